@@ -1,0 +1,294 @@
+"""What happens in a turn, as typed values.
+
+A turn is one ordered stream of these. Terminal, headless output, WebSocket, trace file, session memory, log and
+KPIs all read the same stream; none of them keeps a story of its own. `Task` comes first and `Final` last, always,
+also after an error, a refusal or an interruption.
+
+An event says what happened. `Stamped` adds where it stands: trace, session, place in the order, time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+from uuid import uuid4
+
+from nebula.messages import AssistantMessage, ToolUseResult
+
+Status = Literal["ok", "error", "refused", "interrupted", "limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, or summed over several."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+    def to_json(self) -> dict[str, int]:
+        return {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a turn did to one file. An empty `before` means that the turn created it, an empty `after` that it is gone."""
+
+    path: str
+    added: int
+    removed: int
+    before: str = ""
+    after: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "added": self.added,
+            "removed": self.removed,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A configured check and how it ended."""
+
+    name: str
+    passed: bool
+    summary: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "passed": self.passed, "summary": self.summary}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events; `type` is the tag on the wire."""
+
+    type: ClassVar[str] = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The event's own keys. A field that is None is left out, so that optional facts cost nothing on the wire."""
+        body: dict[str, Any] = {"type": self.type}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None:
+                body[each.name] = _plain(value)
+        return body
+
+
+def _plain(value: Any) -> Any:
+    to_json = getattr(value, "to_json", None)
+    if to_json is not None:
+        return to_json()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Event):
+    """First of every turn: what was asked, and of whom."""
+
+    type: ClassVar[str] = "task"
+    prompt: str
+    mode: str
+    model: str
+    provider: str = ""
+    parents: tuple[str, ...] = ()
+    """Nodes of the conversation graph that this turn continues."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Event):
+    """A plan that validated, before its first step."""
+
+    type: ClassVar[str] = "plan"
+    plan: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message(Event):
+    """A finished assistant message. Whether it carries tool calls decides which act it belongs to."""
+
+    type: ClassVar[str] = "message"
+    message: AssistantMessage
+    usage: Usage = Usage()
+    rung: str | None = None
+    task_id: str | None = None
+    duration_s: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "type": self.type,
+            "role": "assistant",
+            "text": self.message.content,
+            "tool_calls": [{"id": use.id, "name": use.name, "args": use.args} for use in self.message.tool_uses or ()],
+            "message": self.message.to_json(),
+            "usage": self.usage.to_json(),
+        }
+        optional = {"rung": self.rung, "task_id": self.task_id, "duration_s": self.duration_s}
+        return body | {key: value for key, value in optional.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Event):
+    """A tool call about to run."""
+
+    type: ClassVar[str] = "step"
+    tool_use_id: str
+    name: str
+    args: Any
+    orig_name: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval(Event):
+    """A write that needs a yes. `decision` is None while somebody is being asked, else what was decided by rule."""
+
+    type: ClassVar[str] = "approval"
+    approval_id: str
+    path: str
+    tool: str
+    diff: str
+    tool_use_id: str | None = None
+    decision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult(Event):
+    """What a tool answered, exactly as the model will see it."""
+
+    type: ClassVar[str] = "tool_result"
+    tool: str
+    result: ToolUseResult
+    decision: str | None = None
+    """How its approval ended: "yes", "no", "all" or the sentence that refused it."""
+    duration_s: float | None = None
+    task_id: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "type": self.type,
+            "tool": self.tool,
+            "tool_use_id": self.result.tool_use_id,
+            "status": self.result.status.value,
+            "result": self.result.to_json(),
+        }
+        optional = {"decision": self.decision, "duration_s": self.duration_s, "task_id": self.task_id}
+        return body | {key: value for key, value in optional.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Diff(Event):
+    """A file that was really changed."""
+
+    type: ClassVar[str] = "diff"
+    path: str
+    diff: str
+    added: int
+    removed: int
+    before: str = ""
+    after: str = ""
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry(Event):
+    """Something is tried once more, and why."""
+
+    type: ClassVar[str] = "retry"
+    reason: str
+    attempt: int
+    delay_s: float = 0.0
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Error(Event):
+    """What went wrong, in one sentence that says what to do."""
+
+    type: ClassVar[str] = "error"
+    kind: str
+    message: str
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Final(Event):
+    """Last of every turn."""
+
+    type: ClassVar[str] = "final"
+    text: str
+    status: Status
+    exit_code: int
+    files_changed: tuple[FileChange, ...] = ()
+    usage: Usage = Usage()
+    duration_s: float = 0.0
+    node_id: str | None = None
+    remark: str = ""
+    """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself."""
+    checks: tuple[CheckRun, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.
+        return Event.to_json(self) | {"node_id": self.node_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """An event in its place: the one form that readers get and the wire carries."""
+
+    event: Event
+    trace_id: str
+    session_id: str
+    seq: int
+    ts: str
+
+    def to_json(self) -> dict[str, Any]:
+        place = {
+            "type": self.event.type,
+            "trace_id": self.trace_id,
+            "session_id": self.session_id,
+            "seq": self.seq,
+            "ts": self.ts,
+        }
+        return place | self.event.to_json()
+
+
+Reader = Callable[[Stamped], None]
+"""One who reads the stream. A reader that raises ends the turn: what cannot be recorded must not be shown."""
+
+
+def new_trace_id() -> str:
+    return str(uuid4())
+
+
+def now() -> datetime:
+    """The present, aware of its zone, as every timestamp here is."""
+    return datetime.now().astimezone()
+
+
+@dataclass(slots=True)
+class EventStream:
+    """Stamps events and hands each to every reader, in order, before the next one may happen."""
+
+    session_id: str
+    trace_id: str = field(default_factory=new_trace_id)
+    readers: tuple[Reader, ...] = ()
+    seq: int = 0
+
+    def emit(self, event: Event) -> Stamped:
+        self.seq += 1
+        stamped = Stamped(event, self.trace_id, self.session_id, self.seq, now().isoformat(timespec="milliseconds"))
+        for reader in self.readers:
+            reader(stamped)
+        return stamped
