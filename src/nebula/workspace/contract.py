@@ -1,0 +1,127 @@
+"""What every workspace offers, local or remote. All depend on this page, not on each other.
+
+Plain synchronous calls, safe to make from several threads. Paths are relative to the root, with "/" between names;
+results name paths in that same normal form. Failures are the exceptions of `nebula.workspace.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+WriteMode = Literal["create", "overwrite", "append"]
+"""create: must be new. overwrite: replaces, or makes. append: adds at the end, or makes."""
+
+FileKind = Literal["file", "directory", "missing", "other"]
+
+ABSENT = ""
+"""As `expected` of a write: the caller saw that there is no such file."""
+
+DEFAULT_MAX_BYTES = 524_288
+DEFAULT_SEARCH_FILES = 200
+DEFAULT_LIST_ITEMS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    name: str
+    """Relative to the listed directory; a plain name unless the listing is recursive."""
+    path: str
+    """Relative to the root, ready for the next call."""
+    is_dir: bool
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    path: str
+    files: tuple[FileEntry, ...]
+    """Sorted by path."""
+    truncated: bool = False
+    remark: str | None = None
+    """One sentence about what was left out, if anything was."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    path: str
+    content: str
+    """The whole text, line endings and byte order mark as they are on the disk."""
+    sha256: str
+    size: int
+    """Bytes on the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    path: str
+    kind: FileKind
+    size: int | None = None
+    sha256: str | None = None
+    """Of a file's bytes; None for everything else."""
+
+    @property
+    def expected(self) -> str:
+        """What to hand to `write_file` so that it writes only while this state still holds."""
+        return self.sha256 or ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    path: str
+    before: str | None
+    """sha256 of the content replaced; None: the file was created."""
+    after: str
+    size: int
+    """Bytes now on the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHits:
+    files: tuple[str, ...]
+    """Paths relative to the root, sorted."""
+    truncated: bool = False
+    remark: str | None = None
+
+
+class Workspace(Protocol):
+    @property
+    def read_only(self) -> bool: ...
+
+    def list_files(
+        self,
+        path: str = ".",
+        *,
+        recursive: bool = False,
+        extensions: Sequence[str] | None = None,
+        max_items: int | None = None,
+    ) -> Listing:
+        """The entries of a directory. Recursive leaves out what git ignores and binary files; with `extensions`
+        only files of those kinds are named, no directories."""
+
+    def read_file(self, path: str) -> FileText: ...
+
+    def write_file(
+        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
+    ) -> WriteResult:
+        """Write durably and whole. `expected` binds the write to what the caller saw: the sha256 of the content, or
+        ABSENT; checked under the lock, `Stale` if it no longer holds."""
+
+    def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
+        """The text files below `directory` that contain `keyword`, exactly as typed."""
+
+    def probe(self, path: str) -> FileState:
+        """What is there, without judging whether it may be read or written."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+        """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
+
+    def for_turn(self, trace_id: str) -> Workspace:
+        """The same workspace, its calls and changes recorded under that id."""
+
+    def allowing(self, path: str) -> Workspace:
+        """The same workspace after the user allowed one secret or control file by name (never .git or .nebula).
+        One that cannot be widened from here (a remote one) returns itself."""

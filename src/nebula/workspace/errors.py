@@ -1,0 +1,134 @@
+"""What a workspace can refuse, and why. Every level of the tree is useful to catch.
+
+    WorkspaceError                 code, status (HTTP), message, refusal
+    ├── MalformedRequest      422  not a text, an unknown mode, a lone surrogate, an empty keyword
+    ├── PathRefused           400  a name no file may have here: control characters, a device, a FIFO
+    │   └── PathEscape        400  leads, or could lead, out of the root
+    ├── ExtensionRefused      400  the policy does not allow files of that kind
+    ├── Forbidden             403  the policy, or the operating system, says no
+    │   ├── ProtectedPath     403  .git, .nebula, and control files nobody allowed by name
+    │   ├── SecretPath        403  .env files and private keys nobody allowed by name
+    │   └── ReadOnly          403  the workspace was opened for reading
+    ├── NotFound              404
+    ├── AlreadyExists         409  mode "create" on something that is there
+    ├── Stale                 409  the file is not what the caller saw
+    ├── TooLarge              413
+    ├── NotUtf8               415
+    └── StorageFailed         500  the disk failed; the old content is untouched
+        └── DiskFull          500
+
+A message says what to do next and never holds an absolute path. `refusal` is true where the policy said no, in
+contrast to a plain fact about the file (missing, exists, changed) or a failing disk.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class WorkspaceError(Exception):
+    """The root of the tree; raise a subclass."""
+
+    code: ClassVar[str] = "workspace_error"
+    status: ClassVar[int] = 500
+    refusal: ClassVar[bool] = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class MalformedRequest(WorkspaceError):
+    code = "malformed_request"
+    status = 422
+
+
+class PathRefused(WorkspaceError):
+    code = "path_refused"
+    status = 400
+    refusal = True
+
+
+class PathEscape(PathRefused):
+    code = "path_escape"
+
+
+class ExtensionRefused(WorkspaceError):
+    code = "extension_not_allowed"
+    status = 400
+    refusal = True
+
+
+class Forbidden(WorkspaceError):
+    code = "forbidden"
+    status = 403
+    refusal = True
+
+
+class ProtectedPath(Forbidden):
+    code = "protected_path"
+
+
+class SecretPath(Forbidden):
+    code = "secret_path"
+
+
+class ReadOnly(Forbidden):
+    code = "read_only"
+
+
+class NotFound(WorkspaceError):
+    code = "not_found"
+    status = 404
+
+
+class AlreadyExists(WorkspaceError):
+    code = "already_exists"
+    status = 409
+
+
+class Stale(WorkspaceError):
+    code = "changed_since_read"
+    status = 409
+
+
+class TooLarge(WorkspaceError):
+    code = "too_large"
+    status = 413
+    refusal = True
+
+
+class NotUtf8(WorkspaceError):
+    code = "not_utf8"
+    status = 415
+    refusal = True
+
+
+class StorageFailed(WorkspaceError):
+    code = "storage_failed"
+    status = 500
+
+
+class DiskFull(StorageFailed):
+    code = "disk_full"
+
+
+_FAMILY: tuple[type[WorkspaceError], ...] = (
+    MalformedRequest,
+    PathRefused,
+    PathEscape,
+    ExtensionRefused,
+    Forbidden,
+    ProtectedPath,
+    SecretPath,
+    ReadOnly,
+    NotFound,
+    AlreadyExists,
+    Stale,
+    TooLarge,
+    NotUtf8,
+    StorageFailed,
+    DiskFull,
+)
+ERRORS_BY_CODE: dict[str, type[WorkspaceError]] = {kind.code: kind for kind in _FAMILY}
+"""For whoever receives an error by wire and wants the same exception back."""
