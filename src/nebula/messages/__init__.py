@@ -1,0 +1,71 @@
+"""What is said: user, assistant, tool use, tool result; how it is cut, written as JSON and kept in order.
+
+Immutable values, equal when their content is equal. This room knows no other.
+"""
+
+from .assistant import AssistantMessage, AssistantToolUse, Response, ToolUse
+from .context_text import (
+    CONTEXT_ENTRY_END_HEADER,
+    CONTEXT_ENTRY_START_HEADER,
+    USER_ENTRY_END_HEADER,
+    USER_ENTRY_START_HEADER,
+)
+from .environment import MAX_CURRENT_WORKING_DIRECTORY_LEN, EnvState, UserEnvContext
+from .images import IMAGE_FORMATS, MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE, ImageBlock
+from .json_forms import MessageFormatError
+from .tool_results import (
+    CANCELLED_TOOL_USE,
+    Json,
+    Text,
+    ToolResultStatus,
+    ToolUseResult,
+    ToolUseResultBlock,
+    truncate_safe_tool_use_results,
+)
+from .tool_spec import ToolSpec
+from .truncation import TRUNCATION_SUFFIX, truncate_safe, truncate_safe_in_place
+from .user import MAX_USER_MESSAGE_SIZE, REDACTED_TOOL_RESULT, UserMessage
+from .user_content import CancelledToolUses, Prompt, ToolUseResults, UserMessageContent
+from .user_input import UserInputMessage, UserInputMessageContext
+
+Message = UserMessage | AssistantMessage
+
+__all__ = [
+    "CANCELLED_TOOL_USE",
+    "CONTEXT_ENTRY_END_HEADER",
+    "CONTEXT_ENTRY_START_HEADER",
+    "IMAGE_FORMATS",
+    "MAX_CURRENT_WORKING_DIRECTORY_LEN",
+    "MAX_IMAGES_PER_MESSAGE",
+    "MAX_IMAGE_BYTES",
+    "MAX_USER_MESSAGE_SIZE",
+    "REDACTED_TOOL_RESULT",
+    "TRUNCATION_SUFFIX",
+    "USER_ENTRY_END_HEADER",
+    "USER_ENTRY_START_HEADER",
+    "AssistantMessage",
+    "AssistantToolUse",
+    "CancelledToolUses",
+    "EnvState",
+    "ImageBlock",
+    "Json",
+    "Message",
+    "MessageFormatError",
+    "Prompt",
+    "Response",
+    "Text",
+    "ToolResultStatus",
+    "ToolSpec",
+    "ToolUse",
+    "ToolUseResult",
+    "ToolUseResultBlock",
+    "ToolUseResults",
+    "UserEnvContext",
+    "UserInputMessage",
+    "UserInputMessageContext",
+    "UserMessage",
+    "UserMessageContent",
+    "truncate_safe",
+    "truncate_safe_in_place",
+    "truncate_safe_tool_use_results",
+]

@@ -1,0 +1,149 @@
+"""Reading JSON into message values, with errors that name the field.
+
+Each value reads its own object with `from_json`; a fault inside it raises `MessageFormatError` and every level
+it passes on the way out puts its own key in front, so that the reader of the error sees the whole path:
+`content.Prompt.prompt: expected a string, got 3`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, TypeVar
+
+    T = TypeVar("T")
+
+
+class MessageFormatError(ValueError):
+    """Stored or received JSON that is no message; its text is one sentence that names the field."""
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(f"{path}: {problem}" if path else problem)
+        self.problem = problem
+        self.path = path
+
+    def under(self, key: str) -> MessageFormatError:
+        """The same fault seen from one level further out."""
+        joint = "." if self.path and not self.path.startswith("[") else ""
+        return MessageFormatError(self.problem, f"{key}{joint}{self.path}")
+
+
+def refuse(expected: str, value: object) -> NoReturn:
+    raise MessageFormatError(f"expected {expected}, got {_shown(value)}")
+
+
+def read_object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        refuse("an object", value)
+    return value
+
+
+def read_text(value: object) -> str:
+    if not isinstance(value, str):
+        refuse("a string", value)
+    return value
+
+
+def read_list(reader: Callable[[Any], T]) -> Callable[[object], tuple[T, ...]]:
+    def read(value: object) -> tuple[T, ...]:
+        if not isinstance(value, (list, tuple)):
+            refuse("a list", value)
+        items = []
+        for index, item in enumerate(value):
+            try:
+                items.append(reader(item))
+            except MessageFormatError as error:
+                raise error.under(f"[{index}]") from None
+        return tuple(items)
+
+    return read
+
+
+def read_json_value(value: object) -> Any:
+    try:
+        return own_json(value)
+    except TypeError as error:
+        raise MessageFormatError(str(error)) from None
+
+
+def read_field(value: object, key: str, reader: Callable[[Any], T]) -> T:
+    fields = read_object(value)
+    if key not in fields:
+        raise MessageFormatError("missing", key)
+    try:
+        return reader(fields[key])
+    except MessageFormatError as error:
+        raise error.under(key) from None
+
+
+def read_optional_field(value: object, key: str, reader: Callable[[Any], T]) -> T | None:
+    """None where the key is missing or null."""
+    if read_object(value).get(key) is None:
+        return None
+    return read_field(value, key, reader)
+
+
+def read_tag(value: object, tags: Sequence[str]) -> str:
+    """The one key of an externally tagged value such as `{"Prompt": {…}}`."""
+    fields = read_object(value)
+    if len(fields) != 1:
+        found = ", ".join(map(str, fields)) or "none"
+        raise MessageFormatError(f"expected exactly one of the keys {', '.join(tags)}, got {found}")
+    tag = next(iter(fields))
+    if tag not in tags:
+        raise MessageFormatError(f"expected one of {', '.join(tags)}, got {_shown(tag)}")
+    return str(tag)
+
+
+def own_json(value: object) -> Any:
+    """A copy of a JSON value that nobody else can change; TypeError for what JSON cannot hold."""
+    return map_json_text(value, lambda text: text)
+
+
+def map_json_text(value: object, on_text: Callable[[str], str]) -> Any:
+    """A copy of a JSON value with every string in it, keys included, passed through `on_text`.
+
+    Walks with a list of its own: a model may nest deeper than the interpreter's stack.
+    """
+    root: list[Any] = [value]
+    waiting: list[tuple[Any, Any]] = [(root, 0)]
+    while waiting:
+        holder, place = waiting.pop()
+        item = holder[place]
+        if isinstance(item, str):
+            holder[place] = on_text(item)
+        elif isinstance(item, Mapping):
+            copy = {on_text(_key(key)): inner for key, inner in item.items()}
+            holder[place] = copy
+            waiting.extend((copy, key) for key in copy)
+        elif isinstance(item, (list, tuple)):
+            holder[place] = items = list(item)
+            waiting.extend((items, index) for index in range(len(items)))
+        elif not (item is None or isinstance(item, (bool, int, float))):
+            raise TypeError(f"expected a JSON value, got {_shown(item)}")
+    return root[0]
+
+
+def json_text(value: object) -> str:
+    """Compact JSON, with non-ASCII characters as themselves."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"expected string keys in a JSON object, got {_shown(key)}")
+    return key
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        text = json.dumps(value, ensure_ascii=False)
+        return text if len(text) <= 60 else f"{text[:60]}…"
+    return type(value).__name__

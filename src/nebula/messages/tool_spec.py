@@ -1,0 +1,65 @@
+"""A tool as it is offered to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .json_forms import own_json, read_field, read_json_value, read_object, read_optional_field, read_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """Name, description and the JSON schema of the arguments."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", own_json(self.parameters))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": own_json(self.parameters),
+        }
+
+    @classmethod
+    def from_json(cls, obj: object) -> ToolSpec:
+        return cls(
+            read_field(obj, "name", read_text),
+            read_optional_field(obj, "description", read_text) or "",
+            read_optional_field(obj, "parameters", _read_schema) or {},
+        )
+
+
+def tool_specs(tools: Mapping[str, Any] | Iterable[Any]) -> tuple[ToolSpec, ...]:
+    """The specs in `tools`: a sequence of them, or a mapping from names (or from groups) to them.
+
+    A spec may also be given as a mapping in its JSON form; inside a mapping its name may be left to the key.
+    """
+    if not isinstance(tools, Mapping):
+        return tuple(_spec(tool) for tool in tools)
+    found: list[ToolSpec] = []
+    for key, tool in tools.items():
+        if isinstance(tool, (list, tuple)):
+            found.extend(_spec(member) for member in tool)
+        elif isinstance(tool, Mapping):
+            found.append(_spec({"name": key, **tool}))
+        else:
+            found.append(_spec(tool))
+    return tuple(found)
+
+
+def _spec(tool: object) -> ToolSpec:
+    return tool if isinstance(tool, ToolSpec) else ToolSpec.from_json(tool)
+
+
+def _read_schema(value: object) -> Mapping[str, Any]:
+    return read_object(read_json_value(value))

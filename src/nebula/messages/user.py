@@ -1,0 +1,154 @@
+"""What the user's side says: prompts and the results of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from .context_text import context_text
+from .environment import UserEnvContext
+from .images import ImageBlock, checked_images, images_to_json
+from .json_forms import MessageFormatError, read_field, read_list, read_optional_field, read_text, refuse
+from .tool_results import ToolUseResult, results_text
+from .tool_spec import tool_specs
+from .truncation import truncate_safe
+from .user_content import CancelledToolUses, Prompt, ToolUseResults, UserMessageContent
+from .user_input import UserInputMessage, UserInputMessageContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_USER_MESSAGE_SIZE = 400_000
+REDACTED_TOOL_RESULT = "<tool result redacted>"
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    additional_context: str
+    env_context: UserEnvContext
+    content: UserMessageContent
+    timestamp: datetime | None = None
+    images: tuple[ImageBlock, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "timestamp", _fixed_offset(self.timestamp))
+        object.__setattr__(self, "images", checked_images(self.images))
+
+    @classmethod
+    def new_prompt(cls, prompt: str, timestamp: datetime | None = None) -> UserMessage:
+        return cls("", UserEnvContext.generate_new(), Prompt(prompt), timestamp)
+
+    @classmethod
+    def new_cancelled_tool_uses(
+        cls, prompt: str | None, tool_use_ids: Iterable[str], timestamp: datetime | None = None
+    ) -> UserMessage:
+        results = tuple(ToolUseResult.cancelled(tool_use_id) for tool_use_id in tool_use_ids)
+        return cls("", UserEnvContext.generate_new(), CancelledToolUses(prompt, results), timestamp)
+
+    @classmethod
+    def new_tool_use_results(cls, results: Iterable[ToolUseResult]) -> UserMessage:
+        return cls("", UserEnvContext.generate_new(), ToolUseResults(tuple(results)))
+
+    @classmethod
+    def new_tool_use_results_with_images(
+        cls,
+        results: Iterable[ToolUseResult],
+        images: Iterable[ImageBlock],
+        timestamp: datetime | None = None,
+    ) -> UserMessage:
+        content = ToolUseResults(tuple(results))
+        return cls("", UserEnvContext.generate_new(), content, timestamp, tuple(images))
+
+    @property
+    def prompt(self) -> str | None:
+        return self.content.prompt
+
+    @property
+    def tool_use_results(self) -> tuple[ToolUseResult, ...] | None:
+        return self.content.tool_use_results
+
+    @property
+    def has_tool_use_results(self) -> bool:
+        return self.content.tool_use_results is not None
+
+    def content_with_context(self) -> str:
+        """Time, additional context and prompt as one text."""
+        return context_text(self.timestamp, self.additional_context, self.prompt)
+
+    def truncate_safe(self, max_bytes: int) -> UserMessage:
+        return replace(self, content=self.content.truncate_safe(max_bytes))
+
+    def replace_content_with_tool_use_results(self) -> UserMessage:
+        """The tool results told as a prompt, for a place where no tool use precedes them."""
+        results = self.tool_use_results
+        if results is None:
+            return self
+        parts = (self.prompt, results_text(results))
+        text = truncate_safe(" ".join(part for part in parts if part), MAX_USER_MESSAGE_SIZE)
+        return replace(self, content=Prompt(text if text.strip() else REDACTED_TOOL_RESULT))
+
+    def into_history_entry(self) -> UserInputMessage:
+        """For the stored history: without tools and model."""
+        return self._into_input(None, ())
+
+    def into_user_input_message(
+        self, model_id: str | None, tools: Mapping[str, Any] | Iterable[Any]
+    ) -> UserInputMessage:
+        """For sending: `tools` is a mapping or a sequence of `ToolSpec`."""
+        return self._into_input(model_id, tools)
+
+    def _into_input(self, model_id: str | None, tools: Mapping[str, Any] | Iterable[Any]) -> UserInputMessage:
+        context = UserInputMessageContext(self.env_context.env_state, self.tool_use_results, tool_specs(tools) or None)
+        return UserInputMessage(self.content_with_context(), context, self.images, model_id)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "additional_context": self.additional_context,
+            "env_context": self.env_context.to_json(),
+            "content": self.content.to_json(),
+            "timestamp": None if self.timestamp is None else _rfc3339(self.timestamp),
+            "images": images_to_json(self.images),
+        }
+
+    @classmethod
+    def from_json(cls, obj: object) -> UserMessage:
+        fields = (
+            read_field(obj, "additional_context", read_text),
+            read_field(obj, "env_context", UserEnvContext.from_json),
+            read_field(obj, "content", UserMessageContent.from_json),
+            read_optional_field(obj, "timestamp", _read_timestamp),
+            read_optional_field(obj, "images", read_list(ImageBlock.from_json)),
+        )
+        try:
+            return cls(*fields)
+        except ValueError as error:
+            raise MessageFormatError(str(error), "images") from None
+
+
+def _fixed_offset(moment: datetime | None) -> datetime | None:
+    """The same moment with a plain offset: a named zone compares unequal to itself once a fold is involved."""
+    if moment is None or isinstance(moment.tzinfo, timezone):
+        return moment
+    offset = moment.utcoffset()
+    if offset is None:
+        raise ValueError("a timestamp needs a UTC offset; use an aware datetime")
+    return moment.replace(tzinfo=timezone(offset), fold=0)
+
+
+def _rfc3339(moment: datetime) -> str:
+    """Milliseconds, or all digits where there are more."""
+    return moment.isoformat(timespec="microseconds" if moment.microsecond % 1000 else "milliseconds")
+
+
+def _read_timestamp(value: object) -> datetime:
+    try:
+        moment = datetime.fromisoformat(read_text(value))
+    except MessageFormatError:
+        raise
+    except ValueError:
+        refuse("an RFC 3339 time", value)
+    if moment.tzinfo is None:
+        refuse("an RFC 3339 time with an offset", value)
+    return moment
