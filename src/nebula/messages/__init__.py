@@ -11,10 +11,14 @@ from .context_text import (
     USER_ENTRY_START_HEADER,
 )
 from .environment import MAX_CURRENT_WORKING_DIRECTORY_LEN, EnvState, UserEnvContext
+from .history import MAX_HISTORY_MESSAGES, PLACEHOLDER_TOOL, History, Message, repair_history
 from .images import IMAGE_FORMATS, MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE, ImageBlock
+from .joining import EMPTY_PROMPT
 from .json_forms import MessageFormatError
+from .sanitize import clean_tool_arguments, strip_control_characters, strip_hidden_characters
 from .tool_results import (
     CANCELLED_TOOL_USE,
+    IMAGES_ONLY_RESULT,
     Json,
     Text,
     ToolResultStatus,
@@ -28,17 +32,19 @@ from .user import MAX_USER_MESSAGE_SIZE, REDACTED_TOOL_RESULT, UserMessage
 from .user_content import CancelledToolUses, Prompt, ToolUseResults, UserMessageContent
 from .user_input import UserInputMessage, UserInputMessageContext
 
-Message = UserMessage | AssistantMessage
-
 __all__ = [
     "CANCELLED_TOOL_USE",
     "CONTEXT_ENTRY_END_HEADER",
     "CONTEXT_ENTRY_START_HEADER",
+    "EMPTY_PROMPT",
+    "IMAGES_ONLY_RESULT",
     "IMAGE_FORMATS",
     "MAX_CURRENT_WORKING_DIRECTORY_LEN",
+    "MAX_HISTORY_MESSAGES",
     "MAX_IMAGES_PER_MESSAGE",
     "MAX_IMAGE_BYTES",
     "MAX_USER_MESSAGE_SIZE",
+    "PLACEHOLDER_TOOL",
     "REDACTED_TOOL_RESULT",
     "TRUNCATION_SUFFIX",
     "USER_ENTRY_END_HEADER",
@@ -47,6 +53,7 @@ __all__ = [
     "AssistantToolUse",
     "CancelledToolUses",
     "EnvState",
+    "History",
     "ImageBlock",
     "Json",
     "Message",
@@ -65,6 +72,10 @@ __all__ = [
     "UserInputMessageContext",
     "UserMessage",
     "UserMessageContent",
+    "clean_tool_arguments",
+    "repair_history",
+    "strip_control_characters",
+    "strip_hidden_characters",
     "truncate_safe",
     "truncate_safe_in_place",
     "truncate_safe_tool_use_results",

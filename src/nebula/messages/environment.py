@@ -20,6 +20,8 @@ _SYSTEM_NAMES = {"darwin": "macos", "win32": "windows"}
 
 @dataclass(frozen=True, slots=True)
 class EnvState:
+    """Operating system (`linux`, `macos`, `windows`, …) and working directory, each None where unknown."""
+
     operating_system: str | None = None
     current_working_directory: str | None = None
     environment_variables: tuple[str, ...] = ()
@@ -45,6 +47,8 @@ class EnvState:
 
 @dataclass(frozen=True, slots=True)
 class UserEnvContext:
+    """The environment a user message carries along."""
+
     env_state: EnvState | None = None
 
     @classmethod

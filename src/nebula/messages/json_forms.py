@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+# Deeper than any honest value, well within what `json` and the interpreter's stack can take.
+MAX_JSON_DEPTH = 128
+
 
 class MessageFormatError(ValueError):
     """Stored or received JSON that is no message; its text is one sentence that names the field."""
@@ -65,7 +68,7 @@ def read_list(reader: Callable[[Any], T]) -> Callable[[object], tuple[T, ...]]:
 def read_json_value(value: object) -> Any:
     try:
         return own_json(value)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise MessageFormatError(str(error)) from None
 
 
@@ -99,32 +102,26 @@ def read_tag(value: object, tags: Sequence[str]) -> str:
 
 
 def own_json(value: object) -> Any:
-    """A copy of a JSON value that nobody else can change; TypeError for what JSON cannot hold."""
+    """A copy of a JSON value that nobody else can change.
+
+    TypeError for what JSON cannot hold, ValueError for what is nested too deep (or in itself).
+    """
     return map_json_text(value, lambda text: text)
 
 
-def map_json_text(value: object, on_text: Callable[[str], str]) -> Any:
-    """A copy of a JSON value with every string in it, keys included, passed through `on_text`.
-
-    Walks with a list of its own: a model may nest deeper than the interpreter's stack.
-    """
-    root: list[Any] = [value]
-    waiting: list[tuple[Any, Any]] = [(root, 0)]
-    while waiting:
-        holder, place = waiting.pop()
-        item = holder[place]
-        if isinstance(item, str):
-            holder[place] = on_text(item)
-        elif isinstance(item, Mapping):
-            copy = {on_text(_key(key)): inner for key, inner in item.items()}
-            holder[place] = copy
-            waiting.extend((copy, key) for key in copy)
-        elif isinstance(item, (list, tuple)):
-            holder[place] = items = list(item)
-            waiting.extend((items, index) for index in range(len(items)))
-        elif not (item is None or isinstance(item, (bool, int, float))):
-            raise TypeError(f"expected a JSON value, got {_shown(item)}")
-    return root[0]
+def map_json_text(value: object, on_text: Callable[[str], str], depth: int = 0) -> Any:
+    """A copy of a JSON value with every string in it, keys included, passed through `on_text`."""
+    if isinstance(value, str):
+        return on_text(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if depth == MAX_JSON_DEPTH:
+        raise ValueError(f"nested more than {MAX_JSON_DEPTH} levels deep")
+    if isinstance(value, (dict, Mapping)):
+        return {on_text(_key(key)): map_json_text(inner, on_text, depth + 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [map_json_text(inner, on_text, depth + 1) for inner in value]
+    raise TypeError(f"expected a JSON value, got {_shown(value)}")
 
 
 def json_text(value: object) -> str:

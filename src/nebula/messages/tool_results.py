@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 CANCELLED_TOOL_USE = "Tool use was cancelled by the user"
+IMAGES_ONLY_RESULT = "See images data supplied"
 
 
 class ToolResultStatus(StrEnum):
@@ -41,6 +42,8 @@ class ToolUseResultBlock:
 
 @dataclass(frozen=True, slots=True)
 class Text(ToolUseResultBlock):
+    """A piece of plain text."""
+
     text: str
 
     def as_text(self) -> str:
@@ -57,6 +60,8 @@ class Text(ToolUseResultBlock):
 
 @dataclass(frozen=True, slots=True)
 class Json(ToolUseResultBlock):
+    """A piece of structured data, a copy nobody else holds."""
+
     value: Any
 
     def __post_init__(self) -> None:
@@ -76,6 +81,8 @@ class Json(ToolUseResultBlock):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseResult:
+    """The answer to the tool use with that id."""
+
     tool_use_id: str
     content: tuple[ToolUseResultBlock, ...]
     status: ToolResultStatus

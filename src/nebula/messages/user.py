@@ -26,6 +26,8 @@ REDACTED_TOOL_RESULT = "<tool result redacted>"
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
+    """One message from the user's side, with where and when it was written."""
+
     additional_context: str
     env_context: UserEnvContext
     content: UserMessageContent

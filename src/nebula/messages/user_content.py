@@ -42,6 +42,8 @@ class UserMessageContent:
 
 @dataclass(frozen=True, slots=True)
 class Prompt(UserMessageContent):
+    """What the user typed."""
+
     prompt: str
 
     @property
@@ -98,6 +100,8 @@ class CancelledToolUses(UserMessageContent):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseResults(UserMessageContent):
+    """What the tools gave back, and nothing else."""
+
     tool_use_results: tuple[ToolUseResult, ...]
 
     def __post_init__(self) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UserInputMessageContext:
+    """What goes along with the text: environment, tool results, and the tools on offer."""
+
     env_state: EnvState | None = None
     tool_results: tuple[ToolUseResult, ...] | None = None
     tools: tuple[ToolSpec, ...] | None = None
@@ -44,6 +46,8 @@ class UserInputMessageContext:
 
 @dataclass(frozen=True, slots=True)
 class UserInputMessage:
+    """One user message as text, with its context, for one model."""
+
     content: str
     user_input_message_context: UserInputMessageContext | None = None
     images: tuple[ImageBlock, ...] | None = None
