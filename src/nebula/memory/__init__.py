@@ -1,0 +1,23 @@
+"""What is kept of a turn: sessions in SQLite, the log for people, the trace for programs.
+
+Three readers of the one stream of events; each has written an event before the next may happen.
+"""
+
+from .errors import MemoryFileError, RecordError, UnknownSession
+from .log import LogReader, read_log
+from .recorder import MemoryReader
+from .sessions import SessionInfo, Sessions
+from .trace import TraceReader, json_line
+
+__all__ = [
+    "LogReader",
+    "MemoryFileError",
+    "MemoryReader",
+    "RecordError",
+    "SessionInfo",
+    "Sessions",
+    "TraceReader",
+    "UnknownSession",
+    "json_line",
+    "read_log",
+]

@@ -1,0 +1,61 @@
+"""Whole entries at the end of a file, one write each, whoever else is writing."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from nebula.memory.errors import MemoryFileError
+
+
+class Appender:
+    """Opens the file anew for each entry: a file removed under a long session (`git clean`) simply starts again.
+
+    A project may come from a stranger, so a link or a pipe that lies where the file should be is refused: what
+    is said here must not end up in a file of the stranger's choice.
+    """
+
+    def __init__(self, path: str, entry_end: bytes) -> None:
+        self.path = os.path.abspath(path)
+        self._entry_end = entry_end
+        self._tail_checked = False
+
+    def append(self, entry: bytes) -> None:
+        try:
+            descriptor = self._open()
+        except OSError as problem:
+            raise MemoryFileError(
+                f"{self.path} cannot be written ({problem.strerror}); nothing is shown that is not recorded"
+            ) from problem
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise MemoryFileError(f"{self.path} is not a plain file; remove it and try again")
+            _write_all(descriptor, self._after_torn_entry(descriptor) + entry)
+        except OSError as problem:
+            raise MemoryFileError(f"{self.path} cannot be written ({problem.strerror})") from problem
+        finally:
+            os.close(descriptor)
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            return os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            return os.open(self.path, flags, 0o600)
+
+    def _after_torn_entry(self, descriptor: int) -> bytes:
+        """What closes an entry that a crash or a full disk cut short, so that ours does not become part of it."""
+        if self._tail_checked:
+            return b""
+        self._tail_checked = True
+        size = os.fstat(descriptor).st_size
+        tail = os.pread(descriptor, len(self._entry_end), max(0, size - len(self._entry_end)))
+        return b"" if size == 0 or tail == self._entry_end else self._entry_end
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    """One write in all but the oddest cases (a full disk, a signal), and then the rest of it."""
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, data[written:])

@@ -1,0 +1,20 @@
+"""What can go wrong with the records, each as one sentence for the person at the terminal.
+
+RecordError
+├── MemoryFileError   a file of ours that cannot be used: foreign, newer, damaged, locked, full disk
+└── UnknownSession    no session, or more than one, is meant by that id
+"""
+
+from __future__ import annotations
+
+
+class RecordError(Exception):
+    """Base of all; its text says what happened and what to do."""
+
+
+class MemoryFileError(RecordError):
+    pass
+
+
+class UnknownSession(RecordError):
+    pass

@@ -1,0 +1,113 @@
+"""`log.txt`: what was said, for people to read; complete, in order, and no message can forge an entry.
+
+An entry is a header line, the text, a blank line. The header is `## USER:<name>`, `## AGENT:nebula` or
+`## SYSTEM:tool_result:<tool>:<call id>`. A message with tool calls has each of them as one line of JSON, marked
+`[tool_call] `, in a paragraph after its text. A line of text that begins like a header or like such a mark gets a
+space in front, whatever kind of line break it follows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nebula.events import Message, Task, ToolResult
+from nebula.memory.append import Appender
+from nebula.memory.redaction import Redactor
+from nebula.memory.rows import storable
+from nebula.memory.trace import json_line
+
+if TYPE_CHECKING:
+    from nebula.events import Event, Stamped
+
+CALL_MARK = "[tool_call] "
+# Every character at which some reader ends a line, str.splitlines being the one that knows most.
+_LINE_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_FORGED = re.compile(rf"(?:\A|(?<=[{_LINE_BREAKS}]))(?=## |{re.escape(CALL_MARK)})")
+_UNFIT_FOR_HEADER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class LogReader:
+    """Appends each message to the log, one write each, before anybody is shown it."""
+
+    def __init__(self, path: str, user: str | None = None, secrets: Iterable[str] = ()) -> None:
+        self._file = Appender(path, entry_end=b"\n\n")
+        self._user = user or login_name()
+        self._redactor = Redactor(secrets)
+
+    def __call__(self, stamped: Stamped) -> None:
+        entry = entry_of(stamped.event, self._user, self._redactor)
+        if entry:
+            self._file.append(entry.encode("utf-8"))
+
+
+def login_name() -> str:
+    for variable in ("LOGNAME", "USER", "USERNAME"):
+        if name := os.environ.get(variable):
+            return name
+    return "user"
+
+
+def entry_of(event: Event, user: str, redactor: Redactor) -> str:
+    """The entry for an event, or nothing: only what was said is logged."""
+    if isinstance(event, Task):
+        return _entry(f"USER:{_header_part(redactor.text(user))}", redactor.text(event.prompt))
+    if isinstance(event, Message):
+        message = redactor.message(event.message)
+        calls = [json_line({"id": use.id, "name": use.name, "args": use.args}) for use in message.tool_uses or ()]
+        return _entry("AGENT:nebula", message.content, calls)
+    if isinstance(event, ToolResult):
+        tool = _header_part(redactor.text(event.tool)).replace(":", "_")
+        result = redactor.result(event.result)
+        text = "\n".join(block.as_text() for block in result.content)
+        return _entry(f"SYSTEM:tool_result:{tool}:{_header_part(result.tool_use_id)}", text)
+    return ""
+
+
+def _entry(header: str, text: str, calls: Sequence[str] = ()) -> str:
+    paragraphs = [as_logged(text)] if text or not calls else []
+    if calls:
+        paragraphs.append("\n".join(CALL_MARK + call for call in calls))
+    return f"## {header}\n" + "\n\n".join(paragraphs) + "\n\n"
+
+
+def as_logged(text: str) -> str:
+    """The text as it stands in the log."""
+    return _FORGED.sub(" ", storable(text))
+
+
+def _header_part(name: str) -> str:
+    return _UNFIT_FOR_HEADER.sub("_", storable(name))
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """What a reader of the log finds: the header without `## `, the text as logged, the calls as JSON texts."""
+
+    header: str
+    text: str
+    calls: tuple[str, ...] = ()
+
+
+_HEADER_LINE = re.compile(r"^## ((?:USER|AGENT|SYSTEM):.+)\n", re.MULTILINE)
+_CALLS = re.compile(rf"(?:\A|\n\n)((?:{re.escape(CALL_MARK)}[^\n]*\n?)+)\Z")
+
+
+def read_log(path: str) -> list[LogEntry]:
+    """All entries; also of a log whose last one was cut short by a crash."""
+    with open(path, encoding="utf-8", errors="replace", newline="") as file:
+        text = file.read()
+    _, *parts = _HEADER_LINE.split(text)
+    return [_read_entry(header, body) for header, body in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def _read_entry(header: str, body: str) -> LogEntry:
+    text = body.removesuffix("\n\n")
+    found = _CALLS.search(text) if header == "AGENT:nebula" else None
+    if found is None:
+        return LogEntry(header, text)
+    calls = tuple(line.removeprefix(CALL_MARK) for line in found[1].split("\n"))
+    return LogEntry(header, text[: found.start()], calls)

@@ -1,0 +1,159 @@
+"""The memory file: the two tables of the original, how a file is opened, and when it is left alone.
+
+The version is kept in `PRAGMA user_version`. Version 0 with the right tables is a file of the original program and is
+adopted. Anything else that is not ours is refused before a single byte of it changes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nebula.memory.errors import MemoryFileError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+VERSION = 1
+BUSY_TIMEOUT_S = 10.0
+
+COLUMNS = {
+    "sessions": ("id", "started_at", "ended_at", "project_path", "model_used"),
+    "messages": ("id", "session_id", "timestamp", "role", "content", "tool_calls", "tool_results"),
+}
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY,
+    started_at DATETIME DEFAULT CURRENT_TIMESTAMP,
+    ended_at DATETIME,
+    project_path TEXT NOT NULL,
+    model_used TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT REFERENCES sessions(id),
+    timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+    role TEXT NOT NULL,
+    content TEXT,
+    tool_calls TEXT,
+    tool_results TEXT
+);
+CREATE INDEX IF NOT EXISTS idx_sessions_project_path ON sessions(project_path);
+CREATE INDEX IF NOT EXISTS idx_messages_session_id ON messages(session_id);
+CREATE INDEX IF NOT EXISTS idx_messages_timestamp ON messages(timestamp)
+"""
+
+
+def open_database(path: str) -> sqlite3.Connection:
+    """A connection whose commits are on the disk when they return, and that waits its turn among processes."""
+    import sqlite3
+
+    with file_errors(path):
+        _make_private(path)
+        _refuse_strangers(path)
+        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        try:
+            _use_wal(connection)
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA foreign_keys=ON")
+            _bring_up_to_date(connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def file_errors(path: str) -> Iterator[None]:
+    """The one border at which errors of SQLite and the file system become ours."""
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise MemoryFileError(_sentence(path, str(problem))) from problem
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise MemoryFileError(f"{path} cannot be opened ({reason}); check the folder and its permissions") from problem
+
+
+def _sentence(path: str, problem: str) -> str:
+    if "locked" in problem or "busy" in problem:
+        return f"{path} is held by another program for more than {BUSY_TIMEOUT_S:.0f} s; close it and try again"
+    if "not a database" in problem or "malformed" in problem:
+        return f"{path} is not a readable memory file ({problem}); it was left as it is, move it away to start afresh"
+    if "full" in problem:
+        return f"{path} cannot grow ({problem}); make room and try again"
+    return f"{path} cannot be used ({problem})"
+
+
+def _make_private(path: str) -> None:
+    """The file exists before SQLite sees it, so that its mode, which the side files inherit, is ours to choose."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if not os.path.isfile(path):
+            raise MemoryFileError(f"{path} is not a plain file; move it away to start afresh") from None
+
+
+def _refuse_strangers(path: str) -> None:
+    """Looks through a read-only connection: even closing an ordinary one could fold a foreign WAL into its file."""
+    import sqlite3
+
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise MemoryFileError(
+                f"{path} was written by a newer nebula (memory version {version}, this one knows {VERSION}); "
+                "update nebula, the file was left as it is"
+            )
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables and version == 0:
+            return
+        for table, expected in COLUMNS.items():
+            found = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+            if not found.issuperset(expected):
+                raise MemoryFileError(
+                    f"{path} is a database, but not a memory of nebula (table '{table}' is missing or different); "
+                    "it was left as it is, move it away or set database_path to another file"
+                )
+    finally:
+        connection.close()
+    if os.stat(path).st_mode & 0o077:
+        os.chmod(path, 0o600)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Two processes that meet on a new file can be told "locked" here at once: SQLite does not wait for this switch."""
+    import sqlite3
+
+    give_up = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as problem:
+            if "locked" not in str(problem) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

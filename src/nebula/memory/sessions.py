@@ -1,0 +1,211 @@
+"""Sessions and their messages, in SQLite: what was acknowledged is there after a crash."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from nebula.memory.errors import UnknownSession
+from nebula.memory.rows import calls_text, read_time, results_text, storable, to_turns, write_time
+from nebula.memory.schema import file_errors, open_database
+
+if TYPE_CHECKING:
+    from nebula.messages import AssistantMessage, Message, ToolUseResult
+
+LAST_WORDS_LENGTH = 200
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+_INFO = f"""
+SELECT s.id, s.started_at, s.ended_at, s.model_used, s.project_path,
+       (SELECT substr(m.content, 1, {LAST_WORDS_LENGTH}) FROM messages m
+         WHERE m.session_id = s.id AND m.role IN ('user', 'assistant') AND trim(m.content) <> ''
+         ORDER BY m.id DESC LIMIT 1),
+       (SELECT count(*) FROM messages m WHERE m.session_id = s.id),
+       (SELECT max(m.id) FROM messages m WHERE m.session_id = s.id) AS last_message
+  FROM sessions s
+"""  # noqa: S608  the one inserted value is a number of ours
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """One session as a list shows it."""
+
+    id: str
+    started_at: datetime
+    ended_at: datetime | None
+    model: str
+    project_path: str
+    last_words: str
+    """The end of the talk on one line, at most 200 characters; not yet made safe for a terminal."""
+    messages: int
+
+    @property
+    def status(self) -> Literal["active", "completed"]:
+        return "active" if self.ended_at is None else "completed"
+
+
+class Sessions:
+    """One memory file. Safe to share between threads; any number of processes may have it open."""
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self._connection = open_database(self.path)
+        self._lock = threading.RLock()
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Sessions:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # The life of a session
+
+    def start(self, project_path: str, model: str) -> str:
+        """A new session of this directory. Its id is the local time and a few random digits, which keep it apart
+        from every other one of this second, on this machine or, where graphs are shared, on another."""
+        now = datetime.now().astimezone()
+        session_id = f"session_{now:%Y%m%d_%H%M%S}_{os.urandom(4).hex()}"
+        with self._writing():
+            self._connection.execute(
+                "INSERT INTO sessions (id, started_at, project_path, model_used) VALUES (?, ?, ?, ?)",
+                (session_id, write_time(now), _real(project_path), storable(model)),
+            )
+        return session_id
+
+    def resume(self, session_id: str) -> SessionInfo:
+        """Makes a session active again; takes what `find` takes."""
+        found = self.find(session_id)
+        self._change("UPDATE sessions SET ended_at = NULL WHERE id = ?", found.id)
+        return self.find(found.id)
+
+    def end(self, session_id: str) -> None:
+        now = write_time(datetime.now().astimezone())
+        self._change("UPDATE sessions SET ended_at = ? WHERE id = ?", session_id, now)
+
+    def switch_model(self, session_id: str, model: str) -> None:
+        self._change("UPDATE sessions SET model_used = ? WHERE id = ?", session_id, storable(model))
+
+    # Finding one again
+
+    def of_project(self, project_path: str, limit: int | None = None) -> list[SessionInfo]:
+        """Newest first; none of another directory."""
+        return self._infos(
+            "WHERE s.project_path = ? ORDER BY s.started_at DESC, s.rowid DESC LIMIT ?",
+            (_real(project_path), -1 if limit is None else limit),
+        )
+
+    def latest(self, project_path: str) -> SessionInfo | None:
+        """The session that was last spoken in, which after a resume need not be the newest."""
+        found = self._infos(
+            "WHERE s.project_path = ? ORDER BY last_message DESC NULLS LAST, s.started_at DESC, s.rowid DESC LIMIT 1",
+            (_real(project_path),),
+        )
+        return found[0] if found else None
+
+    def find(self, session_id: str) -> SessionInfo:
+        """By the whole id, or by a beginning that only one has; the word `session_` may be left out."""
+        beginning = session_id if session_id.startswith("session_") else f"session_{session_id}"
+        candidates = self._infos(
+            "WHERE s.id = ?1 OR substr(s.id, 1, length(?2)) = ?2 ORDER BY s.id = ?1 DESC, s.id LIMIT 4",
+            (storable(session_id), storable(beginning)),
+        )
+        if session_id and candidates and (candidates[0].id == session_id or len(candidates) == 1):
+            return candidates[0]
+        if not candidates or not session_id:
+            raise UnknownSession(f"no session '{session_id}'; `nebula sessions` lists those of this directory")
+        ids = ", ".join(each.id for each in candidates[:3]) + (" …" if len(candidates) > 3 else "")
+        raise UnknownSession(f"'{session_id}' is the beginning of several sessions ({ids}); give more of the id")
+
+    # What was said
+
+    def messages(self, session_id: str) -> list[Message]:
+        """The whole history in order, tools included, as it stands: a turn that was cut off is not mended here."""
+        return [message for turn in self.turns(session_id) for message in turn]
+
+    def turns(self, session_id: str) -> list[list[Message]]:
+        """The same, one list for each prompt."""
+        rows = self._rows(
+            "SELECT id, timestamp, role, content, tool_calls, tool_results FROM messages WHERE session_id = ? "
+            "ORDER BY id",
+            (session_id,),
+        )
+        if not rows:
+            self.find(session_id)
+        return to_turns(rows)
+
+    def append_user(self, session_id: str, prompt: str, timestamp: datetime | None = None) -> None:
+        self._append(session_id, timestamp, "user", storable(prompt), None, None)
+
+    def append_assistant(self, session_id: str, message: AssistantMessage, timestamp: datetime | None = None) -> None:
+        self._append(session_id, timestamp, "assistant", storable(message.content), calls_text(message), None)
+
+    def append_tool_result(self, session_id: str, result: ToolUseResult, timestamp: datetime | None = None) -> None:
+        self._append(session_id, timestamp, "tool", None, None, results_text((result,)))
+
+    def _append(self, session_id: str, timestamp: datetime | None, *values: str | None) -> None:
+        """On the disk when it returns."""
+        moment = write_time(timestamp or datetime.now().astimezone())
+        with self._writing():
+            added = self._connection.execute(
+                "INSERT INTO messages (session_id, timestamp, role, content, tool_calls, tool_results) "
+                "SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE id = ?",
+                (moment, *values, session_id),
+            ).rowcount
+        _expect_session(session_id, added)
+
+    def _change(self, statement: str, session_id: str, *values: str) -> None:
+        with self._writing():
+            changed = self._connection.execute(statement, (*values, session_id)).rowcount
+        _expect_session(session_id, changed)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock, file_errors(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
+        with self._lock, file_errors(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _infos(self, condition: str, values: Sequence[Any]) -> list[SessionInfo]:
+        return [
+            SessionInfo(
+                id=session_id,
+                started_at=read_time(started) or _EPOCH,
+                ended_at=read_time(ended),
+                model=model,
+                project_path=path,
+                last_words=" ".join((words or "").split()),
+                messages=count,
+            )
+            for session_id, started, ended, model, path, words, count, _ in self._rows(_INFO + condition, values)
+        ]
+
+
+def _expect_session(session_id: str, rows: int) -> None:
+    if rows == 0:
+        raise UnknownSession(f"no session '{session_id}'")
+
+
+def _real(project_path: str) -> str:
+    """One name for one directory, whatever links lead there; a name that is not UTF-8 keeps its bytes as escapes."""
+    return os.fsencode(os.path.realpath(project_path)).decode("utf-8", "backslashreplace")

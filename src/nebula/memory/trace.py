@@ -1,0 +1,36 @@
+"""`trace.jsonl`: the stream of events, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from nebula.memory.append import Appender
+from nebula.memory.redaction import Redactor
+
+if TYPE_CHECKING:
+    from nebula.events import Stamped
+
+# json.dumps leaves these as they are: what other programs take for the end of a line, what a terminal obeys, and
+# halves of a surrogate pair, which UTF-8 cannot carry.
+_UNSAFE_IN_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def json_line(value: Any) -> str:
+    """One line of readable JSON, without its line break; no character of it can be taken for one."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _UNSAFE_IN_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class TraceReader:
+    """Writes each event before anybody is shown it."""
+
+    def __init__(self, path: str, secrets: Iterable[str] = ()) -> None:
+        self._file = Appender(path, entry_end=b"\n")
+        self._redactor = Redactor(secrets)
+
+    def __call__(self, stamped: Stamped) -> None:
+        line = json_line(self._redactor.value(stamped.to_json()))
+        self._file.append(line.encode("utf-8") + b"\n")
