@@ -1,0 +1,1 @@
+"""The agent: one loop, and what is put together around it."""

@@ -1,0 +1,151 @@
+"""The loop: ask the model, run what it calls, hand the results back, until it calls nothing.
+
+It knows contracts only. New behaviour is a new tool, a wrapper around one, a reader of the events, or another way to
+build the context; not a new branch here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from nebula.agent.tally import EXIT_FORMAT, Round, Tally
+from nebula.events import Diff, Error, EventStream, Final, Message, Retry, Status, Step, Task, ToolResult
+from nebula.llm.contract import Model, ModelRequest, Reply, Retrying
+from nebula.llm.errors import BadReplyError, ModelError
+from nebula.messages import (
+    MAX_USER_MESSAGE_SIZE,
+    AssistantToolUse,
+    ToolUseResult,
+    UserMessage,
+    truncate_safe_tool_use_results,
+)
+from nebula.messages import Message as Said
+from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.tools.toolset import ToolSet
+
+LIMIT_REMARK = "Stopped after {rounds} model calls in one turn (max_rounds). Say 'go on' to continue."
+INTERRUPTED_REMARK = "Interrupted. What was done so far is recorded; the session can be resumed."
+REFUSED_REMARK = "A write was refused, and the task ended without it."
+
+
+def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
+    return history
+
+
+def _no_node(_: Tally, __: Status) -> str | None:
+    return None
+
+
+@dataclass(slots=True)
+class Turn:
+    """Everything one turn needs, handed in."""
+
+    stream: EventStream
+    model: Model
+    model_name: str
+    system: str
+    history: list[Said]
+    """Grows by the turn's own messages, and stays with the session."""
+    tools: ToolSet
+    max_rounds: int = 100
+    temperature: float | None = None
+    seed: int | None = None
+    task_id: str | None = None
+    fit: Callable[[Sequence[Said]], Sequence[Said]] = field(default=_as_it_is)
+    """What of the history is sent: repaired, and cut to the model's context."""
+    keep: Callable[[Tally, Status], str | None] = field(default=_no_node)
+    """Makes the finished turn a node of the graph and tells its id."""
+
+
+async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
+    """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
+    tally = Tally(task.prompt)
+    turn.stream.emit(task)
+    turn.history.append(prompt)
+    exit_code: int | None = None
+    remark = ""
+    status: Status
+    try:
+        status = await run_rounds(turn, tally)
+    except asyncio.CancelledError:
+        status, remark = "interrupted", INTERRUPTED_REMARK
+    except ModelError as error:
+        status, remark = "error", str(error)
+        exit_code = EXIT_FORMAT if isinstance(error, BadReplyError) and error.exhausted else None
+        turn.stream.emit(Error(error.kind, str(error), turn.task_id))
+    if status == "limit":
+        remark = LIMIT_REMARK.format(rounds=turn.max_rounds)
+    elif status == "ok" and tally.refused:
+        status, remark = "refused", REFUSED_REMARK
+    node_id = turn.keep(tally, status)
+    final = tally.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
+    turn.stream.emit(final)
+    return final
+
+
+async def run_rounds(turn: Turn, tally: Tally) -> Status:
+    for _ in range(turn.max_rounds):
+        reply = await _ask(turn, tally)
+        turn.history.append(reply.message)
+        uses = reply.message.tool_uses
+        if not uses:
+            return "ok"
+        results: list[ToolUseResult] = []
+        try:
+            for use in uses:
+                results.append(await _run_tool(turn, tally, use, uses, reply.invalid_calls.get(use.id)))
+        finally:
+            # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
+            tally.rounds.append(Round(reply.message, tuple(results)))
+            if results:
+                kept = truncate_safe_tool_use_results(results, MAX_USER_MESSAGE_SIZE)
+                turn.history.append(UserMessage.new_tool_use_results(kept))
+    return "limit"
+
+
+async def _ask(turn: Turn, tally: Tally) -> Reply:
+    request = ModelRequest(
+        turn.model_name,
+        turn.system,
+        turn.fit(turn.history),
+        turn.tools.specs,
+        temperature=turn.temperature,
+        seed=turn.seed,
+    )
+    started = time.monotonic()
+    async with aclosing(turn.model.stream(request)) as items:  # type: ignore[type-var]
+        async for item in items:
+            if isinstance(item, Retrying):
+                turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id))
+            elif isinstance(item, Reply):
+                seconds = time.monotonic() - started
+                tally.heard(item.message, item.usage, seconds)
+                turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, round(seconds, 3)))
+                return item
+    raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
+
+
+async def _run_tool(
+    turn: Turn, tally: Tally, use: AssistantToolUse, peers: Sequence[AssistantToolUse], invalid: str | None
+) -> ToolUseResult:
+    original = use.orig_name if use.orig_name != use.name else None
+    turn.stream.emit(Step(use.id, use.name, use.args, original, turn.task_id))
+    started = time.monotonic()
+    if invalid is not None:
+        outcome = Outcome.failed(ToolFailure(invalid))
+    else:
+        outcome = await turn.tools.run(Call(use, turn.stream.emit, peers))
+    tally.ran(use, outcome)
+    if outcome.change is not None:
+        change = outcome.change
+        turn.stream.emit(
+            Diff(change.path, change.diff, change.added, change.removed, change.before, change.after, turn.task_id)
+        )
+    result = ToolUseResult(use.id, outcome.content, outcome.status)
+    seconds = round(time.monotonic() - started, 3)
+    turn.stream.emit(ToolResult(use.name, result, outcome.decision, seconds, turn.task_id))
+    return result

@@ -1,0 +1,1 @@
+"""Three commands, one small file a subcommand; each loads what it needs when it runs."""

@@ -1,0 +1,160 @@
+"""Asking before writing, as a wrapper around a writing tool.
+
+What must fail fails before anybody is asked. The answer holds for the content that was shown: if the file changes
+while somebody thinks, the question is asked again with the new difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from nebula.events import Approval, new_trace_id
+from nebula.messages import ToolSpec
+from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.tools.writing import Proposal, WritingTool
+from nebula.workspace.errors import Stale, WorkspaceError
+
+MAX_QUESTIONS = 5
+"""How often one write is asked about again because its file keeps changing."""
+
+REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An answer. `scope` says how far a yes reaches; a no may carry the reason, which the model is told."""
+
+    allowed: bool
+    scope: Literal["once", "message", "pattern", "session"] = "once"
+    reason: str = ""
+    pattern: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Decision:
+        """From the words of the wire: "yes", "no", "all", or a sentence, which refuses and tells why."""
+        word = text.strip()
+        if word.lower() in ("yes", "y"):
+            return cls(True)
+        if word.lower() in ("all", "a"):
+            return cls(True, "session")
+        if word.lower() in ("", "no", "n"):
+            return cls(False)
+        return cls(False, reason=word)
+
+    def word(self) -> str:
+        if self.allowed:
+            return "all" if self.scope == "session" else "yes"
+        return self.reason or "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A write to decide on, with the others of the same message."""
+
+    approval_id: str
+    proposal: Proposal
+    together: Sequence[Proposal] = ()
+    asked_again: bool = False
+
+
+Approver = Callable[[Question], Awaitable[Decision]]
+
+
+@dataclass(slots=True)
+class Approvals:
+    """Who is asked, and what has been answered for more than one write. One for a session."""
+
+    approver: Approver
+    by_rule: str | None = None
+    """When nobody is asked: the word that stands for the rule, such as "yes" for --yes."""
+    _session: bool = False
+    _patterns: list[str] = field(default_factory=list)
+    _messages: set[str] = field(default_factory=set)
+
+    def standing(self, proposal: Proposal, message_key: str) -> bool:
+        """An earlier yes that reaches this write."""
+        return (
+            self._session
+            or message_key in self._messages
+            or any(fnmatchcase(proposal.path, pattern) for pattern in self._patterns)
+        )
+
+    def remember(self, decision: Decision, message_key: str) -> None:
+        if not decision.allowed:
+            return
+        if decision.scope == "session":
+            self._session = True
+        elif decision.scope == "pattern":
+            self._patterns.append(decision.pattern)
+        elif decision.scope == "message":
+            self._messages.add(message_key)
+
+
+class Approved:
+    """A writing tool that asks first."""
+
+    def __init__(self, tool: WritingTool, approvals: Approvals, family: Mapping[str, WritingTool]) -> None:
+        self._tool = tool
+        self._approvals = approvals
+        self._family = family
+        """All writing tools by name, to show the other writes of one message beside this one."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._tool.spec
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        for attempt in range(MAX_QUESTIONS):
+            proposal = await asyncio.to_thread(self._tool.propose, args)
+            decision = await self._decide(proposal, call, again=attempt > 0)
+            if not decision.allowed:
+                reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
+                raise ToolFailure(reason, policy=True, decision=decision.word())
+            try:
+                outcome = await asyncio.to_thread(self._tool.carry_out, proposal)
+            except Stale:
+                continue
+            return Outcome(outcome.content, outcome.status, outcome.change, outcome.check, decision=decision.word())
+        raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.")
+
+    async def _decide(self, proposal: Proposal, call: Call, *, again: bool) -> Decision:
+        message_key = "|".join(use.id for use in call.peers)
+        if self._approvals.standing(proposal, message_key):
+            return Decision(True, "session")
+        question = Question(new_trace_id(), proposal, self._together(call), again)
+        call.emit(
+            Approval(
+                question.approval_id,
+                proposal.path,
+                proposal.tool,
+                proposal.diff,
+                call.use.id,
+                self._approvals.by_rule,
+            )
+        )
+        decision = await self._approvals.approver(question)
+        self._approvals.remember(decision, message_key)
+        return decision
+
+    def _together(self, call: Call) -> list[Proposal]:
+        proposals = []
+        for use in call.peers:
+            tool = self._family.get(use.orig_name)
+            if tool is not None and isinstance(use.orig_args, dict):
+                try:
+                    proposals.append(tool.propose(use.orig_args))
+                except (ToolFailure, WorkspaceError):
+                    continue  # this one fails by itself when its turn comes, and says why
+        return proposals
+
+
+async def allow_all(_: Question) -> Decision:
+    return Decision(True, "session")
+
+
+async def refuse_all(_: Question) -> Decision:
+    return Decision(False, reason="")

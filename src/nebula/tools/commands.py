@@ -1,0 +1,106 @@
+"""Running a configured command: in the root, in a process group of its own, with no terminal and firm limits.
+
+The command is split into words, never given to a shell. The environment is handed over without anything that looks
+like a secret. What the command itself does to files is outside the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+from dataclasses import dataclass
+
+MAX_OUTPUT_BYTES = 64_000
+"""Most of a command's output that is kept: its head and its tail."""
+_SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """How a command ended. `code` is None where it had to be stopped."""
+
+    command: str
+    code: int | None
+    output: str
+    left_out: int = 0
+
+    @property
+    def passed(self) -> bool:
+        return self.code == 0
+
+
+async def run_command(command: str, root: str, timeout_s: float) -> CommandResult:
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        return CommandResult(command, 127, f"The command cannot be read: {problem}.")
+    if not words:
+        return CommandResult(command, 127, "The command is empty.")
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            cwd=root,
+            env=clean_environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as problem:
+        return CommandResult(command, 127, f"{words[0]}: {problem.strerror}.")
+    kept = _HeadAndTail(MAX_OUTPUT_BYTES)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await kept.read(process)
+            code: int | None = await process.wait()
+    except TimeoutError:
+        code = None
+    finally:
+        # Whatever the command left running in its group goes with it, also when we are being cancelled.
+        _kill_group(process.pid)
+        await process.wait()
+    output, left_out = kept.text()
+    if code is None:
+        output += f"\nStopped: it took longer than {timeout_s:g} seconds."
+    return CommandResult(command, code, output, left_out)
+
+
+def clean_environment() -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRET_WORDS)
+    }
+    quiet = {"PYTHONUTF8": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "PAGER": "cat", "CI": "1"}
+    return kept | quiet
+
+
+class _HeadAndTail:
+    """Keeps the first and the last half of what is read, whatever passes between."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head = b""
+        self._tail = b""
+        self._total = 0
+
+    async def read(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None  # noqa: S101 - asked for above
+        while chunk := await process.stdout.read(65_536):
+            self._total += len(chunk)
+            room = self._half - len(self._head)
+            self._head += chunk[:room]
+            self._tail = (self._tail + chunk[max(room, 0) :])[-self._half :]
+
+    def text(self) -> tuple[str, int]:
+        left_out = self._total - len(self._head) - len(self._tail)
+        head, tail = (part.decode("utf-8", "replace") for part in (self._head, self._tail))
+        between = f"\n[… {left_out} of {self._total} bytes left out …]\n" if left_out else ""
+        return head + between + tail, left_out
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return  # all of the group has ended already

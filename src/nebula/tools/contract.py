@@ -1,0 +1,110 @@
+"""What a tool is, to the loop that calls it.
+
+A tool never raises at the loop. It returns an `Outcome`: blocks for the model, and, when it changed a file, the
+`Change` for everybody else. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from nebula.events import CheckRun, Event
+from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
+
+
+class ToolFailure(Exception):
+    """Told to the model as it stands: a sentence that says what to do instead."""
+
+    def __init__(self, sentence: str, *, policy: bool = False, decision: str | None = None) -> None:
+        super().__init__(sentence)
+        self.policy = policy
+        """Refused by a rule or a person, not failed: a task that ends without it did not do what was asked."""
+        self.decision = decision
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that a tool really changed."""
+
+    path: str
+    before: str
+    after: str
+    diff: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to."""
+
+    content: tuple[Text | Json, ...]
+    status: ToolResultStatus = ToolResultStatus.Success
+    change: Change | None = None
+    check: CheckRun | None = None
+    decision: str | None = None
+    refused: bool = False
+
+    @classmethod
+    def ok(cls, value: Mapping[str, Any], **facts: Any) -> Outcome:
+        return cls((Json(dict(value)),), **facts)
+
+    @classmethod
+    def failed(cls, failure: ToolFailure) -> Outcome:
+        return cls(
+            (Json({"error": str(failure)}),),
+            ToolResultStatus.Error,
+            decision=failure.decision,
+            refused=failure.policy,
+        )
+
+
+def _silent(_: Event) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call as the loop hands it over."""
+
+    use: AssistantToolUse
+    emit: Callable[[Event], Any] = _silent
+    """Where a tool tells what happens while it works, such as the question it asks."""
+    peers: Sequence[AssistantToolUse] = field(default=())
+    """All calls of the same message, this one among them, so that writes can be looked at together."""
+
+
+class Tool(Protocol):
+    """One capability offered to the model."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome: ...
+
+
+def text_argument(args: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    value = args.get(name, default)
+    if not isinstance(value, str):
+        raise ToolFailure(f"The argument '{name}' must be a text.")
+    return value
+
+
+def number_argument(args: Mapping[str, Any], name: str) -> int | None:
+    """A whole number of 1 or more, or None. Models send 3.0 and "3" for 3; both are plain enough."""
+    value = args.get(name)
+    if value is None:
+        return None
+    if isinstance(value, str) and value.strip().isdigit():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ToolFailure(f"The argument '{name}' must be a whole number of 1 or more.")
+    return value
+
+
+def schema(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}

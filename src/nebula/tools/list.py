@@ -1,0 +1,41 @@
+"""list: what a folder holds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from nebula.messages import ToolSpec
+from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.trim import MAX_LISTED
+from nebula.workspace.contract import Workspace
+
+SPEC = ToolSpec(
+    "list",
+    "List the files and folders in a folder of the project; folders end with '/'. With recursive, everything below it "
+    "that git does not ignore.",
+    schema(
+        ["path"],
+        path={"type": "string", "description": "Path of the folder, relative to the project; '.' is the project."},
+        recursive={"type": "boolean", "description": "Go into sub-folders, too. Off if not given."},
+    ),
+)
+
+
+class ListFiles:
+    spec = SPEC
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        path = text_argument(args, "path", ".") or "."
+        recursive = args.get("recursive", False)
+        if not isinstance(recursive, bool):
+            raise ToolFailure("The argument 'recursive' must be true or false.")
+        listing = await asyncio.to_thread(self._workspace.list_files, path, recursive=recursive, max_items=MAX_LISTED)
+        found: dict[str, Any] = {"files": [entry.name + "/" * entry.is_dir for entry in listing.files]}
+        if listing.remark:
+            found["remark"] = listing.remark
+        return Outcome.ok(found)

@@ -1,0 +1,40 @@
+"""runCheck: one of the commands that the user configured, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nebula.events import CheckRun
+from nebula.messages import ToolSpec
+from nebula.tools.commands import CommandResult, run_command
+from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+
+
+class RunCheck:
+    def __init__(self, checks: Sequence[str], root: str, timeout_s: float) -> None:
+        self._checks = tuple(checks)
+        self._root = root
+        self._timeout_s = timeout_s
+        self.spec = ToolSpec(
+            "runCheck",
+            "Run one of the project's configured checks, such as its tests, and see how it ended. Run it after your "
+            "last edit; say nothing of success that a check did not show.",
+            schema(
+                ["name"],
+                name={"type": "string", "enum": list(self._checks), "description": "The check, exactly as listed."},
+            ),
+        )
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        name = text_argument(args, "name")
+        if name not in self._checks:
+            raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks)}.")
+        result = await run_command(name, self._root, self._timeout_s)
+        check = CheckRun(name, result.passed, last_line(result))
+        return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)
+
+
+def last_line(result: CommandResult) -> str:
+    lines = [line.strip() for line in result.output.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else ""

@@ -1,0 +1,41 @@
+"""searchInDirectory: which files hold a word."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from nebula.messages import ToolSpec
+from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.trim import MAX_LISTED
+from nebula.workspace.contract import Workspace
+
+SPEC = ToolSpec(
+    "searchInDirectory",
+    "Find the files below a folder whose text contains a keyword, exactly as written. Binary files and files that git "
+    "ignores are left out. Gives the paths.",
+    schema(
+        ["directory", "keyword"],
+        directory={"type": "string", "description": "Folder to search, relative to the project; '.' is the project."},
+        keyword={"type": "string", "description": "Text to look for; upper and lower case differ."},
+    ),
+)
+
+
+class SearchInDirectory:
+    spec = SPEC
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        directory = text_argument(args, "directory", ".") or "."
+        keyword = text_argument(args, "keyword")
+        if not keyword:
+            raise ToolFailure("The argument 'keyword' must not be empty.")
+        hits = await asyncio.to_thread(self._workspace.search, directory, keyword, max_files=MAX_LISTED)
+        found: dict[str, Any] = {"files": list(hits.files)}
+        if hits.remark:
+            found["remark"] = hits.remark
+        return Outcome.ok(found)
