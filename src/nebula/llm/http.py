@@ -1,0 +1,253 @@
+"""A small HTTP/1.1 client for streaming answers: kept-alive connections, time-outs, proxies, a cancel that closes.
+
+What it does not do, on purpose: follow redirects (a key must not travel to another host), ask for compression,
+keep cookies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+
+import h11
+
+from nebula.llm.connection import Connection, Route, connect
+from nebula.llm.errors import BadReplyError, UnavailableError
+from nebula.llm.proxies import basic_auth, proxy_for
+from nebula.llm.url import Url, parse_url
+
+MAX_HEADER_BYTES = 64 * 1024
+MAX_WHOLE_BODY_BYTES = 32 * 1024 * 1024
+MAX_STREAM_BYTES = 512 * 1024 * 1024
+IDLE_CONNECTION_S = 50.0
+IDLE_CONNECTIONS_PER_ROUTE = 4
+USER_AGENT = "nebula"
+
+Headers = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    connect_s: float = 15.0
+    first_byte_s: float = 180.0
+    idle_s: float = 300.0
+
+
+DEFAULT_TIMEOUTS = Timeouts()
+
+
+class Response:
+    """Status and headers; the body is read once, as `chunks()` or `read()`."""
+
+    def __init__(
+        self, url: Url, connection: Connection, parser: h11.Connection, head: h11.Response, idle_s: float
+    ) -> None:
+        self.url = url
+        self.status = head.status_code
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+        self.is_finished = False
+        self._connection = connection
+        self._parser = parser
+        self._idle_s = idle_s
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body in the pieces it arrives in. Raises `UnavailableError` when it is cut or stalls."""
+        total = 0
+        while (piece := await self._next_piece()) is not None:
+            total += len(piece)
+            if total > MAX_STREAM_BYTES:
+                raise BadReplyError(f"The answer of {self.url.shown} is longer than {MAX_STREAM_BYTES} bytes.")
+            yield piece
+
+    async def read(self, max_bytes: int = MAX_WHOLE_BODY_BYTES) -> bytes:
+        body = bytearray()
+        while (piece := await self._next_piece()) is not None:
+            body += piece
+            if len(body) > max_bytes:
+                raise BadReplyError(f"The answer of {self.url.shown} is longer than {max_bytes} bytes.")
+        return bytes(body)
+
+    async def _next_piece(self) -> bytes | None:
+        while not self.is_finished:
+            event = _next_event(self._parser, self.url)
+            if event is h11.NEED_DATA:
+                self._parser.receive_data(await self._receive())
+            elif isinstance(event, h11.Data):
+                return bytes(event.data)
+            else:  # the end of the message; anything else has been raised by the parser
+                self.is_finished = True
+        return None
+
+    async def _receive(self) -> bytes:
+        try:
+            async with asyncio.timeout(self._idle_s):
+                return await self._connection.read()
+        except TimeoutError:
+            raise UnavailableError(
+                f"{self.url.shown} sent nothing for {self._idle_s:g} s; the answer was given up."
+            ) from None
+        except OSError as error:
+            raise UnavailableError(f"The connection to {self.url.shown} broke: {error.strerror or error}.") from None
+
+
+@dataclass(slots=True)
+class _Idle:
+    connection: Connection
+    since: float = field(default_factory=monotonic)
+
+
+class HttpClient:
+    """Requests over pooled connections. Not bound to one origin; close it with `aclose()`."""
+
+    def __init__(self, *, timeouts: Timeouts = DEFAULT_TIMEOUTS, environ: Mapping[str, str] | None = None) -> None:
+        self._timeouts = timeouts
+        self._environ = os.environ if environ is None else environ
+        self._idle: dict[Route, list[_Idle]] = {}
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, url: str, *, headers: Headers = (), body: bytes = b"", timeouts: Timeouts | None = None
+    ) -> AsyncIterator[Response]:
+        """The response, its body unread. Leaving the block before the body's end closes the connection."""
+        target = parse_url(url)
+        limits = timeouts or self._timeouts
+        proxy = proxy_for(target, self._environ)
+        route = Route(target.scheme, target.host, target.port, proxy)
+        head = _request_head(method, target, route, headers, len(body))
+        connection, parser, response_head = await self._exchange(route, head, body, target, limits)
+        response = Response(target, connection, parser, response_head, limits.idle_s)
+        try:
+            yield response
+        finally:
+            self._give_back(response, connection, parser)
+
+    async def aclose(self) -> None:
+        for waiting in self._idle.values():
+            for idle in waiting:
+                idle.connection.abort()
+        self._idle.clear()
+
+    async def _exchange(
+        self, route: Route, head: h11.Request, body: bytes, target: Url, limits: Timeouts
+    ) -> tuple[Connection, h11.Connection, h11.Response]:
+        while True:
+            kept = self._take(route)
+            connection = kept or await connect(route, self._environ, limits.connect_s)
+            received_before = connection.bytes_received
+            try:
+                parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
+                return connection, parser, await _ask(connection, parser, head, body, target, limits)
+            except _ClosedEarly:
+                connection.abort()
+                # A kept connection that the server closed meanwhile says nothing about the server: ask once more.
+                if kept is None or connection.bytes_received > received_before:
+                    raise UnavailableError(f"{target.shown} closed the connection without an answer.") from None
+            except BaseException:
+                connection.abort()
+                raise
+
+    def _take(self, route: Route) -> Connection | None:
+        waiting = self._idle.get(route, [])
+        loop = asyncio.get_running_loop()
+        while waiting:
+            idle = waiting.pop()
+            connection = idle.connection
+            if connection.loop is not loop:
+                continue
+            if connection.is_open and not connection.has_unread and monotonic() - idle.since < IDLE_CONNECTION_S:
+                return connection
+            connection.abort()
+        return None
+
+    def _give_back(self, response: Response, connection: Connection, parser: h11.Connection) -> None:
+        reusable = (
+            response.is_finished
+            and parser.our_state is h11.DONE
+            and parser.their_state is h11.DONE
+            and connection.is_open
+            and not connection.has_unread
+        )
+        waiting = self._idle.setdefault(connection.route, [])
+        if reusable and len(waiting) < IDLE_CONNECTIONS_PER_ROUTE:
+            waiting.append(_Idle(connection))
+        else:
+            connection.abort()
+
+
+class _ClosedEarly(Exception):
+    """The connection ended before the head of a response was complete."""
+
+
+def _request_head(method: str, target: Url, route: Route, headers: Headers, body_bytes: int) -> h11.Request:
+    lines = [("Host", target.authority), ("User-Agent", USER_AGENT), ("Accept-Encoding", "identity"), *headers]
+    given = {name.lower() for name, _ in headers}
+    if target.userinfo and "authorization" not in given:
+        lines.append(("Authorization", basic_auth(target.userinfo)))
+    if body_bytes or method == "POST":
+        lines.append(("Content-Length", str(body_bytes)))
+    form = target.target
+    if route.proxy is not None and not route.is_tunnelled:
+        form = f"{target.scheme}://{target.authority}{target.target}"
+        if route.proxy.userinfo:
+            lines.append(("Proxy-Authorization", basic_auth(route.proxy.userinfo)))
+    try:
+        return h11.Request(method=method, target=form, headers=lines)
+    except h11.LocalProtocolError:
+        # The offending value may be a key with a line break in it, so it is not shown.
+        raise BadReplyError(
+            f"The request to {target.shown} cannot be written: a header value holds characters that HTTP does not "
+            "allow. Check the API key for stray spaces or line breaks."
+        ) from None
+
+
+async def _ask(
+    connection: Connection, parser: h11.Connection, head: h11.Request, body: bytes, target: Url, limits: Timeouts
+) -> h11.Response:
+    out = parser.send(head) or b""
+    if body:
+        out += parser.send(h11.Data(data=body)) or b""
+    out += parser.send(h11.EndOfMessage()) or b""
+    try:
+        async with asyncio.timeout(limits.first_byte_s):
+            await connection.write(out)
+            while True:
+                event = _next_event(parser, target)
+                if isinstance(event, h11.Response):
+                    _refuse_encoding(event, target)
+                    return event
+                if event is h11.NEED_DATA:
+                    data = await connection.read()
+                    if not data:
+                        raise _ClosedEarly
+                    parser.receive_data(data)
+                elif not isinstance(event, h11.InformationalResponse):
+                    raise _ClosedEarly
+    except TimeoutError:
+        raise UnavailableError(
+            f"{target.shown} gave no answer within {limits.first_byte_s:g} s. The server may be overloaded."
+        ) from None
+    except OSError:
+        raise _ClosedEarly from None
+
+
+def _next_event(parser: h11.Connection, target: Url) -> object:
+    try:
+        return parser.next_event()
+    except h11.RemoteProtocolError as error:
+        if "closed connection" in str(error) or "without sending complete" in str(error):
+            raise UnavailableError(f"The answer of {target.shown} was cut off in the middle.") from None
+        raise BadReplyError(f"{target.shown} does not speak HTTP as expected ({error}). Check the address.") from None
+
+
+def _refuse_encoding(head: h11.Response, target: Url) -> None:
+    for name, value in head.headers:
+        if name == b"content-encoding" and value.lower() not in (b"identity", b""):
+            raise BadReplyError(f"{target.shown} sent a compressed answer that was not asked for.")

@@ -1,0 +1,88 @@
+"""Lines and server-sent events out of a body that arrives in arbitrary pieces.
+
+Lines are cut as bytes and decoded whole, so a character split over two pieces is never broken: no byte of a
+multibyte UTF-8 character looks like a line end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from nebula.llm.errors import BadReplyError
+
+MAX_LINE_BYTES = 32 * 1024 * 1024
+BOM = b"\xef\xbb\xbf"
+
+
+class LineSplitter:
+    """Cuts bytes into lines at LF, CRLF and (where `lone_cr`) CR, keeping the unfinished line for later."""
+
+    def __init__(self, *, lone_cr: bool = False) -> None:
+        self._lone_cr = lone_cr
+        self._rest = bytearray()
+        self._scanned = 0
+        self._at_start = True
+        self._skip_lf = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if self._lone_cr and (b"\r" in data or self._skip_lf):
+            data = self._unify(data)
+        self._rest += data
+        if self._at_start:
+            if len(self._rest) < len(BOM) and BOM.startswith(self._rest):
+                return []
+            if self._rest.startswith(BOM):
+                del self._rest[: len(BOM)]
+            self._at_start = False
+        last = self._rest.rfind(b"\n", self._scanned)
+        if last < 0:
+            self._scanned = len(self._rest)
+            if self._scanned > MAX_LINE_BYTES:
+                raise BadReplyError("The model server sent a line without end; it does not speak the expected API.")
+            return []
+        whole = bytes(self._rest[:last])
+        del self._rest[: last + 1]
+        self._scanned = len(self._rest)
+        return [line.removesuffix(b"\r") for line in whole.split(b"\n")]
+
+    def flush(self) -> list[bytes]:
+        """The unfinished last line, if any."""
+        line = bytes(self._rest).removesuffix(b"\r")
+        self._rest.clear()
+        self._scanned = 0
+        return [line] if line else []
+
+    def _unify(self, data: bytes) -> bytes:
+        # A CR at the end of a piece ends the line at once; the LF that may follow it belongs to the same line end.
+        if self._skip_lf and data.startswith(b"\n"):
+            data = data[1:]
+            self._skip_lf = False
+        if data:
+            self._skip_lf = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """The data of each server-sent event. An event that the end of the stream cut off is not given."""
+    splitter = LineSplitter(lone_cr=True)
+    data: list[bytes] = []
+    async for chunk in chunks:
+        for line in splitter.feed(chunk):
+            if not line:
+                if data:
+                    yield b"\n".join(data).decode("utf-8", "replace")
+                    data.clear()
+            elif line.startswith(b"data:"):
+                data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+
+
+async def ndjson_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """The lines of newline-delimited JSON; the last one may lack its line end."""
+    splitter = LineSplitter()
+    async for chunk in chunks:
+        for line in splitter.feed(chunk):
+            if line.strip():
+                yield line.decode("utf-8", "replace")
+    for line in splitter.flush():
+        if line.strip():
+            yield line.decode("utf-8", "replace")

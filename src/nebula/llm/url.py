@@ -1,0 +1,101 @@
+"""Web addresses, as far as a model client needs them (the standard parser costs several ms of start-up)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nebula.llm.errors import NotFoundError
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+LOOPBACK_NAMES = frozenset({"localhost", "::1", "0:0:0:0:0:0:0:1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    scheme: str
+    host: str
+    port: int
+    target: str
+    """Path and query, always beginning with a slash."""
+    userinfo: str = ""
+
+    @property
+    def authority(self) -> str:
+        """Host (in brackets where it is IPv6) and, unless it is the scheme's own, the port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if DEFAULT_PORTS.get(self.scheme) == self.port else f"{host}:{self.port}"
+
+    @property
+    def shown(self) -> str:
+        """The address for people: without credentials and query."""
+        return f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
+
+    @property
+    def is_loopback(self) -> bool:
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    return host in LOOPBACK_NAMES or host.startswith("127.") or host.endswith(".localhost")
+
+
+def parse_url(text: str) -> Url:
+    scheme, separator, rest = text.strip().partition("://")
+    scheme = scheme.lower()
+    if not separator or scheme not in DEFAULT_PORTS:
+        raise NotFoundError(
+            f"{without_credentials(text)!r} is not a web address: it must begin with http:// or https://."
+        )
+    authority, slash, tail = _split_authority(rest)
+    userinfo, _, hostport = authority.rpartition("@")
+    host, port = _split_port(hostport, DEFAULT_PORTS[scheme], text)
+    target = slash + tail if slash == "/" else "/" + slash + tail
+    target = target.partition("#")[0]
+    if not target.isascii() or " " in target:
+        target = _percent_encode(target)
+    return Url(scheme, host, port, target, userinfo)
+
+
+def without_credentials(text: str) -> str:
+    """`text` with `user:password@` and the query left out, for error messages."""
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return text.rpartition("@")[2].partition("?")[0]
+    authority, slash, tail = _split_authority(rest)
+    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{tail}".partition("?")[0]
+
+
+def percent_decode(text: str) -> str:
+    head, *parts = text.split("%")
+    out = bytearray(head.encode())
+    for part in parts:
+        try:
+            out.append(int(part[:2], 16))
+            out += part[2:].encode()
+        except ValueError:
+            out += b"%" + part.encode()
+    return out.decode("utf-8", "replace")
+
+
+def _split_authority(rest: str) -> tuple[str, str, str]:
+    end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
+    return rest[:end], rest[end : end + 1], rest[end + 1 :]
+
+
+def _split_port(hostport: str, default: int, text: str) -> tuple[str, int]:
+    if hostport.startswith("["):
+        host, _, port = hostport[1:].partition("]")
+        port = port.removeprefix(":")
+    elif hostport.count(":") > 1:  # an IPv6 address without its brackets
+        host, port = hostport, ""
+    else:
+        host, _, port = hostport.partition(":")
+    if not host or (port and not (port.isdecimal() and port.isascii() and int(port) < 65536)):
+        raise NotFoundError(f"{without_credentials(text)!r} is not a web address: host or port is wrong.")
+    if not host.isascii():
+        host = host.encode("idna").decode("ascii")
+    return host.lower(), int(port) if port else default
+
+
+def _percent_encode(target: str) -> str:
+    return "".join(c if c.isascii() and c != " " else "".join(f"%{b:02X}" for b in c.encode()) for c in target)

@@ -1,0 +1,137 @@
+"""What the server says, as values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call. `args` as a string goes onto the wire raw (where the wire carries text), to send broken JSON."""
+
+    name: str
+    args: Mapping[str, Any] | str = field(default_factory=dict)
+    id: str | None = None
+    """Made by position over the whole script (`call_1`, `call_2`, …) unless given."""
+    signature: str | None = None
+    """Gemini's thoughtSignature."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that goes wrong. Build it with one of the class methods."""
+
+    kind: str
+    status: int = 500
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    seconds: float = 0.0
+    after_bytes: int = 0
+
+    @classmethod
+    def status_code(
+        cls, status: int, *, retry_after: str | None = None, body: str | None = None, headers: Mapping[str, str] = {}
+    ) -> Fault:
+        extra = {"retry-after": retry_after} if retry_after is not None else {}
+        return cls("status", status=status, headers={**headers, **extra}, body=body)
+
+    @classmethod
+    def reset(cls) -> Fault:
+        """The connection is reset before any answer."""
+        return cls("reset")
+
+    @classmethod
+    def close(cls) -> Fault:
+        """The connection is closed in good order, without any answer."""
+        return cls("close")
+
+    @classmethod
+    def cut(cls, after_bytes: int) -> Fault:
+        """For `Turn.fault`: the connection is lost after so many bytes of the body."""
+        return cls("cut", after_bytes=after_bytes)
+
+    @classmethod
+    def stall(cls, after_bytes: int, seconds: float = 3600.0) -> Fault:
+        """For `Turn.fault`: silence after so many bytes of the body."""
+        return cls("stall", after_bytes=after_bytes, seconds=seconds)
+
+    @classmethod
+    def slow(cls, seconds: float) -> Fault:
+        """For `Turn.fault`: the head of the answer comes late."""
+        return cls("slow", seconds=seconds)
+
+    @classmethod
+    def garbage(cls, body: str = "data: {]]\n\n{]]\n") -> Fault:
+        """A body of the right content type that is not what it says."""
+        return cls("garbage", body=body)
+
+    @classmethod
+    def page(cls, body: str = "<html><body>Please log in</body></html>") -> Fault:
+        """A web page with status 200, as a captive portal sends it."""
+        return cls("page", body=body)
+
+    @classmethod
+    def stream_error(cls, message: str = "upstream overloaded", status: int = 503) -> Fault:
+        """For `Turn.fault`: the stream ends with an error object in the format of the wire."""
+        return cls("stream_error", status=status, body=message)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One reply of the model."""
+
+    text: str = ""
+    calls: Sequence[Call] = ()
+    thinking: str = ""
+    """Sent the way the wire sends thoughts; a client has to keep it out of the answer."""
+    input_tokens: int = 100
+    output_tokens: int = 20
+    stop: str | None = None
+    """`length` or `filter`; else it follows from the calls."""
+    fault: Fault | None = None
+    id: str | None = None
+    """Message id where the wire has one (`msg_1`, `msg_2`, … by position unless given)."""
+
+
+@dataclass
+class RecordedRequest:
+    """What arrived. Times are `time.monotonic()`, the same clock in every process of the machine."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+    arrived: float
+    """The first byte of the request was read."""
+    complete: float
+    """Its last byte was read."""
+    answered: float | None = None
+    """The last byte of the answer was handed to the kernel."""
+    disconnected: bool = False
+    """The client went away before the answer was complete."""
+    connection: int = 0
+    """Which connection it came on, counted from 1."""
+    is_turn: bool = False
+    """It took a turn of the script."""
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+Step = Turn | Fault | Callable[[RecordedRequest], "Turn | Fault"]
+
+
+def hermes(turn: Turn, names: Mapping[str, str] = {}) -> Turn:
+    """The same turn as a model says it in the JSON dialect: all in the text. `names` renames tools."""
+    calls = [{"name": names.get(call.name, call.name), "parameters": call.args} for call in turn.calls]
+    spoken = {
+        "thought": turn.text if calls else "",
+        "tool_calls": calls,
+        "final_answer": "" if calls else turn.text,
+    }
+    return replace(turn, text=json.dumps(spoken, ensure_ascii=False), calls=())

@@ -1,0 +1,432 @@
+"""The server: a thread with an event loop of its own, so that any test, sync or async, can use it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from scripted_model import wires
+from scripted_model.script import Fault, RecordedRequest, Step, Turn
+
+DEFAULT_MODELS = {
+    "openai": ("gpt-4.1-nano", "gpt-4.1-mini"),
+    "gemini": ("gemini-2.5-flash", "gemini-3-pro-preview"),
+    "ollama": ("qwen3:8b", "hermes3:8b"),
+}
+GEMINI_ROUTE = re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent|countTokens)$")
+
+
+class ScriptedModel:
+    """Plays `script` to whoever asks, on a loopback port.
+
+    script            steps taken one by one by model requests, or one function of the request for all of them
+    fragment          bodies go out in pieces of so many bytes (1 splits everything), each its own chunk
+    api_key           when set, requests without this key are answered 401
+    models            names listed, by provider
+    capabilities      Ollama's /api/show, by model (default: completion and tools)
+    context_length    the model's limit as /api/show tells it
+    template          chat template in /api/show, by model
+    tls               serve https with this context
+    """
+
+    def __init__(
+        self,
+        script: Sequence[Step] | Callable[[RecordedRequest], Turn | Fault] = (),
+        *,
+        fragment: int | None = None,
+        api_key: str | None = None,
+        models: Mapping[str, Sequence[str]] = DEFAULT_MODELS,
+        capabilities: Mapping[str, Sequence[str]] = {},
+        context_length: int = 131_072,
+        template: Mapping[str, str] = {},
+        tls: ssl.SSLContext | None = None,
+        port: int = 0,
+    ) -> None:
+        self.script = script
+        self.fragment = fragment
+        self.api_key = api_key
+        self.models = models
+        self.capabilities = capabilities
+        self.context_length = context_length
+        self.template = template
+        self.requests: list[RecordedRequest] = []
+        self.connections = 0
+        self.port = port
+        self._tls = tls
+        self._taken = 0
+        self._calls_made = 0
+        self._messages_made = 0
+        self._changed = threading.Condition()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    # life
+
+    def __enter__(self) -> ScriptedModel:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main(ready)), daemon=True)
+        self._thread.start()
+        if not ready.wait(10):
+            raise RuntimeError("the scripted model did not start")
+
+    def stop(self) -> None:
+        if self._loop is not None and self._thread is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(10)
+
+    # what tests ask for
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def openai_url(self) -> str:
+        return self.url + "/v1"
+
+    @property
+    def gemini_url(self) -> str:
+        return self.url
+
+    @property
+    def ollama_url(self) -> str:
+        return self.url
+
+    def env(self, provider: str = "openai") -> dict[str, str]:
+        """Environment variables that point a command at this server."""
+        key = self.api_key or "test-key"
+        return {
+            "openai": {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": self.openai_url},
+            "gemini": {"GEMINI_API_KEY": key, "GEMINI_BASE_URL": self.gemini_url},
+            "ollama": {"OLLAMA_HOST": self.ollama_url},
+        }[provider]
+
+    @property
+    def turns(self) -> list[RecordedRequest]:
+        """The requests that took a turn of the script."""
+        return [request for request in self.requests if request.is_turn]
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+        """Wait for something this server records (`lambda: server.turns[0].disconnected`)."""
+        with self._changed:
+            if not self._changed.wait_for(condition, timeout_s):
+                raise TimeoutError("the scripted model did not see it happen")
+
+    # the server itself
+
+    async def _main(self, ready: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        server = await asyncio.start_server(self._accept, "127.0.0.1", self.port, limit=1 << 26, ssl=self._tls)
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        await self._stopping.wait()
+        server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        number = self.connections
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        first: bytes | None = b""
+        try:
+            while first is not None and (request := await _read_request(reader, number, first)) is not None:
+                with self._changed:
+                    self.requests.append(request)
+                    self._changed.notify_all()
+                first = await self._answer(request, reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(
+        self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bytes | None:
+        """None when the connection is done with, else what was already read of the next request."""
+        answering = asyncio.ensure_future(self._respond(request, writer))
+        # A client that goes away shows as the end of what it sends; asking for one byte tells us at once.
+        watching = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait({answering, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done() and not watching.result():
+                with self._changed:
+                    request.disconnected = True
+                    self._changed.notify_all()
+                return None
+            keep = await answering
+            if not keep:
+                return None
+            return watching.result() if watching.done() else b""
+        finally:
+            answering.cancel()
+            watching.cancel()
+            await asyncio.wait({answering, watching})
+
+    async def _respond(self, request: RecordedRequest, writer: asyncio.StreamWriter) -> bool:
+        step, wire = self._plan(request)
+        if isinstance(step, Fault):
+            keep = await self._fail(step, wire, writer)
+        elif isinstance(step, tuple):
+            status, body = step
+            await _write_whole(writer, status, wires.JSON, body)
+            keep = True
+        else:
+            keep = await self._play(step, request, wire, writer)
+        with self._changed:
+            request.answered = time.monotonic()
+            self._changed.notify_all()
+        return keep
+
+    def _plan(self, request: RecordedRequest) -> tuple[Turn | Fault | tuple[int, bytes], str]:
+        path = request.path
+        is_gemini = "/v1beta" in path or "x-goog-api-key" in request.headers or GEMINI_ROUTE.search(path)
+        wire = "gemini" if is_gemini else "ollama" if path.startswith("/api/") else "openai"
+        if self.api_key is not None and not _has_key(request, self.api_key):
+            return (401, wires.error_body(wire, "Incorrect API key provided.", 401)), wire
+        asks_model = (
+            path.endswith("/chat/completions")
+            or path == "/api/chat"
+            or ((match := GEMINI_ROUTE.search(path)) is not None and match["verb"] != "countTokens")
+        )
+        if request.method == "POST" and asks_model:
+            return self._next_step(request), wire
+        return self._fact(request, wire), wire
+
+    def _next_step(self, request: RecordedRequest) -> Turn | Fault:
+        request.is_turn = True
+        if callable(self.script):
+            return self.script(request)
+        if self._taken >= len(self.script):
+            return Fault.status_code(400, body=json.dumps({"error": {"message": "the script has ended"}}))
+        step = self.script[self._taken]
+        self._taken += 1
+        return step(request) if callable(step) else step
+
+    def _fact(self, request: RecordedRequest, wire: str) -> tuple[int, bytes]:
+        """Answers that come from no script: lists and descriptions."""
+        names = self.models.get(wire, ())
+        path = request.path
+        if request.method == "GET" and path.endswith("/models"):
+            return 200, _model_list(wire, names)
+        if path == "/api/tags":
+            return 200, json.dumps({"models": [_ollama_entry(name) for name in names]}).encode()
+        if path == "/api/version":
+            return 200, b'{"version": "0.12.6"}'
+        if path == "/api/show" and request.method == "POST":
+            return self._show(request.json.get("model", ""), names)
+        if path.endswith(":countTokens"):
+            return 200, json.dumps({"totalTokens": len(request.body) // 4}).encode()
+        return 404, wires.error_body(wire, "404 page not found", 404)
+
+    def _show(self, model: str, names: Sequence[str]) -> tuple[int, bytes]:
+        if model not in names and f"{model}:latest" not in names:
+            return 404, wires.error_body("ollama", f"model '{model}' not found", 404)
+        facts = {
+            "modelfile": "",
+            "parameters": "",
+            "details": _ollama_entry(model)["details"],
+            "model_info": {"general.architecture": "llama", "llama.context_length": self.context_length},
+            "capabilities": list(self.capabilities.get(model, ("completion", "tools"))),
+        }
+        if model in self.template:
+            facts["template"] = self.template[model]
+        return 200, json.dumps(facts).encode()
+
+    async def _play(self, turn: Turn, request: RecordedRequest, wire: str, writer: asyncio.StreamWriter) -> bool:
+        fault = turn.fault
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+        content_type, events = self._render(turn, request, wire)
+        if content_type == wires.JSON:
+            await _write_whole(writer, 200, content_type, b"".join(events))
+            return True
+        if fault is not None and fault.kind == "stream_error":
+            events = [*events[: len(events) // 2], wires.error_event(content_type, fault.body or "", fault.status)]
+        writer.write(_head(200, content_type, {"transfer-encoding": "chunked", "cache-control": "no-cache"}))
+        sent = 0
+        for piece in self._split(events):
+            if fault is not None and fault.kind in ("cut", "stall") and sent + len(piece) >= fault.after_bytes:
+                await _write_chunk(writer, piece[: max(0, fault.after_bytes - sent)])
+                await asyncio.sleep(fault.seconds)
+                _reset(writer)
+                return False
+            await _write_chunk(writer, piece)
+            sent += len(piece)
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
+
+    def _render(self, turn: Turn, request: RecordedRequest, wire: str) -> wires.Rendered:
+        body = request.json
+        message_id = turn.id or f"msg_{self._messages_made + 1}"
+        ids = [call.id or f"call_{self._calls_made + n}" for n, call in enumerate(turn.calls, 1)]
+        # Only what arrives whole is counted, so that a conversation has the same ids with and without faults.
+        if turn.fault is None or turn.fault.kind == "slow":
+            self._messages_made += 1
+            self._calls_made += len(ids)
+        if wire == "openai":
+            return wires.openai(turn, body, message_id, ids)
+        if wire == "ollama":
+            return wires.ollama(turn, body)
+        match = GEMINI_ROUTE.search(request.path)
+        assert match is not None
+        return wires.gemini(turn, match["verb"].startswith("stream"), match["model"], message_id, ids)
+
+    def _split(self, events: list[bytes]) -> list[bytes]:
+        if self.fragment is None:
+            return events
+        body = b"".join(events)
+        return [body[i : i + self.fragment] for i in range(0, len(body), self.fragment)]
+
+    async def _fail(self, fault: Fault, wire: str, writer: asyncio.StreamWriter) -> bool:
+        if fault.kind == "reset":
+            _reset(writer)
+            return False
+        if fault.kind == "close":
+            return False
+        if fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+            return False
+        if fault.kind == "garbage":
+            kind = wires.NDJSON if wire == "ollama" else wires.SSE
+            await _write_whole(writer, 200, kind, (fault.body or "").encode())
+            return True
+        if fault.kind == "page":
+            await _write_whole(writer, 200, "text/html", (fault.body or "").encode())
+            return True
+        body = fault.body if fault.body is not None else wires.error_body(wire, "scripted fault", fault.status).decode()
+        await _write_whole(writer, fault.status, wires.JSON, body.encode(), fault.headers)
+        return True
+
+
+def refused_url() -> str:
+    """An address where nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+async def _read_request(reader: asyncio.StreamReader, connection: int, first: bytes) -> RecordedRequest | None:
+    first = first or await reader.read(1)
+    if not first:
+        return None
+    arrived = time.monotonic()
+    head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    request_line, *lines = head.rstrip("\r\n").split("\r\n")
+    method, target, _ = request_line.split(" ", 2)
+    headers = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        body = await _read_chunked(reader)
+    else:
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+    if "://" in target:  # absolute form, as sent to a proxy
+        target = "/" + target.split("://", 1)[1].partition("/")[2]
+    path, _, query = target.partition("?")
+    complete = time.monotonic()
+    return RecordedRequest(method, path, query, headers, body, arrived, complete, connection=connection)
+
+
+async def _read_chunked(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int((await reader.readline()).split(b";")[0], 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readline()
+    return body
+
+
+def _head(status: int, content_type: str, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Scripted", f"content-type: {content_type}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _write_whole(
+    writer: asyncio.StreamWriter, status: int, content_type: str, body: bytes, headers: Mapping[str, str] = {}
+) -> None:
+    writer.write(_head(status, content_type, {**headers, "content-length": str(len(body))}) + body)
+    await writer.drain()
+
+
+async def _write_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
+    if data:
+        writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+        await writer.drain()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    sock = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def _has_key(request: RecordedRequest, key: str) -> bool:
+    return key in (
+        request.headers.get("authorization", "").removeprefix("Bearer "),
+        request.headers.get("x-goog-api-key"),
+    )
+
+
+def _model_list(wire: str, names: Sequence[str]) -> bytes:
+    if wire == "gemini":
+        listed: dict[str, Any] = {
+            "models": [
+                {
+                    "name": f"models/{name}",
+                    "displayName": name,
+                    "inputTokenLimit": 1_048_576,
+                    "outputTokenLimit": 65_536,
+                    "supportedGenerationMethods": ["generateContent", "countTokens"],
+                }
+                for name in names
+            ]
+        }
+    else:
+        entries = [{"id": name, "object": "model", "created": wires.CREATED, "owned_by": "test"} for name in names]
+        listed = {"object": "list", "data": entries}
+    return json.dumps(listed).encode()
+
+
+def _ollama_entry(name: str) -> dict[str, Any]:
+    details = {
+        "parent_model": "",
+        "format": "gguf",
+        "family": "llama",
+        "families": ["llama"],
+        "parameter_size": "8B",
+        "quantization_level": "Q4_K_M",
+    }
+    return {
+        "name": name,
+        "model": name,
+        "modified_at": wires.CREATED_TEXT,
+        "size": 5_000_000_000,
+        "digest": "0" * 64,
+        "details": details,
+    }
