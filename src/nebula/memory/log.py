@@ -48,7 +48,12 @@ def login_name() -> str:
     for variable in ("LOGNAME", "USER", "USERNAME"):
         if name := os.environ.get(variable):
             return name
-    return "user"
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):  # Windows; a container whose user has no name
+        return "user"
 
 
 def entry_of(event: Event, user: str, redactor: Redactor) -> str:

@@ -1,0 +1,357 @@
+"""What the audience sees of a turn: the one place that decides it.
+
+A turn is a play. A message with tool calls is act one: its text is shown, alone. Then the curtain is down while tools
+run: the audience sees that work goes on, not what is done. A message without tool calls is act two and ends the play.
+The one fact that decides is whether a finished message carries tool calls; no text is ever looked into.
+
+`perform` is a pure function from the scene so far and the next event to the next scene and its cues. Terminal,
+headless output and web page carry out the cues and decide nothing. All text in cues is already `neutralise`d.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from nebula.events import Approval, Diff, Error, Final, Message, Plan, Retry, Step, Task, ToolResult
+
+if TYPE_CHECKING:
+    from nebula.events import Event, FileChange, Stamped
+
+Act = Literal[1, 2]
+
+
+# Cues
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Base of all; `cue` is the tag in the JSON form."""
+
+    cue: ClassVar[str] = ""
+
+    def to_json(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Say(Cue):
+    """The model's own words, whole; act 1 before tools run, act 2 at the end."""
+
+    cue: ClassVar[str] = "say"
+    text: str
+    act: Act
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": self.cue, "act": self.act, "show": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Curtain(Cue):
+    """Work goes on: show activity and elapsed time until any other cue but `Backstage` comes."""
+
+    cue: ClassVar[str] = "curtain"
+    path: str = ""
+    """The file at work, where the setting `curtain` is `paths`."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": self.cue, "path": self.path}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark(Cue):
+    """A plain sentence by the program, not the model."""
+
+    cue: ClassVar[str] = "remark"
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": self.cue, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Cue):
+    """Somebody must say yes or no. Path and diff are fit to be shown, with nothing in them that cannot be seen."""
+
+    cue: ClassVar[str] = "ask"
+    approval: Approval
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": self.cue} | self.approval.to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Close(Cue):
+    """The turn is over; `line` is what the program says of it."""
+
+    cue: ClassVar[str] = "close"
+    final: Final
+    line: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": self.cue, "status": self.final.status, "line": self.line}
+
+
+@dataclass(frozen=True, slots=True)
+class Backstage(Cue):
+    """What the curtain hides, for those who asked, in a place of its own."""
+
+    cue: ClassVar[str] = "backstage"
+    title: str
+    text: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": self.cue, "title": self.title, "text": self.text}
+
+
+# The play
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """How the audience wants it."""
+
+    lang: str = "en"
+    curtain: str = "quiet"
+    backstage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the audience has had of this turn so far."""
+
+    spoken: bool = False
+    answered: bool = False
+    """The last message carried no tool calls."""
+    curtain_down: bool = False
+    remarks: tuple[str, ...] = ()
+
+
+def perform(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[Cue, ...]]:
+    """The next scene, and what to show for this event."""
+    if isinstance(event, Task):
+        return Scene(curtain_down=True), (Curtain(),)
+    if isinstance(event, Message):
+        return _speak(scene, event)
+    if isinstance(event, Final):
+        return _close(scene, event, house)
+    if isinstance(event, Error):
+        return _remark(scene, event.message)
+    if isinstance(event, Approval) and event.decision is None:
+        return replace(scene, curtain_down=False), (Ask(_seen_whole(event)),)
+    return _interlude(scene, event, house)
+
+
+def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
+    act: Act = 1 if event.message.tool_uses else 2
+    text = neutralise(event.message.content)
+    said: tuple[Cue, ...] = (Say(text, act),) if text.strip() else ()
+    scene = replace(scene, spoken=scene.spoken or bool(said), answered=act == 2, curtain_down=act == 1)
+    return scene, (*said, Curtain()) if act == 1 else said
+
+
+def _interlude(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[Cue, ...]]:
+    cues: list[Cue] = []
+    path = _path_at_work(event) if house.curtain == "paths" else ""
+    if path or not scene.curtain_down:
+        cues.append(Curtain(path))
+        scene = replace(scene, curtain_down=True)
+    if house.backstage:
+        cues.extend(_behind(event))
+    return scene, tuple(cues)
+
+
+def _remark(scene: Scene, sentence: str) -> tuple[Scene, tuple[Cue, ...]]:
+    text = neutralise(sentence).strip()
+    if not text or text in scene.remarks:
+        return scene, ()
+    return replace(scene, remarks=(*scene.remarks, text), curtain_down=False), (Remark(text),)
+
+
+def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, ...]]:
+    cues: list[Cue] = []
+    if not scene.spoken and final.text.strip():
+        # A turn that was not seen from its beginning still has its answer.
+        cues.append(Say(neutralise(final.text), 2))
+        scene = replace(scene, spoken=True, answered=True)
+    cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
+    sentence = final.remark
+    if not sentence and cut_short and not scene.remarks:
+        sentence = _words(house.lang)[final.status if final.status != "ok" else "unanswered"]
+    scene, remark = _remark(scene, sentence)
+    cues.extend(remark)
+    cues.append(Close(final, closing_line(final, house.lang)))
+    return replace(scene, curtain_down=False), tuple(cues)
+
+
+@dataclass(slots=True)
+class Stage:
+    """Keeps the scene between events, for a face that reads the stream."""
+
+    house: House = House()
+    scene: Scene = Scene()
+
+    def read(self, stamped: Stamped) -> tuple[Cue, ...]:
+        self.scene, cues = perform(self.scene, stamped.event, self.house)
+        return cues
+
+
+def staged_json(stamped: Stamped, cues: Sequence[Cue]) -> dict[str, Any]:
+    """The event for the wire with what the page is to make of it: `stage` has all cues, `act` and `show` the words."""
+    body = stamped.to_json() | {"stage": [cue.to_json() for cue in cues]}
+    for cue in cues:
+        if isinstance(cue, Say):
+            body |= {"act": cue.act, "show": cue.text}
+    return body
+
+
+# Backstage
+
+
+def _path_at_work(event: Event) -> str:
+    if not isinstance(event, Step) or not isinstance(event.args, Mapping):
+        return ""
+    path = event.args.get("path") or event.args.get("directory")
+    return one_line(path) if isinstance(path, str) else ""
+
+
+def _behind(event: Event) -> tuple[Backstage, ...]:
+    title, text = "", ""
+    if isinstance(event, Step):
+        title, text = event.name, _json_text(event.args)
+    elif isinstance(event, ToolResult):
+        title = f"{event.tool} → {event.result.status.value}"
+        text = "\n".join(block.as_text() for block in event.result.content)
+    elif isinstance(event, Approval):
+        title = f"{event.tool} {event.path}: {event.decision}"
+    elif isinstance(event, Diff):
+        title, text = f"{event.path} +{event.added} −{event.removed}", event.diff
+    elif isinstance(event, Retry):
+        title = f"retry {event.attempt}: {event.reason}"
+    elif isinstance(event, Plan):
+        title, text = "plan", _json_text(event.plan)
+    return (Backstage(one_line(title), neutralise(text)),) if title else ()
+
+
+def _json_text(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _seen_whole(approval: Approval) -> Approval:
+    """What is approved must be seen: no character of it may hide, not even the end of a line."""
+    diff = _UNSEEN.sub(_visible, approval.diff)
+    return replace(approval, path=one_line(approval.path), tool=one_line(approval.tool), diff=diff)
+
+
+# Text that is fit to be shown
+
+_SURROGATES = "\ud800-\udfff"
+_OBEYED = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069" + _SURROGATES
+"""What a terminal obeys instead of showing it, what turns the order of reading round, and what no output can carry."""
+_INVISIBLE = "\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u2060-\u2064\ufeff\U000e0000-\U000e007f"
+"""Harmless in talk, and needed there by some scripts and flags; not in what somebody is asked to approve."""
+
+_CONTROL = re.compile(f"[{_OBEYED}]")
+_UNSEEN = re.compile(f"[{_OBEYED}{_INVISIBLE}]")
+_UNSEEN_IN_LINE = re.compile(f"[\t\n{_OBEYED}{_INVISIBLE}]")
+
+
+def neutralise(text: str) -> str:
+    """The text with every control sequence made visible and harmless; line breaks and tabs stay, CR LF becomes LF."""
+    return _CONTROL.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The same for names and paths: nothing hidden, nothing that breaks the line."""
+    return _UNSEEN_IN_LINE.sub(_visible, text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"<U+{code:04X}>"
+
+
+# What the program says of a turn
+
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "error": "The turn ended with an error; what was said and done so far is kept.",
+        "refused": "A change was refused and not made.",
+        "interrupted": "Interrupted; what was said and done so far is kept.",
+        "limit": "The turn reached its limit of model calls; what was said and done so far is kept.",
+        "unanswered": "The turn ended without an answer.",
+        "one_file": "1 file changed: {files}",
+        "files": "{count} files changed: {files}",
+        "more": "and {count} more",
+        "verified": "verified by {names}",
+        "failed": "unverified: {names} failed",
+        "unverified": "unverified",
+        "tokens": "{input:,} tokens in, {output:,} out",
+        "seconds": "{seconds:.1f} s",
+        "minutes": "{minutes} min {seconds} s",
+        "comma": ", ",
+    },
+    "ja": {
+        "error": "エラーで終わりました。ここまでの発言と変更は残っています。",
+        "refused": "変更は拒否され、行われませんでした。",
+        "interrupted": "中断しました。ここまでの発言と変更は残っています。",
+        "limit": "モデル呼び出しの上限に達しました。ここまでの発言と変更は残っています。",
+        "unanswered": "回答のないまま終わりました。",
+        "one_file": "変更 1 ファイル: {files}",
+        "files": "変更 {count} ファイル: {files}",
+        "more": "ほか {count} 件",
+        "verified": "検証済み: {names}",
+        "failed": "未検証: {names} が失敗",
+        "unverified": "未検証",
+        "tokens": "入力 {input:,}・出力 {output:,} トークン",
+        "seconds": "{seconds:.1f} 秒",
+        "minutes": "{minutes} 分 {seconds} 秒",
+        "comma": "、",
+    },
+}
+_FILES_NAMED = 5
+
+
+def _words(lang: str) -> Mapping[str, str]:
+    return _WORDS.get(lang, _WORDS["en"])
+
+
+def closing_line(final: Final, lang: str = "en") -> str:
+    """Files changed, whether that was checked, tokens, time: facts counted by the program, on one line."""
+    words = _words(lang)
+    parts = []
+    if final.files_changed:
+        parts += [_files(final.files_changed, words), _verdict(final, words)]
+    if final.usage.input_tokens or final.usage.output_tokens:
+        parts.append(words["tokens"].format(input=final.usage.input_tokens, output=final.usage.output_tokens))
+    parts.append(_elapsed(final.duration_s, words))
+    return " · ".join(parts)
+
+
+def _files(changes: Sequence[FileChange], words: Mapping[str, str]) -> str:
+    named = [f"{one_line(change.path)} +{change.added} −{change.removed}" for change in changes[:_FILES_NAMED]]
+    if len(changes) > _FILES_NAMED:
+        named.append(words["more"].format(count=len(changes) - _FILES_NAMED))
+    form = words["one_file" if len(changes) == 1 else "files"]
+    return form.format(count=len(changes), files=words["comma"].join(named))
+
+
+def _verdict(final: Final, words: Mapping[str, str]) -> str:
+    failed = [check for check in final.checks if not check.passed]
+    names = words["comma"].join(one_line(check.name) for check in failed or final.checks)
+    return words["failed" if failed else "verified" if final.checks else "unverified"].format(names=names)
+
+
+def _elapsed(duration_s: float, words: Mapping[str, str]) -> str:
+    if duration_s < 60:
+        return words["seconds"].format(seconds=duration_s)
+    minutes, seconds = divmod(round(duration_s), 60)
+    return words["minutes"].format(minutes=minutes, seconds=seconds)
