@@ -10,6 +10,7 @@ headless output and web page carry out the cues and decide nothing. All text in 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -220,7 +221,7 @@ def _path_at_work(event: Event) -> str:
 def _behind(event: Event) -> tuple[Backstage, ...]:
     title, text = "", ""
     if isinstance(event, Step):
-        title, text = event.name, _json_text(event.args)
+        title, text = event.name, json.dumps(event.args, ensure_ascii=False)
     elif isinstance(event, ToolResult):
         title = f"{event.tool} → {event.result.status.value}"
         text = "\n".join(block.as_text() for block in event.result.content)
@@ -231,14 +232,8 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
     elif isinstance(event, Retry):
         title = f"retry {event.attempt}: {event.reason}"
     elif isinstance(event, Plan):
-        title, text = "plan", _json_text(event.plan)
+        title, text = "plan", json.dumps(event.plan, ensure_ascii=False)
     return (Backstage(one_line(title), neutralise(text)),) if title else ()
-
-
-def _json_text(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _seen_whole(approval: Approval) -> Approval:

@@ -139,10 +139,8 @@ class Sessions:
         rows = self._rows(
             "SELECT id, timestamp, role, content, tool_calls, tool_results FROM messages WHERE session_id = ? "
             "ORDER BY id",
-            (session_id,),
+            (self.find(session_id).id,),
         )
-        if not rows:
-            self.find(session_id)
         return to_turns(rows)
 
     def append_user(self, session_id: str, prompt: str, timestamp: datetime | None = None) -> None:

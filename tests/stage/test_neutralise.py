@@ -1,0 +1,70 @@
+"""Model and file text on a terminal or a pipe: visible, never obeyed."""
+
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nebula.stage import neutralise, one_line
+
+OBEYED = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
+        ("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"),
+        ("\x9b2J", "<U+009B>2J"),
+        ("ab\x08c", "ab␈c"),
+        ("progress\rdone", "progress␍done"),
+        ("a\r\nb\r\r\nc", "a\nb␍\nc"),
+        ("a\x00b\x7f", "a␀b␡"),
+        ("x\u202etxt.exe", "x<U+202E>txt.exe"),
+        ("\ud83d", "\ufffd"),
+    ],
+)
+def test_control_sequences_become_visible(raw, shown):
+    assert neutralise(raw) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "日本語の文章、句読点。\n\tインデント",
+        "👨‍👩‍👧‍👦 🏳️‍🌈 🦀",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "葛\U000e0100飾区",
+        "क्‍ष मی‌خواهم",
+        "ｶﾀｶﾅ が か\u3099",
+        "",
+    ],
+)
+def test_ordinary_text_is_not_touched(text):
+    assert neutralise(text) == text
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+@example("\r\r\n\r")
+def test_nothing_obeyed_is_left_and_twice_is_once(text):
+    shown = neutralise(text)
+    assert not any(ord(character) in OBEYED for character in shown)
+    shown.encode("utf-8")
+    assert neutralise(shown) == shown
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_one_line_is_one_line(text):
+    shown = one_line(text)
+    assert len(shown.splitlines()) <= 1
+    assert not any(unicodedata.category(character) in {"Cc", "Zl", "Zp"} for character in shown)
+
+
+def test_the_stage_is_light_to_import():
+    code = "import sys, nebula.stage; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"sqlite3", "asyncio", "rich", "prompt_toolkit", "pydantic", "logging", "urllib.request"}
+    assert not heavy & set(loaded)
