@@ -13,7 +13,19 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from nebula.agent.tally import EXIT_FORMAT, Round, Tally
-from nebula.events import Diff, Error, EventStream, Final, Message, Retry, Status, Step, Task, ToolResult
+from nebula.events import (
+    Diff,
+    Error,
+    EventStream,
+    Final,
+    Message,
+    RecordingFailed,
+    Retry,
+    Status,
+    Step,
+    Task,
+    ToolResult,
+)
 from nebula.llm.contract import Model, ModelRequest, Reply, Retrying
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.messages import (
@@ -64,12 +76,12 @@ class Turn:
 async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
     tally = Tally(task.prompt)
-    turn.stream.emit(task)
-    turn.history.append(prompt)
     exit_code: int | None = None
     remark = ""
     status: Status
     try:
+        turn.stream.emit(task)
+        turn.history.append(prompt)
         status = await run_rounds(turn, tally)
     except asyncio.CancelledError:
         status, remark = "interrupted", INTERRUPTED_REMARK
@@ -77,13 +89,16 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
         status, remark = "error", str(error)
         exit_code = EXIT_FORMAT if isinstance(error, BadReplyError) and error.exhausted else None
         turn.stream.emit(Error(error.kind, str(error), turn.task_id))
+    except RecordingFailed as failure:
+        status, remark = "error", str(failure)
+        turn.stream.emit(Error("recording", remark, turn.task_id), must_record=False)
     if status == "limit":
         remark = LIMIT_REMARK.format(rounds=turn.max_rounds)
     elif status == "ok" and tally.refused:
         status, remark = "refused", REFUSED_REMARK
     node_id = turn.keep(tally, status)
     final = tally.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
-    turn.stream.emit(final)
+    turn.stream.emit(final, must_record=False)
     return final
 
 

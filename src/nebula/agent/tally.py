@@ -39,7 +39,7 @@ class Tally:
     started: float = field(default_factory=time.monotonic)
     messages: list[AssistantMessage] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     model_seconds: float = 0.0
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class UsageError(Exception):
     """A mistake of the user; its sentence says what to do."""
 
 
-def dispatch(prog: str, commands: Mapping[str, str], name: str, rest: Sequence[str]) -> int:
+def dispatch(commands: Mapping[str, str], name: str, rest: Sequence[str]) -> int:
     """Runs `module:function` for a subcommand, importing it only now."""
     from importlib import import_module
 

@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str]) -> int:
     if argv and argv[0] in COMMANDS:
-        return dispatch("nebula", COMMANDS, argv[0], argv[1:])
+        return dispatch(COMMANDS, argv[0], argv[1:])
     if argv and not argv[0].startswith("-"):
         return unknown_command("nebula", argv[0], list(COMMANDS))
     options = _parser().parse_args(argv)

@@ -1,0 +1,112 @@
+"""Putting a session together from settings: the one place where the rooms below meet.
+
+Front doors differ in who is asked and who listens; everything else about a session is decided here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nebula.agent.brains import open_brain
+from nebula.agent.conversation import Conversation
+from nebula.agent.record import NodeKeeper
+from nebula.agent.resume import resumed_turns
+from nebula.agent.session import Brain, Desk, Session
+from nebula.agent.tools import Checks
+from nebula.config import Settings
+from nebula.events import Reader
+from nebula.memory.log import LogReader
+from nebula.memory.recorder import MemoryReader
+from nebula.memory.sessions import Sessions
+from nebula.memory.trace import TraceReader
+from nebula.tools.approval import Approvals, Approver
+from nebula.workspace import Policy, ensure_state_dir, open_workspace
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+    from nebula.workspace.contract import Workspace
+
+
+async def open_session(
+    settings: Settings,
+    *,
+    approver: Approver,
+    by_rule: str | None = None,
+    mode: str = "agent",
+    resume: str | None = None,
+    from_nodes: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    brain: Brain | None = None,
+) -> Session:
+    """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
+    brain = brain or await open_brain(settings)
+    ensure_state_dir(settings.root)
+    memory = Sessions(settings.memory_path)
+    session_id = _session_id(memory, settings, brain, resume)
+    keeper = NodeKeeper(graph_opener(settings))
+    session = Session(
+        id=session_id,
+        settings=settings,
+        brain=brain,
+        desk=open_desk(settings, Approvals(approver, by_rule), allow),
+        keeper=keeper,
+        recorders=_recorders(settings, memory, session_id),
+        memory=memory,
+        mode=mode,
+    )
+    if resume is not None:
+        session.conversation = Conversation(resumed_turns(memory.turns(session_id), keeper, session_id))
+        session.ledger.replay(session.conversation.messages())
+    if from_nodes:
+        session.continue_from(keeper.known(from_nodes))
+    return session
+
+
+def open_desk(settings: Settings, approvals: Approvals, allow: Sequence[str] = ()) -> Desk:
+    policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
+    checks = Checks(settings.checks if settings.trust else (), settings.root, settings.check_timeout_s)
+    read_only = open_workspace(settings.root, policy, read_only=True)
+    return Desk(settings.root, _writable(settings, policy), read_only, approvals, checks)
+
+
+def _writable(settings: Settings, policy: Policy) -> Workspace:
+    if not settings.mcp_url:
+        return open_workspace(settings.root, policy)
+    from nebula.workspace.remote import RemoteWorkspace
+
+    return RemoteWorkspace(settings.mcp_url, settings.token)
+
+
+def graph_opener(settings: Settings) -> Callable[[], Graph]:
+    def open_graph() -> Graph:
+        from nebula.graph.graph import Graph
+
+        return Graph(os.path.join(settings.state_dir, "graph"))
+
+    return open_graph
+
+
+def secrets_of(settings: Settings) -> tuple[str, ...]:
+    """What must never reach a file."""
+    return tuple(key for key in (settings.openai_api_key, settings.gemini_api_key, settings.token) if key)
+
+
+def _session_id(memory: Sessions, settings: Settings, brain: Brain, resume: str | None) -> str:
+    if resume is None:
+        return memory.start(settings.root, brain.name)
+    if resume:
+        return memory.resume(resume).id
+    newest = memory.latest(settings.root)
+    return memory.resume(newest.id).id if newest else memory.start(settings.root, brain.name)
+
+
+def _recorders(settings: Settings, memory: Sessions, session_id: str) -> Callable[[], tuple[Reader, ...]]:
+    secrets = secrets_of(settings)
+    readers = (
+        MemoryReader(memory, session_id, secrets),
+        LogReader(os.path.join(settings.state_dir, "log.txt"), secrets=secrets),
+        TraceReader(os.path.join(settings.state_dir, "trace.jsonl"), secrets=secrets),
+    )
+    return lambda: readers

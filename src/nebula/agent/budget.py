@@ -1,0 +1,50 @@
+"""How large things are in tokens, and how many a model takes. Estimates, stated as such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nebula.messages import AssistantMessage, Message, ToolSpec
+
+DEFAULT_CONTEXT = 128_000
+_KNOWN_CONTEXT = {"gpt-4.1": 1_047_576, "gpt-5": 400_000, "gpt-4o": 128_000, "gemini": 1_048_576, "o3": 200_000}
+_PER_MESSAGE = 8
+
+
+def context_length(model: str) -> int:
+    """What a model is known to take, where nobody asked its server."""
+    name = model.rsplit("/", 1)[-1]
+    known = max((known for known in _KNOWN_CONTEXT if name.startswith(known)), key=len, default=None)
+    return _KNOWN_CONTEXT[known] if known else DEFAULT_CONTEXT
+
+
+def estimate_tokens(text: str) -> int:
+    """Four ASCII characters a token, one token for any other character: right within a third for code and Japanese."""
+    if text.isascii():
+        return len(text) // 4 + 1
+    plain = len(text.encode("ascii", "ignore"))
+    return plain // 4 + (len(text) - plain) + 1
+
+
+def message_tokens(message: Message) -> int:
+    return _PER_MESSAGE + sum(estimate_tokens(part) for part in _texts(message))
+
+
+def total_tokens(messages: Iterable[Message]) -> int:
+    return sum(message_tokens(message) for message in messages)
+
+
+def tool_tokens(specs: Sequence[ToolSpec]) -> int:
+    return sum(estimate_tokens(f"{spec.name}{spec.description}{spec.parameters}") for spec in specs)
+
+
+def _texts(message: Message) -> Iterable[str]:
+    if isinstance(message, AssistantMessage):
+        yield message.content
+        for use in message.tool_uses or ():
+            yield f"{use.name}{use.args}"
+        return
+    yield message.content_with_context()
+    for result in message.tool_use_results or ():
+        for block in result.content:
+            yield block.as_text()

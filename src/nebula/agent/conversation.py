@@ -1,0 +1,184 @@
+"""The path that led here: the turns before this one, and what of them is sent.
+
+A turn is kept whole for as long as it fits. When the context nears the model's limit the oldest turns are sent as
+their summaries, each made once and kept with its turn; the turn itself stays readable through `readNode`. The newest
+prompt, the system prompt and an accepted plan are never summarised. A single message that is too large is cut first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from nebula.agent.budget import estimate_tokens, message_tokens, total_tokens
+from nebula.messages import (
+    AssistantMessage,
+    Message,
+    Text,
+    ToolUseResult,
+    ToolUseResults,
+    UserMessage,
+    repair_history,
+    truncate_safe,
+)
+
+SHARE_OF_ONE_MESSAGE = 4
+"""A past message larger than this part of the budget is cut before any turn is summarised."""
+LEFT_OUT = "[this result was left out to make room; call the tool again if you need it]"
+_EXTRACT_BYTES = 600
+
+
+@dataclass(slots=True)
+class PastTurn:
+    """A finished turn: its node, its messages, and its summary once one was made."""
+
+    messages: tuple[Message, ...]
+    node_id: str | None = None
+    summary: str = ""
+    _tokens: int = -1
+
+    @property
+    def prompt(self) -> str:
+        first = self.messages[0] if self.messages else None
+        return (first.prompt or "") if isinstance(first, UserMessage) else ""
+
+    @property
+    def answer(self) -> str:
+        said = (each.content for each in self.messages if isinstance(each, AssistantMessage))
+        return "\n\n".join(text for text in said if text)
+
+    @property
+    def tokens(self) -> int:
+        if self._tokens < 0:
+            self._tokens = total_tokens(self.messages)
+        return self._tokens
+
+    def summarised(self) -> tuple[Message, Message]:
+        """The turn in a few lines, for when there is no room for all of it."""
+        if not self.summary:
+            self.summary = extract(self.answer)
+        where = f' readNode {{"id": "{self.node_id}"}} gives all of it.' if self.node_id else ""
+        return (
+            UserMessage.new_prompt(f"[An earlier turn, summarised.{where}]\n{truncate_safe(self.prompt, 300)}"),
+            AssistantMessage.new_response(None, self.summary),
+        )
+
+
+def extract(answer: str) -> str:
+    """The beginning and the end of an answer: a stand-in until a model has written a real summary."""
+    if len(answer.encode()) <= _EXTRACT_BYTES:
+        return answer or "(no answer)"
+    tail = answer.encode()[-_EXTRACT_BYTES // 2 :].decode("utf-8", "ignore")
+    return f"{truncate_safe(answer, _EXTRACT_BYTES // 2)} […] {tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How the past goes into a request, for whoever wants to see it."""
+
+    full: int
+    summarised: int
+    left_out: int
+    tokens: int
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The turns of a session, oldest first."""
+
+    turns: list[PastTurn] = field(default_factory=list)
+    compact_until: int = 0
+    """Turns before this one are sent as summaries even where they would fit: `/compact` moves it."""
+
+    @property
+    def leaf(self) -> str | None:
+        """The node that a new turn continues."""
+        return next((turn.node_id for turn in reversed(self.turns) if turn.node_id), None)
+
+    def messages(self) -> list[Message]:
+        return [message for turn in self.turns for message in turn.messages]
+
+    def compact(self) -> int:
+        """From now on all turns but the newest go as summaries; tells how many more that are."""
+        before = self.compact_until
+        self.compact_until = max(before, len(self.turns) - 1)
+        return self.compact_until - before
+
+    def prefix(self, budget: int) -> tuple[list[Message], Sent]:
+        """The past as it is sent, within `budget` tokens as estimated: full turns, summaries, then nothing."""
+        kept: list[Sequence[Message]] = []
+        full = summarised = 0
+        used = 0
+        room_for_full = True
+        for index in range(len(self.turns) - 1, -1, -1):
+            turn = self.turns[index]
+            whole = _cut_large(turn, budget // SHARE_OF_ONE_MESSAGE)
+            size = turn.tokens if whole is turn.messages else total_tokens(whole)
+            # A fifth stays for summaries of what came before, as long as there is something before.
+            room = budget if index == 0 else budget * 4 // 5
+            if room_for_full and index >= self.compact_until and used + size <= room:
+                kept.append(whole)
+                full += 1
+            else:
+                room_for_full = False
+                short = turn.summarised()
+                size = total_tokens(short)
+                if used + size > budget:
+                    break
+                kept.append(short)
+                summarised += 1
+            used += size
+        messages = [message for turn in reversed(kept) for message in turn]
+        return messages, Sent(full, summarised, len(self.turns) - full - summarised, used)
+
+
+def _cut_large(turn: PastTurn, limit: int) -> tuple[Message, ...]:
+    if turn.tokens <= limit:
+        return turn.messages
+    return tuple(cut_message(message, limit) for message in turn.messages)
+
+
+def cut_message(message: Message, limit: int) -> Message:
+    if message_tokens(message) <= limit:
+        return message
+    if isinstance(message, UserMessage):
+        return message.truncate_safe(limit * 3)
+    if message.tool_uses:
+        return message  # its arguments are what the model did; cutting them would teach it wrong
+    return AssistantMessage.new_response(message.message_id, truncate_safe(message.content, limit * 3))
+
+
+@dataclass(slots=True)
+class Fit:
+    """What goes out in each round of one turn: the past, fixed at its start, and the turn so far, repaired."""
+
+    past: tuple[Message, ...]
+    tools: frozenset[str]
+    room: int
+    """Tokens left for the turn itself."""
+    _counted: list[int] = field(default_factory=list)
+
+    def __call__(self, current: Sequence[Message]) -> Sequence[Message]:
+        for message in current[len(self._counted) :]:
+            self._counted.append(message_tokens(message))
+        shrunk = current if sum(self._counted) <= self.room else self._shrink(current)
+        return (*self.past, *repair_history(shrunk, self.tools))
+
+    def _shrink(self, current: Sequence[Message]) -> Sequence[Message]:
+        """Oldest tool results first; the prompt and the newest results stay."""
+        excess = sum(self._counted) - self.room
+        shrunk = list(current)
+        for index, message in enumerate(current[:-1]):
+            if excess <= 0:
+                break
+            if isinstance(message, UserMessage) and message.tool_use_results and message.prompt is None:
+                shrunk[index] = _without_results(message)
+                excess -= self._counted[index] - estimate_tokens(LEFT_OUT)
+        return shrunk
+
+
+def _without_results(message: UserMessage) -> UserMessage:
+    results = [
+        ToolUseResult(result.tool_use_id, (Text(LEFT_OUT),), result.status) for result in message.tool_use_results or ()
+    ]
+    return replace(message, content=ToolUseResults(tuple(results)))

@@ -1,0 +1,71 @@
+"""A finished turn as a node of the conversation graph, and a node as a turn again.
+
+The node owns all of it: prompt and answer as the audience saw them, every tool round as one `tool` text in order,
+cost, and the state of each file before and after. So a conversation can go on from any node, tools included.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nebula.agent.conversation import PastTurn
+from nebula.agent.tally import Round, Tally
+from nebula.graph.values import Node
+from nebula.messages import (
+    AssistantMessage,
+    Message,
+    MessageFormatError,
+    ToolUseResult,
+    UserMessage,
+    truncate_safe_tool_use_results,
+)
+
+MAX_ROUND_RESULT_BYTES = 32_768
+"""Most of one round's results that a node keeps: the graph is meant for git, and the files are in the journal."""
+
+
+def round_texts(tally: Tally) -> list[str]:
+    return [_round_text(each) for each in tally.rounds]
+
+
+def _round_text(each: Round) -> str:
+    results = truncate_safe_tool_use_results(list(each.results), MAX_ROUND_RESULT_BYTES)
+    value = {"message": each.message.to_json(), "results": [result.to_json() for result in results]}
+    return json.dumps(value, ensure_ascii=False)
+
+
+def turn_of(node: Node) -> PastTurn:
+    """The node's messages. A tool text that is not ours (edited, or by another program) is passed over."""
+    messages: list[Message] = [UserMessage.new_prompt(node.prompt)]
+    said: list[str] = []
+    for text in node.texts:
+        if text.role != "tool":
+            continue
+        parsed = _read_round(text.text)
+        if parsed is not None:
+            message, results = parsed
+            messages += [message, UserMessage.new_tool_use_results(results)]
+            said += [message.content] if message.content else []
+    messages.append(AssistantMessage.new_response(None, _last_words(node.response, said)))
+    return PastTurn(tuple(messages), node.id, node.summary or "")
+
+
+def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult]] | None:
+    try:
+        value: Any = json.loads(text)
+        message = AssistantMessage.from_json(value["message"])
+        results = [ToolUseResult.from_json(item) for item in value["results"]]
+    except (ValueError, KeyError, TypeError, MessageFormatError, RecursionError):
+        return None
+    return (message, results) if message.tool_uses else None
+
+
+def _last_words(response: str, said: list[str]) -> str:
+    """What came after the last tool: the answer without the acts before it, unless somebody edited it."""
+    before = "\n\n".join(said)
+    if before and response == before:
+        return ""
+    if before and response.startswith(before + "\n\n"):
+        return response[len(before) + 2 :]
+    return response

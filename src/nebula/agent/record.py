@@ -1,0 +1,77 @@
+"""Making finished turns nodes of the conversation graph, and finding the way back to any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nebula.agent.nodes import round_texts
+from nebula.agent.prices import cost
+from nebula.agent.tally import Tally
+from nebula.events import Status
+
+if TYPE_CHECKING:
+    from nebula.agent.session import Brain
+    from nebula.graph.graph import Graph
+    from nebula.graph.values import Node
+
+
+class NodeKeeper:
+    """Keeps turns in a graph. The graph is opened when the first turn ends, not when a session starts."""
+
+    def __init__(self, open_graph: Callable[[], Graph] | None) -> None:
+        self._open = open_graph
+        self._graph: Graph | None = None
+
+    @property
+    def graph(self) -> Graph | None:
+        if self._graph is None and self._open is not None:
+            self._graph = self._open()
+        return self._graph
+
+    def for_turn(
+        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str]
+    ) -> Callable[[Tally, Status], str | None]:
+        def keep(tally: Tally, status: Status) -> str | None:
+            nothing_said = not tally.messages and not tally.files
+            if self.graph is None or (nothing_said and status in ("error", "interrupted")):
+                return None
+            self._add(node_id, session_id, brain, parents, tally)
+            return node_id
+
+        return keep
+
+    def _add(self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], tally: Tally) -> None:
+        from nebula.graph.values import FileState, Text, Usage
+
+        usage = tally.usage
+        seconds = round(tally.model_seconds, 3)
+        rate = round(usage.output_tokens / seconds, 2) if seconds else 0.0
+        texts = [
+            Text("user", tally.prompt, usage.input_tokens),
+            *(Text("tool", text) for text in round_texts(tally)),
+            Text("assistant", tally.answer, usage.output_tokens, seconds, rate),
+        ]
+        assert self.graph is not None  # noqa: S101 - the caller looked
+        self.graph.add_turn(
+            id=node_id,
+            texts=texts,
+            parents=parents,
+            model=brain.name,
+            session=session_id,
+            usage=Usage(usage.input_tokens, usage.output_tokens, cost(brain.provider, brain.name, usage)),
+            files=[FileState(change.path, change.before, change.after) for change in tally.files],
+        )
+
+    def path_to(self, node_ids: Sequence[str]) -> list[Node]:
+        """The nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
+        if self.graph is None:
+            return []
+        found: dict[str, Node] = {}
+        for node_id in node_ids:
+            for node in self.graph.get_history(node_id):
+                found.setdefault(node.id, node)
+        return sorted(found.values(), key=lambda node: node.timestamp)
+
+    def last_node_of(self, session_id: str) -> Node | None:
+        return self.graph.last_node_of_session(session_id) if self.graph is not None else None

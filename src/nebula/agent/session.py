@@ -1,0 +1,188 @@
+"""A session: one conversation in one project, turn by turn.
+
+Front doors hold one of these and read the events of its turns. It keeps the path that led here, the mode and the
+model; what was recorded elsewhere (memory, graph, journal) is handed in ready made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nebula.agent.budget import context_length, estimate_tokens, tool_tokens
+from nebula.agent.conversation import Conversation, Fit, PastTurn, Sent
+from nebula.agent.facts import ProjectFacts, gather_facts
+from nebula.agent.loop import Turn, run_turn
+from nebula.agent.nodes import turn_of
+from nebula.agent.record import NodeKeeper
+from nebula.agent.system_prompt import system_prompt
+from nebula.agent.tools import Checks, agent_tools, plan_tools
+from nebula.config import Settings
+from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
+from nebula.llm.contract import Model
+from nebula.messages import UserMessage, strip_hidden_characters
+from nebula.tools.approval import Approvals
+from nebula.tools.contract import Tool
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.toolset import ToolSet
+from nebula.workspace.contract import Workspace
+
+if TYPE_CHECKING:
+    from nebula.memory.sessions import Sessions
+
+MODES = ("agent", "plan")
+SHARE_FOR_PAST = 0.6
+"""How much of the model's context the past may fill; the rest is for this turn and the answer."""
+
+
+@dataclass(slots=True)
+class Brain:
+    """The model that answers: a connector, and the name to ask it by."""
+
+    model: Model
+    name: str
+    context_tokens: int = 0
+
+    @property
+    def provider(self) -> str:
+        return self.model.provider
+
+    @property
+    def context(self) -> int:
+        return self.context_tokens or context_length(self.name)
+
+
+@dataclass(slots=True)
+class Desk:
+    """The project as this session may touch it."""
+
+    root: str
+    workspace: Workspace
+    read_only: Workspace
+    approvals: Approvals
+    checks: Checks = field(default_factory=Checks)
+    extra_tools: tuple[Tool, ...] = ()
+
+
+@dataclass(slots=True)
+class Session:
+    id: str
+    settings: Settings
+    brain: Brain
+    desk: Desk
+    keeper: NodeKeeper
+    recorders: Callable[[], tuple[Reader, ...]]
+    """The recorders for a turn about to begin."""
+    memory: Sessions | None = None
+    mode: str = "agent"
+    conversation: Conversation = field(default_factory=Conversation)
+    ledger: ReadLedger = field(default_factory=ReadLedger)
+    plan: str = ""
+    """The plan that the user accepted; told to the model with every turn, never summarised."""
+    last: Final | None = None
+    _merge: tuple[str, ...] = ()
+
+    async def turn(
+        self,
+        prompt: str,
+        audience: Sequence[Reader] = (),
+        *,
+        parents: Sequence[str] | None = None,
+        trace_id: str | None = None,
+    ) -> Final:
+        """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
+        stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
+        facts = await asyncio.to_thread(gather_facts, self.desk.read_only, self.desk.root)
+        tools = self._tools(stream.trace_id)
+        system = self.system(facts)
+        past, _ = self.conversation.prefix(self._room_for_past(system, tools))
+        task = Task(prompt, self.mode, self.brain.name, self.brain.provider, tuple(self._parents(parents)))
+        turn = Turn(
+            stream=stream,
+            model=self.brain.model,
+            model_name=self.brain.name,
+            system=system,
+            history=[],
+            tools=tools,
+            max_rounds=self.settings.max_rounds,
+            fit=Fit(tuple(past), self._tool_names(tools), int(self.brain.context * (1 - SHARE_FOR_PAST))),
+            keep=self.keeper.for_turn(stream.trace_id, self.id, self.brain, task.parents),
+        )
+        said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
+        final = await run_turn(turn, task, said)
+        self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id))
+        self._merge = ()
+        self.last = final
+        return final
+
+    def system(self, facts: ProjectFacts) -> str:
+        settings = self.settings
+        return system_prompt(self.mode, facts, home=settings.home, lang=settings.lang, plan=self.plan)
+
+    def preview(self) -> tuple[str, Sent, int]:
+        """What a turn begun now would send beside the prompt: the system prompt, the past, and the tools' tokens."""
+        system = self.system(gather_facts(self.desk.read_only, self.desk.root))
+        tools = self._tools("preview")
+        _, sent = self.conversation.prefix(self._room_for_past(system, tools))
+        return system, sent, tool_tokens(tools.specs)
+
+    def accept_plan(self) -> str:
+        """The plan of the last turn is agreed on: from now on it is carried out. Returns the prompt that does so."""
+        self.plan = self.last.text if self.last else ""
+        self.mode = "agent"
+        return "Carry out the plan." if self.settings.lang != "ja" else "計画を実行してください。"
+
+    def step_back(self) -> PastTurn | None:
+        """Leaves the last turn aside, so that the next one becomes its sibling. Nothing is deleted."""
+        if not self.conversation.turns:
+            return None
+        turn = self.conversation.turns.pop()
+        # A first turn has no parent to go back to; an empty tuple says "a root", not "whatever was last".
+        self._merge = ()
+        return turn
+
+    def continue_from(self, node_ids: Sequence[str]) -> None:
+        """Goes to these nodes; the next turn has them as its parents. Several of them merge."""
+        path = self.keeper.path_to(node_ids)
+        self.conversation = Conversation([turn_of(node) for node in path])
+        self.ledger = ReadLedger()
+        self.ledger.replay(self.conversation.messages())
+        self._merge = tuple(node_ids) if len(node_ids) > 1 else ()
+
+    def use_model(self, brain: Brain) -> None:
+        self.brain = brain
+        self.settings = replace(self.settings, model=brain.name)
+        if self.memory is not None:
+            self.memory.switch_model(self.id, brain.name)
+
+    async def close(self) -> None:
+        """Ends the sitting; the session can be resumed."""
+        if self.memory is not None:
+            self.memory.end(self.id)
+            self.memory.close()
+        await self.brain.model.aclose()
+
+    def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:
+        if parents is not None:
+            return parents
+        if self._merge:
+            return self._merge
+        leaf = self.conversation.leaf
+        return (leaf,) if leaf else ()
+
+    def _tools(self, trace_id: str) -> ToolSet:
+        desk = self.desk
+        if self.mode == "plan":
+            return plan_tools(desk.read_only.for_turn(trace_id), self.ledger, desk.extra_tools)
+        return agent_tools(
+            desk.workspace.for_turn(trace_id), self.ledger, desk.approvals, desk.checks, desk.extra_tools
+        )
+
+    def _tool_names(self, tools: ToolSet) -> frozenset[str]:
+        return frozenset((*tools.tools, *tools.missing))
+
+    def _room_for_past(self, system: str, tools: ToolSet) -> int:
+        fixed = estimate_tokens(system) + tool_tokens(tools.specs)
+        return max(0, int(self.brain.context * SHARE_FOR_PAST) - fixed)

@@ -1,0 +1,135 @@
+"""nebula -p: one task, no questions, results on stdout and remarks on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nebula.agent.assembly import open_session
+from nebula.cli.arguments import UsageError, checked_root
+from nebula.config import Settings, load_settings
+from nebula.events import Error, EventStream, Final, Stamped, Task
+from nebula.llm.errors import ModelError
+from nebula.stage import Backstage, Close, House, Remark, Say, Stage
+from nebula.tools.approval import Decision, Question, allow_all
+
+if TYPE_CHECKING:
+    from nebula.agent.session import Session
+
+NOT_ALLOWED = "Nobody is there to ask, and the program was started without --yes: writes are refused in this run."
+
+
+async def refuse_unattended(_: Question) -> Decision:
+    return Decision(False, reason=NOT_ALLOWED)
+
+
+def run_headless(options: argparse.Namespace) -> int:
+    root = checked_root(options.root)
+    prompt = _prompt(options.prompt)
+    overrides = {
+        "model": options.model,
+        "provider": options.provider,
+        "trust": options.trust or None,
+        "backstage": options.backstage or None,
+    }
+    settings = load_settings(root, overrides=overrides)
+    for remark in settings.remarks:
+        print(f"nebula: {remark}", file=sys.stderr)
+    return asyncio.run(_run(options, settings, prompt))
+
+
+def _prompt(text: str) -> str:
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not text.strip():
+        raise UsageError("the prompt is empty; say what to do after -p")
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> int:
+    show = _face(options.output_format, settings)
+    try:
+        session = await open_session(
+            settings,
+            approver=allow_all if options.yes else refuse_unattended,
+            by_rule="yes" if options.yes else "no",
+            mode=options.mode or "agent",
+            resume="" if options.continue_last else options.resume,
+            from_nodes=options.from_nodes,
+            allow=options.allow,
+        )
+    except ModelError as error:
+        return _not_begun(error, options, settings, prompt, show)
+    try:
+        final = await interruptible(session, prompt, show)
+    finally:
+        await session.close()
+    if options.output_format == "text" and final.status == "interrupted":
+        print(f"nebula: resume with: nebula --resume {session.id}", file=sys.stderr)
+    return final.exit_code
+
+
+async def interruptible(session: Session, prompt: str, show: Callable[[Stamped], None]) -> Final:
+    """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out."""
+    task = asyncio.create_task(session.turn(prompt, [show]))
+    loop = asyncio.get_running_loop()
+
+    def interrupt(number: int) -> None:
+        task.cancel()
+        loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt, number)
+    try:
+        return await task
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _not_begun(
+    error: ModelError, options: argparse.Namespace, settings: Settings, prompt: str, show: Callable[[Stamped], None]
+) -> int:
+    """No model, no session: the stream still has a beginning and an end, for whoever reads it."""
+    stream = EventStream("", audience=(show,))
+    stream.emit(Task(prompt, options.mode or "agent", settings.model, settings.provider))
+    stream.emit(Error(error.kind, str(error)))
+    stream.emit(Final("", "error", 1, remark=str(error)))
+    return 1
+
+
+def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
+    if output_format == "stream-json":
+        return lambda stamped: _print_json(stamped.to_json())
+    if output_format == "json":
+        return lambda stamped: _print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
+    return _TextFace(settings)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
+class _TextFace:
+    """Plain text: what the audience sees goes to stdout, everything else to stderr."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._stage = Stage(House(settings.lang, settings.curtain, settings.backstage))
+        self._spoken = False
+
+    def __call__(self, stamped: Stamped) -> None:
+        for cue in self._stage.read(stamped):
+            if isinstance(cue, Say):
+                print(("\n" if self._spoken else "") + cue.text.rstrip("\n"), flush=True)
+                self._spoken = True
+            elif isinstance(cue, Remark):
+                print(f"nebula: {cue.text}", file=sys.stderr, flush=True)
+            elif isinstance(cue, Backstage):
+                print(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""), file=sys.stderr, flush=True)
+            elif isinstance(cue, Close) and cue.line and cue.final.files_changed:
+                print(cue.line, file=sys.stderr, flush=True)

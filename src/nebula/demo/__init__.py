@@ -1,0 +1,1 @@
+"""A recorded conversation and the small project that it was held about."""

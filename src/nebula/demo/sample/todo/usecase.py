@@ -1,0 +1,16 @@
+"""What can be done with tasks."""
+
+from todo.domain import Task
+
+
+class TaskList:
+    def __init__(self):
+        self.tasks = []
+
+    def add(self, title):
+        task = Task(title)
+        self.tasks.append(task)
+        return task
+
+    def open_tasks(self):
+        return [task for task in self.tasks if not task.done]
