@@ -1,6 +1,7 @@
 """Sessions in SQLite: the two tables, the life of a session, what comes back."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -351,6 +352,17 @@ def test_a_foreign_or_newer_database_is_left_as_it_is(tmp_path, script, version,
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir() if not each.name.endswith("-shm")} == before
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     owner.close()
+
+
+def test_a_foreign_wal_left_by_a_crash_is_not_folded_in(tmp_path):
+    (tmp_path / "live").mkdir()
+    owner = foreign(str(tmp_path / "live" / "memory.db"), "CREATE TABLE accounts (id)", wal=True)
+    crashed = shutil.copytree(tmp_path / "live", tmp_path / "crashed")
+    owner.close()
+    before = {name: (crashed / name).read_bytes() for name in ("memory.db", "memory.db-wal")}
+    with pytest.raises(MemoryFileError, match="not a memory of nebula"):
+        Sessions(str(crashed / "memory.db"))
+    assert {name: (crashed / name).read_bytes() for name in before} == before
 
 
 @pytest.mark.parametrize("content", [b"dear diary\n" * 100, b"SQLite format 3\x00" + b"\xff" * 4000])

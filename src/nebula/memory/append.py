@@ -24,9 +24,7 @@ class Appender:
         try:
             descriptor = self._open()
         except OSError as problem:
-            raise MemoryFileError(
-                f"{self.path} cannot be written ({problem.strerror}); nothing is shown that is not recorded"
-            ) from problem
+            raise MemoryFileError(f"{self.path} cannot be written ({problem.strerror})") from problem
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise MemoryFileError(f"{self.path} is not a plain file; remove it and try again")
