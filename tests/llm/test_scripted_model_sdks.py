@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -18,16 +19,18 @@ SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "require
 def test_the_openai_library_streams_from_it(fragment: int | None) -> None:
     import openai
 
-    with ScriptedModel([Turn(TEXT, [CALL])], fragment=fragment) as server:
-        with openai.OpenAI(api_key="k", base_url=server.openai_url) as client:
-            stream = client.chat.completions.create(
-                model="gpt-4.1-nano",
-                messages=[{"role": "user", "content": "hi"}],
-                tools=[{"type": "function", "function": {"name": "readFile", "parameters": SCHEMA}}],
-                stream=True,
-                stream_options={"include_usage": True},
-            )
-            chunks = list(stream)
+    with (
+        ScriptedModel([Turn(TEXT, [CALL])], fragment=fragment) as server,
+        openai.OpenAI(api_key="k", base_url=server.openai_url) as client,
+    ):
+        stream = client.chat.completions.create(
+            model="gpt-4.1-nano",
+            messages=[{"role": "user", "content": "hi"}],
+            tools=[{"type": "function", "function": {"name": "readFile", "parameters": SCHEMA}}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        chunks = list(stream)
     deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
     calls = [call for delta in deltas for call in delta.tool_calls or ()]
     assert "".join(delta.content or "" for delta in deltas) == TEXT

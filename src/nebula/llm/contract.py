@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from nebula.events import Usage as Usage
 from nebula.messages import AssistantMessage, Message, ToolSpec
 
 NO_USAGE = Usage()
-NO_INVALID_CALLS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Reply:
     """Which rung of the dialect's ladder read it (None for a native reply)."""
     stop: str = "end"
     """`end`, `tool_calls`, `length` (cut at the output limit), `filter` (held back by the provider)."""
-    invalid_calls: Mapping[str, str] = field(default=NO_INVALID_CALLS)
+    invalid_calls: Mapping[str, str] = field(default_factory=dict)
     """Tool use id → why it must not run. The message keeps such a call with `{}` as arguments, so that ids stay
     paired; the loop answers it with an Error result holding the reason, and the model tries again."""
 

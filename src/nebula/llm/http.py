@@ -41,7 +41,7 @@ DEFAULT_TIMEOUTS = Timeouts()
 
 
 class Response:
-    """Status and headers; the body is read once, as `chunks()` or `read()`."""
+    """Status and headers; the body is read once, by `read_piece()` or `read()`."""
 
     def __init__(
         self, url: Url, connection: Connection, parser: h11.Connection, head: h11.Response, idle_s: float
@@ -53,38 +53,43 @@ class Response:
         self._connection = connection
         self._parser = parser
         self._idle_s = idle_s
+        self._bytes = 0
 
     @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body in the pieces it arrives in. Raises `UnavailableError` when it is cut or stalls."""
-        total = 0
-        while (piece := await self._next_piece()) is not None:
-            total += len(piece)
-            if total > MAX_STREAM_BYTES:
-                raise BadReplyError(f"The answer of {self.url.shown} is longer than {MAX_STREAM_BYTES} bytes.")
-            yield piece
-
     async def read(self, max_bytes: int = MAX_WHOLE_BODY_BYTES) -> bytes:
         body = bytearray()
-        while (piece := await self._next_piece()) is not None:
+        while (piece := await self.read_piece()) is not None:
             body += piece
             if len(body) > max_bytes:
                 raise BadReplyError(f"The answer of {self.url.shown} is longer than {max_bytes} bytes.")
         return bytes(body)
 
-    async def _next_piece(self) -> bytes | None:
+    async def read_piece(self) -> bytes | None:
+        """The next piece of the body as it arrives, None at its end. Raises `UnavailableError` when it is cut."""
         while not self.is_finished:
             event = _next_event(self._parser, self.url)
             if event is h11.NEED_DATA:
                 self._parser.receive_data(await self._receive())
             elif isinstance(event, h11.Data):
+                self._bytes += len(event.data)
+                if self._bytes > MAX_STREAM_BYTES:
+                    raise BadReplyError(f"The answer of {self.url.shown} is longer than {MAX_STREAM_BYTES} bytes.")
                 return bytes(event.data)
             else:  # the end of the message; anything else has been raised by the parser
                 self.is_finished = True
         return None
+
+    async def drain(self, timeout_s: float = 0.25) -> None:
+        """Read to the end, for a moment only, so that the connection can be used again."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while await self.read_piece() is not None:
+                    pass
+        except (TimeoutError, UnavailableError):
+            return  # what we wanted has been read; the connection is simply not kept
 
     async def _receive(self) -> bytes:
         try:

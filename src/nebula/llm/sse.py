@@ -6,8 +6,6 @@ multibyte UTF-8 character looks like a line end.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from nebula.llm.errors import BadReplyError
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -62,27 +60,59 @@ class LineSplitter:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+class SseParser:
     """The data of each server-sent event. An event that the end of the stream cut off is not given."""
-    splitter = LineSplitter(lone_cr=True)
-    data: list[bytes] = []
-    async for chunk in chunks:
-        for line in splitter.feed(chunk):
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter(lone_cr=True)
+        self._data: list[bytes] = []
+
+    def feed(self, piece: bytes) -> list[str]:
+        events: list[str] = []
+        for line in self._lines.feed(piece):
             if not line:
-                if data:
-                    yield b"\n".join(data).decode("utf-8", "replace")
-                    data.clear()
+                if self._data:
+                    events.append(b"\n".join(self._data).decode("utf-8", "replace"))
+                    self._data.clear()
             elif line.startswith(b"data:"):
-                data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+                self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        return events
+
+    def flush(self) -> list[str]:
+        return []
 
 
-async def ndjson_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """The lines of newline-delimited JSON; the last one may lack its line end."""
-    splitter = LineSplitter()
-    async for chunk in chunks:
-        for line in splitter.feed(chunk):
-            if line.strip():
-                yield line.decode("utf-8", "replace")
-    for line in splitter.flush():
-        if line.strip():
-            yield line.decode("utf-8", "replace")
+class NdjsonParser:
+    """The lines of newline-delimited JSON. At the end, `flush` gives a last one that lacks its line end."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+
+    def feed(self, piece: bytes) -> list[str]:
+        return _texts(self._lines.feed(piece))
+
+    def flush(self) -> list[str]:
+        return _texts(self._lines.flush())
+
+
+class WholeParser:
+    """One text, given at the end: for servers that answer a request for a stream with a single object."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+
+    def feed(self, piece: bytes) -> list[str]:
+        self._body += piece
+        if len(self._body) > MAX_LINE_BYTES:
+            raise BadReplyError("The model server sent an answer without end.")
+        return []
+
+    def flush(self) -> list[str]:
+        return _texts([bytes(self._body)])
+
+
+Parser = SseParser | NdjsonParser | WholeParser
+
+
+def _texts(lines: list[bytes]) -> list[str]:
+    return [line.decode("utf-8", "replace") for line in lines if line.strip()]

@@ -1,0 +1,198 @@
+"""What the three connectors have in common: a client, retries, and the course of one request."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from nebula.llm.contract import ModelInfo, ModelRequest, Notice, Reply, StreamItem, TextDelta
+from nebula.llm.errors import BadReplyError, ModelError, UnavailableError
+from nebula.llm.faults import Service, message_in, refusal_error, status_error
+from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, HttpClient, Response, Timeouts
+from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy, with_retries
+from nebula.llm.sse import Parser
+from nebula.llm.wire import Draft, FragmentCache, from_text, to_bytes
+
+LISTING_TIMEOUTS = Timeouts(connect_s=5.0, first_byte_s=15.0, idle_s=15.0)
+MAX_ERROR_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request ready to be sent."""
+
+    path: str
+    body: bytes
+    notices: tuple[str, ...] = ()
+
+
+class ReplyReader(ABC):
+    """Puts a reply together from the pieces of a body; one subclass a wire format."""
+
+    def __init__(self, service: Service, model: str, parser: Parser) -> None:
+        self.draft = Draft()
+        self.is_done = False
+        """Nothing more is needed, whatever may still come."""
+        self._service = service
+        self._model = model
+        self._parser = parser
+
+    def feed(self, piece: bytes) -> list[str]:
+        """Texts to show, in order."""
+        return self._read(self._parser.feed(piece))
+
+    def end(self) -> list[str]:
+        """The body has ended. Raises `UnavailableError` when the model had not."""
+        shown = [] if self.is_done else self._read(self._parser.flush())
+        if self.draft.stop is None:
+            raise UnavailableError(f"The reply of {self._service.shown} was cut off in the middle. Ask again.")
+        return shown
+
+    def _read(self, events: list[str]) -> list[str]:
+        shown: list[str] = []
+        for event in events:
+            if self.is_done:
+                break
+            if text := self._event(event):
+                shown.append(text)
+        return shown
+
+    def _event(self, text: str) -> str:
+        try:
+            value = from_text(text)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise BadReplyError(
+                f"{self._service.shown} sent something that is not part of its API: {text[:80]!r}. "
+                f"Check {self._service.url_name}."
+            )
+        if error := value.get("error"):
+            raise self._stream_error(error)
+        try:
+            return self._take(value)
+        except (TypeError, AttributeError, KeyError, IndexError):
+            # A field of another type than the API says; which one, the trace of the raw text tells best.
+            raise BadReplyError(
+                f"{self._service.shown} sent an event of a shape that is not part of its API: {text[:200]!r}."
+            ) from None
+
+    @abstractmethod
+    def _take(self, event: dict[str, Any]) -> str:
+        """Takes in one event; gives back the text to show."""
+
+    def _stream_error(self, error: object) -> ModelError:
+        said = message_in(error)
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) else 429 if "rate_limit" in str(error) else 500
+        return refusal_error(self._service, self._model, status, said, str(error))
+
+
+class Connector(ABC):
+    """Base of the connectors. One object serves any number of models and conversations."""
+
+    provider: ClassVar[str]
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        retry: RetryPolicy = DEFAULT_RETRY,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._service = service
+        self._retry = retry
+        self._client = HttpClient(timeouts=timeouts, environ=environ)
+        self._fragments = FragmentCache()
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        return with_retries(partial(self._attempt, request), self._retry)
+
+    @abstractmethod
+    async def list_models(self) -> list[ModelInfo]: ...
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    # what a connector has to say about its API
+
+    @abstractmethod
+    async def _outgoing(self, request: ModelRequest) -> Outgoing: ...
+
+    @abstractmethod
+    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader: ...
+
+    def _headers(self) -> Headers:
+        return ()
+
+    def _adapt(self, model: str, status: int, body: bytes) -> bool:
+        """Whether a refused request is worth asking again at once, in another form."""
+        return False
+
+    def _heard(self, reader: ReplyReader, reply: Reply) -> None:
+        """A reply is complete; a connector may keep what the next request needs of it."""
+        return
+
+    # the course of a request
+
+    async def _attempt(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        while True:
+            outgoing = await self._outgoing(request)
+            for notice in outgoing.notices:
+                yield Notice(notice)
+            async with self._client.request(
+                "POST", self._service.url + outgoing.path, headers=self._post_headers(), body=outgoing.body
+            ) as response:
+                if response.status != 200:
+                    refusal = await response.read(MAX_ERROR_BYTES)
+                    if self._adapt(request.model, response.status, refusal):
+                        continue
+                    raise self._refusal(response, request.model, refusal)
+                reader = self._reader(request, response)
+                while not reader.is_done and (piece := await response.read_piece()) is not None:
+                    for text in reader.feed(piece):
+                        yield TextDelta(text)
+                for text in reader.end():
+                    yield TextDelta(text)
+                await response.drain()
+            reply = reader.draft.finish(request.messages)
+            self._heard(reader, reply)
+            yield reply
+            return
+
+    async def _json(self, method: str, path: str, value: object = None, *, model: str = "") -> dict[str, Any]:
+        """A short question outside of any conversation: asked once, with short time-outs."""
+        async with self._client.request(
+            method,
+            self._service.url + path,
+            headers=self._post_headers() if method == "POST" else self._headers(),
+            body=to_bytes(value) if method == "POST" else b"",
+            timeouts=LISTING_TIMEOUTS,
+        ) as response:
+            body = await response.read()
+            if response.status != 200:
+                raise self._refusal(response, model, body)
+        try:
+            answer = from_text(body.decode("utf-8", "replace"))
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise self._not_our_api(response)
+        return answer
+
+    def _post_headers(self) -> Headers:
+        return (("Content-Type", "application/json"), *self._headers())
+
+    def _refusal(self, response: Response, model: str, body: bytes) -> ModelError:
+        return status_error(self._service, model, response.status, response.headers, body)
+
+    def _not_our_api(self, response: Response) -> BadReplyError:
+        kind = response.content_type or "no content type"
+        return BadReplyError(
+            f"{response.url.shown} does not speak the API of {self._service.label} (it sent {kind}). "
+            f"Check {self._service.url_name}."
+        )

@@ -1,0 +1,179 @@
+"""From a server's refusal to one of our five errors, with the sentence that says what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nebula.llm.errors import (
+    AuthError,
+    BadReplyError,
+    LimitError,
+    ModelError,
+    NotFoundError,
+    UnavailableError,
+)
+from nebula.llm.retry import parse_retry_after
+from nebula.llm.url import without_credentials
+
+MAX_QUOTED = 300
+CONTEXT_WORDS = (
+    "context_length_exceeded",
+    "maximum context length",
+    "context window",
+    "context length",
+    "exceeds the maximum number of tokens",
+    "input token count",
+    "prompt is too long",
+    "too many tokens",
+)
+QUOTA_WORDS = ("insufficient_quota", "exceeded your current quota, please check your plan", "billing")
+KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "api key expired")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Whom we talk to, for the sentences in errors."""
+
+    label: str
+    url: str
+    url_name: str
+    """The environment variable that sets the address."""
+    key_name: str = ""
+    """The one that sets the key; empty where none is needed."""
+    secret: str = ""
+    """Never to be quoted, even where the server does."""
+
+    def __repr__(self) -> str:
+        return f"Service({self.label!r}, {without_credentials(self.url)!r})"
+
+    @property
+    def shown(self) -> str:
+        return f"{self.label} ({without_credentials(self.url)})"
+
+    def quote(self, text: str) -> str:
+        """What the server said, short, on one line, without our key."""
+        if self.secret:
+            text = text.replace(self.secret, "[key]")
+        text = " ".join(text.split())
+        return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
+
+
+def status_error(service: Service, model: str, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    """The error for a response whose status is not 200."""
+    if 300 <= status < 400:
+        where = without_credentials(headers.get("location", "another address"))
+        return NotFoundError(
+            f"{service.shown} sends us on to {where}. Redirects are not followed; set {service.url_name} to the "
+            "final address.",
+            status=status,
+        )
+    said = service.quote(server_message(body))
+    if status in (401, 403, 407):
+        return _auth_error(service, status, said)
+    if status == 404:
+        return _not_found(service, model, said)
+    retry_after = _retry_after(headers, body)
+    return refusal_error(service, model, status, said, body.decode("utf-8", "replace"), retry_after)
+
+
+def refusal_error(
+    service: Service, model: str, status: int, said: str, raw: str = "", retry_after: float | None = None
+) -> ModelError:
+    """The error for a refusal that is told by its text: an HTTP status, or an error object inside a stream."""
+    said = service.quote(said)
+    text = f"{raw} {said}".lower()
+    detail = f" ({said})" if said else ""
+    if status in (400, 413, 422, 429, 500) and any(words in text for words in CONTEXT_WORDS):
+        return LimitError(
+            f"The conversation does not fit into the context window of {model}{detail}. Shorten it (/compact), or "
+            "choose a model with a larger one.",
+            status=status,
+        )
+    if status == 400 and any(words in text for words in KEY_WORDS):
+        return _auth_error(service, status, "")
+    if status == 429 or "rate limit" in text:
+        return _limit_error(service, status, detail, text, retry_after)
+    if status in (408, 409, 425) or status >= 500:
+        return UnavailableError(
+            f"{service.shown} cannot answer now: status {status}{detail}. Try again later.",
+            status=status,
+            retry_after_s=retry_after,
+        )
+    return BadReplyError(f"{service.shown} refused the request for {model}: status {status}{detail}.", status=status)
+
+
+def server_message(body: bytes) -> str:
+    """The sentence inside an error body, in any of the shapes seen."""
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return "" if text.startswith("<") else text
+    if isinstance(value, list) and value:
+        value = value[0]
+    return message_in(value) or (text if not isinstance(value, dict) else "")
+
+
+def message_in(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        for key in ("error", "message", "detail", "code", "type"):
+            if found := message_in(value.get(key)):
+                return found
+    return ""
+
+
+def _auth_error(service: Service, status: int, said: str) -> AuthError:
+    name = service.key_name or service.url_name
+    if status == 403:
+        detail = f" ({said})" if said else ""
+        return AuthError(f"{service.shown} does not allow this{detail}. Check {name}.", status=status)
+    # What the server said is left out: it often quotes a part of the key.
+    return AuthError(f"{service.shown} did not accept the key (status {status}). Check {name}.", status=status)
+
+
+def _not_found(service: Service, model: str, said: str) -> NotFoundError:
+    detail = f" ({said})" if said else ""
+    if service.label == "Ollama":
+        advice = f"Fetch it with `ollama pull {model}`, or choose one that is there."
+    else:
+        advice = f"Choose another model, or check the address in {service.url_name}."
+    return NotFoundError(f"{service.shown} does not know the model {model!r}{detail}. {advice}", status=404)
+
+
+def _limit_error(service: Service, status: int, detail: str, text: str, retry_after: float | None) -> LimitError:
+    if any(words in text for words in QUOTA_WORDS) and "retrydelay" not in text:
+        return LimitError(
+            f"The quota of this key at {service.shown} is used up{detail}. Check its plan, or choose another provider.",
+            status=status,
+        )
+    return LimitError(
+        f"The rate limit of {service.shown} is reached{detail}. Wait a little, or choose another model.",
+        status=status,
+        retry_after_s=retry_after,
+        retryable=True,
+    )
+
+
+def _retry_after(headers: Mapping[str, str], body: bytes) -> float | None:
+    milliseconds = headers.get("retry-after-ms", "")
+    if milliseconds.isdigit():
+        return int(milliseconds) / 1000
+    told = parse_retry_after(headers.get("retry-after"))
+    return told if told is not None else _retry_info(body)
+
+
+def _retry_info(body: bytes) -> float | None:
+    """Gemini puts the pause into the body: `{"retryDelay": "37s"}` among the error's details."""
+    if b"retryDelay" not in body:
+        return None
+    try:
+        details = json.loads(body)["error"]["details"]
+        delay = next(detail["retryDelay"] for detail in details if "retryDelay" in detail)
+        return float(delay.rstrip("s"))
+    except (ValueError, KeyError, TypeError, StopIteration, AttributeError):
+        return None

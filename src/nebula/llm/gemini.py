@@ -1,0 +1,214 @@
+"""Gemini: streamGenerateContent with function calling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nebula.llm.connector import Connector, Outgoing, ReplyReader
+from nebula.llm.contract import ModelInfo, ModelRequest, Reply, Usage
+from nebula.llm.errors import AuthError, BadReplyError
+from nebula.llm.faults import Service
+from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, Response, Timeouts
+from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.sse import SseParser
+from nebula.llm.wire import FragmentCache, RawCall, result_text, to_bytes, to_text, tool_names
+from nebula.messages import (
+    AssistantMessage,
+    AssistantToolUse,
+    Json,
+    Message,
+    ToolResultStatus,
+    ToolSpec,
+    ToolUseResult,
+    UserMessage,
+)
+
+DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
+VERSION = "v1beta"
+STOPS = {"STOP": "end", "MAX_TOKENS": "length"}
+FAULTY_STOPS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER")
+UNSIGNED = "skip_thought_signature_validator"
+"""What Gemini 3 wants on a call whose signature is not known: one from another model, or from an earlier sitting."""
+MAX_SIGNATURES = 10_000
+
+SignatureKey = tuple[str, str, str]
+
+
+class GeminiModel(Connector):
+    provider = "gemini"
+
+    def __init__(
+        self,
+        api_key: str = "",
+        base_url: str = DEFAULT_BASE_URL,
+        *,
+        retry: RetryPolicy = DEFAULT_RETRY,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        base_url = re.sub(r"/v1(beta\d*|alpha)?$", "", (base_url or DEFAULT_BASE_URL).rstrip("/"))
+        service = Service("Gemini", base_url, "GEMINI_BASE_URL", "GEMINI_API_KEY", api_key)
+        super().__init__(service, retry=retry, timeouts=timeouts, environ=environ)
+        self._key = api_key
+        self._signatures: dict[SignatureKey, str] = {}
+        self._signing_fragments = FragmentCache()
+
+    async def list_models(self) -> list[ModelInfo]:
+        found: list[ModelInfo] = []
+        page = ""
+        while True:
+            answer = await self._json("GET", f"/{VERSION}/models?pageSize=1000{page}")
+            for entry in answer.get("models") or ():
+                if "generateContent" in entry.get("supportedGenerationMethods", ("generateContent",)):
+                    name = str(entry.get("name", "")).removeprefix("models/")
+                    found.append(ModelInfo(name, self.provider, entry.get("inputTokenLimit"), tools=True))
+            token = answer.get("nextPageToken")
+            if not token:
+                return found
+            page = f"&pageToken={token}"
+
+    def _headers(self) -> Headers:
+        if self._key:
+            return (("x-goog-api-key", self._key),)
+        if self._service.url == DEFAULT_BASE_URL:
+            raise AuthError("No key for Gemini: set GEMINI_API_KEY.")
+        return ()
+
+    async def _outgoing(self, request: ModelRequest) -> Outgoing:
+        model = request.model.removeprefix("models/")
+        # The two families of models see the same history differently, so each has its own remembered pieces.
+        fragments = self._signing_fragments if wants_signatures(model) else self._fragments
+        pieces = fragments.join(request.messages, self._render_signed if wants_signatures(model) else self._render)
+        parts = [b'{"contents":[', b",".join(pieces), b"]"]
+        if request.system:
+            parts += [b',"systemInstruction":', to_bytes({"parts": [{"text": request.system}]})]
+        if request.tools:
+            declarations = [_declaration(spec) for spec in request.tools]
+            parts += [b',"tools":', to_bytes([{"functionDeclarations": declarations}])]
+        if config := _generation_config(request):
+            parts += [b',"generationConfig":', to_bytes(config)]
+        return Outgoing(f"/{VERSION}/models/{model}:streamGenerateContent?alt=sse", b"".join([*parts, b"}"]))
+
+    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
+        if response.content_type not in ("text/event-stream", ""):
+            raise self._not_our_api(response)
+        return GenerateReader(self._service, request.model, SseParser())
+
+    def _heard(self, reader: ReplyReader, reply: Reply) -> None:
+        uses = reply.message.tool_uses
+        if not uses or not isinstance(reader, GenerateReader):
+            return
+        for position, signature in reader.signatures.items():
+            self._signatures[_signature_key(reply.message, uses[position])] = signature
+        while len(self._signatures) > MAX_SIGNATURES:
+            del self._signatures[next(iter(self._signatures))]
+
+    def _render(self, message: Message, before: Message | None) -> Iterable[object]:
+        return self._rendered(message, before, signed=False)
+
+    def _render_signed(self, message: Message, before: Message | None) -> Iterable[object]:
+        return self._rendered(message, before, signed=True)
+
+    def _rendered(self, message: Message, before: Message | None, *, signed: bool) -> Iterable[object]:
+        if isinstance(message, UserMessage):
+            names = tool_names(before)
+            parts = [_function_response(result, names) for result in message.tool_use_results or ()]
+            text = message.content_with_context()
+            if text or not (parts or message.images):
+                parts.append({"text": text})
+            for image in message.images or ():
+                parts.append({"inlineData": {"mimeType": image.media_type, "data": image.base64}})
+            yield {"role": "user", "parts": parts}
+            return
+        parts = [{"text": message.content}] if message.content or not message.tool_uses else []
+        first = len(parts)
+        for use in message.tool_uses or ():
+            part: dict[str, Any] = {"functionCall": {"id": use.id, "name": use.name, "args": use.args}}
+            if signature := self._signatures.get(_signature_key(message, use)):
+                part["thoughtSignature"] = signature
+            parts.append(part)
+        # Of calls made side by side only the first is signed.
+        if signed and message.tool_uses:
+            parts[first].setdefault("thoughtSignature", UNSIGNED)
+        yield {"role": "model", "parts": parts}
+
+
+class GenerateReader(ReplyReader):
+    """Chunks of generated content; parts that are thoughts are left out, their signatures kept."""
+
+    def __init__(self, service: Service, model: str, parser: SseParser) -> None:
+        super().__init__(service, model, parser)
+        self.signatures: dict[int, str] = {}
+        """Position of a call → what it was signed with."""
+
+    def _take(self, event: dict[str, Any]) -> str:
+        draft = self.draft
+        if event.get("responseId"):
+            draft.message_id = str(event["responseId"])
+        if usage := event.get("usageMetadata"):
+            output = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
+            draft.usage = Usage(usage.get("promptTokenCount") or 0, output)
+        if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
+            raise BadReplyError(f"Gemini held back the prompt ({blocked}). Rephrase it, or choose another model.")
+        if not event.get("candidates"):
+            return ""
+        candidate = event["candidates"][0]
+        shown = [self._part(part) for part in (candidate.get("content") or {}).get("parts") or ()]
+        if reason := candidate.get("finishReason"):
+            self._finish(reason)
+        return "".join(shown)
+
+    def _part(self, part: dict[str, Any]) -> str:
+        call = part.get("functionCall")
+        if call is not None:
+            if signature := part.get("thoughtSignature"):
+                self.signatures[len(self.draft.calls)] = signature
+            self.draft.calls.append(RawCall(call.get("name") or "", call.get("id"), call.get("args") or {}))
+            return ""
+        return "" if part.get("thought") else self.draft.add_text(part.get("text") or "")
+
+    def _finish(self, reason: str) -> None:
+        draft = self.draft
+        if reason in FAULTY_STOPS and not draft.text and not draft.calls:
+            raise BadReplyError(
+                f"Gemini gave up on its reply ({reason}). Ask again, or choose another model.", retryable=True
+            )
+        draft.stop = STOPS.get(reason, "filter")
+
+
+def wants_signatures(model: str) -> bool:
+    """Gemini 3 and later refuse a history whose calls are not signed."""
+    found = re.match(r"gemini-(\d+)", model)
+    return found is not None and int(found[1]) >= 3
+
+
+def _signature_key(message: AssistantMessage, use: AssistantToolUse) -> SignatureKey:
+    return message.message_id or "", use.id, to_text(use.args)
+
+
+def _function_response(result: ToolUseResult, names: Mapping[str, str]) -> dict[str, Any]:
+    blocks = result.content
+    if len(blocks) == 1 and isinstance(blocks[0], Json) and isinstance(blocks[0].value, dict):
+        response = blocks[0].value
+    else:
+        key = "error" if result.status is ToolResultStatus.Error else "output"
+        response = {key: result_text(result)}
+    name = names.get(result.tool_use_id, "tool")
+    return {"functionResponse": {"id": result.tool_use_id, "name": name, "response": response}}
+
+
+def _declaration(spec: ToolSpec) -> dict[str, Any]:
+    return {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.parameters}
+
+
+def _generation_config(request: ModelRequest) -> dict[str, Any]:
+    config = {
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "maxOutputTokens": request.max_output_tokens,
+        "responseJsonSchema": request.json_schema,
+        "responseMimeType": "application/json" if request.json_schema is not None else None,
+    }
+    return {name: value for name, value in config.items() if value is not None}

@@ -1,0 +1,218 @@
+"""Ollama through its native chat API, with a context that fits the need.
+
+The OpenAI-compatible door of Ollama ignores `num_ctx` and cuts a long prompt without a word; this one does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nebula.llm.connector import Connector, Outgoing, ReplyReader
+from nebula.llm.contract import ModelInfo, ModelRequest, Usage
+from nebula.llm.errors import BadReplyError, NotFoundError
+from nebula.llm.faults import Service
+from nebula.llm.http import Headers, Response, Timeouts
+from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.sse import NdjsonParser
+from nebula.llm.wire import RawCall, result_text, to_bytes, tool_names
+from nebula.messages import Message, ToolSpec, UserMessage
+
+DEFAULT_HOST = "http://127.0.0.1:11434"
+DEFAULT_PORT = 11434
+KEEP_ALIVE = "30m"
+SMALLEST_CONTEXT = 8192
+ROOM_FOR_OUTPUT = 4096
+BYTES_PER_TOKEN = 3
+"""Careful for code and right for Japanese, which has three bytes and about one token a character."""
+PATIENT = Timeouts(connect_s=10.0, first_byte_s=900.0, idle_s=600.0)
+"""A cold model is loaded before the first byte comes; on a slow disk that takes minutes."""
+
+
+class OllamaModel(Connector):
+    provider = "ollama"
+
+    def __init__(
+        self,
+        host: str = DEFAULT_HOST,
+        *,
+        api_key: str = "",
+        keep_alive: str = KEEP_ALIVE,
+        retry: RetryPolicy = DEFAULT_RETRY,
+        timeouts: Timeouts = PATIENT,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        service = Service("Ollama", ollama_base_url(host), "OLLAMA_HOST", "", api_key)
+        super().__init__(service, retry=retry, timeouts=timeouts, environ=environ)
+        self._key = api_key
+        self._keep_alive = keep_alive
+        self._described: dict[str, ModelInfo] = {}
+        self._context: dict[str, int] = {}
+        self._warned: set[str] = set()
+
+    async def list_models(self) -> list[ModelInfo]:
+        listed = (await self._json("GET", "/api/tags")).get("models")
+        names = [entry.get("model") or entry.get("name") for entry in listed or () if isinstance(entry, dict)]
+        return [ModelInfo(name, self.provider) for name in sorted(filter(None, names))]
+
+    async def describe(self, model: str) -> ModelInfo:
+        """What the model can do and how much it takes, asked once. A server that cannot say is taken as it is."""
+        if model not in self._described:
+            try:
+                shown = await self._json("POST", "/api/show", {"model": model}, model=model)
+            except (NotFoundError, BadReplyError):
+                return ModelInfo(model, self.provider)
+            self._described[model] = self._info(model, shown)
+        return self._described[model]
+
+    def _info(self, model: str, shown: Mapping[str, Any]) -> ModelInfo:
+        facts = shown.get("model_info") or {}
+        limit = next((value for key, value in facts.items() if key.endswith(".context_length")), None)
+        abilities = shown.get("capabilities")
+        template = shown.get("template")
+        return ModelInfo(
+            model,
+            self.provider,
+            limit if isinstance(limit, int) and limit > 0 else None,
+            tools="tools" in abilities if isinstance(abilities, list) else None,
+            tool_role='"tool"' in template if isinstance(template, str) and template else None,
+            thinking="thinking" in abilities if isinstance(abilities, list) else None,
+        )
+
+    def _headers(self) -> Headers:
+        return (("Authorization", f"Bearer {self._key}"),) if self._key else ()
+
+    async def _outgoing(self, request: ModelRequest) -> Outgoing:
+        info = await self.describe(request.model)
+        pieces = self._fragments.join(request.messages, _render)
+        if request.system:
+            pieces.insert(0, to_bytes({"role": "system", "content": request.system}))
+        messages = b",".join(pieces)
+        tools = to_bytes([_tool(spec) for spec in request.tools]) if request.tools else b""
+        context, notices = self._context_for(request, info, len(messages) + len(tools))
+        head = to_bytes(self._options(request, info, context))[:-1]
+        parts = [head, b',"messages":[', messages, b"]"]
+        if tools:
+            parts += [b',"tools":', tools]
+        return Outgoing("/api/chat", b"".join([*parts, b"}"]), notices)
+
+    def _options(self, request: ModelRequest, info: ModelInfo, context: int) -> dict[str, Any]:
+        options = {
+            "num_ctx": context,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "num_predict": request.max_output_tokens,
+        }
+        body: dict[str, Any] = {
+            "model": request.model,
+            "stream": True,
+            "keep_alive": self._keep_alive,
+            "options": {name: value for name, value in options.items() if value is not None},
+        }
+        if request.json_schema is not None:
+            body["format"] = request.json_schema
+            if info.thinking:
+                body["think"] = False  # with a schema, a thinking model puts its thoughts into the JSON
+        return body
+
+    def _context_for(self, request: ModelRequest, info: ModelInfo, size: int) -> tuple[int, tuple[str, ...]]:
+        """How many tokens to ask for. Never fewer than before: a change makes Ollama load the model anew."""
+        prompt = size // BYTES_PER_TOKEN
+        needed = prompt + (request.max_output_tokens or ROOM_FOR_OUTPUT)
+        context = max(context_step(needed), self._context.get(request.model, 0))
+        notices: tuple[str, ...] = ()
+        if info.context_length is not None:
+            context = min(context, info.context_length)
+            if prompt > info.context_length and request.model not in self._warned:
+                self._warned.add(request.model)
+                notices = (
+                    f"The conversation (about {prompt:,} tokens) is longer than {request.model} can take "
+                    f"({info.context_length:,}); Ollama will cut its beginning. Use /compact, or another model.",
+                )
+        self._context[request.model] = context
+        return context, notices
+
+    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
+        if response.content_type not in ("application/x-ndjson", "application/json", ""):
+            raise self._not_our_api(response)
+        return OllamaReader(self._service, request.model, NdjsonParser())
+
+
+class OllamaReader(ReplyReader):
+    """Lines of a chat; what the model thinks aloud comes in a field of its own and is left out."""
+
+    def _take(self, event: dict[str, Any]) -> str:
+        draft = self.draft
+        message = event.get("message") or {}
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            draft.calls.append(RawCall(function.get("name") or "", call.get("id"), function.get("arguments") or {}))
+        if event.get("done"):
+            self.is_done = True
+            draft.stop = "length" if event.get("done_reason") == "length" else "end"
+            draft.usage = Usage(event.get("prompt_eval_count") or 0, event.get("eval_count") or 0)
+        return draft.add_text(message.get("content") or "")
+
+
+def context_step(tokens: int) -> int:
+    """`tokens` rounded up to a power of two, so that a growing conversation seldom changes it."""
+    return max(SMALLEST_CONTEXT, 1 << (tokens - 1).bit_length())
+
+
+def ollama_base_url(host: str) -> str:
+    """OLLAMA_HOST as people write it (`host`, `:8080`, `0.0.0.0:11434`, `https://…`) as a base URL."""
+    host = host.strip().strip("\"'").rstrip("/")
+    if not host:
+        return DEFAULT_HOST
+    scheme, separator, rest = host.partition("://")
+    if not separator:
+        scheme, rest = "http", host
+    authority, slash, path = rest.partition("/")
+    credentials, at, address = authority.rpartition("@")
+    name, port = _name_and_port(address)
+    if name in ("", "0.0.0.0", "::", "[::]"):  # noqa: S104 - what a server listens on; a client means this machine
+        name = "127.0.0.1"
+    if not port:
+        port = str(DEFAULT_PORT) if not separator or scheme == "http" else ""
+    path = path.removesuffix("/api").removesuffix("api") if path.split("/")[-1] == "api" else path
+    return f"{scheme}://{credentials}{at}{name}{':' if port else ''}{port}{slash if path else ''}{path}".rstrip("/")
+
+
+def _name_and_port(address: str) -> tuple[str, str]:
+    if address.startswith("["):
+        name, _, port = address.partition("]")
+        return name + "]", port.removeprefix(":")
+    if address.count(":") > 1:
+        return f"[{address}]" if address != "::" else "::", ""
+    name, _, port = address.partition(":")
+    return name, port
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return {"type": "function", "function": function}
+
+
+def _render(message: Message, before: Message | None) -> Iterable[object]:
+    if isinstance(message, UserMessage):
+        yield from _render_user(message, before)
+    elif not message.tool_uses:
+        yield {"role": "assistant", "content": message.content}
+    else:
+        calls = [{"id": use.id, "function": {"name": use.name, "arguments": use.args}} for use in message.tool_uses]
+        yield {"role": "assistant", "content": message.content, "tool_calls": calls}
+
+
+def _render_user(message: UserMessage, before: Message | None) -> Iterable[object]:
+    names = tool_names(before)
+    for result in message.tool_use_results or ():
+        said: dict[str, Any] = {"role": "tool", "content": result_text(result), "tool_call_id": result.tool_use_id}
+        if name := names.get(result.tool_use_id):
+            said["tool_name"] = name
+        yield said
+    text = message.content_with_context()
+    if text or message.images or not message.tool_use_results:
+        said = {"role": "user", "content": text}
+        if message.images:
+            said["images"] = [image.base64 for image in message.images]
+        yield said

@@ -1,0 +1,200 @@
+"""OpenAI chat completions, and the many servers that speak them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nebula.llm.connector import Connector, Outgoing, ReplyReader
+from nebula.llm.contract import ModelInfo, ModelRequest, Usage
+from nebula.llm.errors import AuthError
+from nebula.llm.faults import Service
+from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, Response, Timeouts
+from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.sse import SseParser, WholeParser
+from nebula.llm.wire import RawCall, result_text, to_bytes, to_text
+from nebula.messages import Message, ToolSpec, UserMessage
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+STOPS = {
+    "stop": "end",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "content_filter": "filter",
+}
+OPTIONAL_PARAMETERS = (
+    "temperature",
+    "seed",
+    "stream_options",
+    "max_completion_tokens",
+    "max_tokens",
+    "response_format",
+)
+"""What a server may not know and we can do without."""
+REFUSING_WORDS = ("unsupported", "not support", "unknown", "unrecognized", "extra", "not permitted")
+
+
+class OpenAIModel(Connector):
+    provider = "openai"
+
+    def __init__(
+        self,
+        api_key: str = "",
+        base_url: str = DEFAULT_BASE_URL,
+        *,
+        retry: RetryPolicy = DEFAULT_RETRY,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        base_url = (base_url or DEFAULT_BASE_URL).rstrip("/")
+        service = Service("OpenAI", base_url, "OPENAI_BASE_URL", "OPENAI_API_KEY", api_key)
+        super().__init__(service, retry=retry, timeouts=timeouts, environ=environ)
+        self._key = api_key
+        self._refused: dict[str, set[str]] = {}
+
+    async def list_models(self) -> list[ModelInfo]:
+        listed = (await self._json("GET", "/models")).get("data")
+        names = [entry["id"] for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+        return [ModelInfo(name, self.provider) for name in sorted(names)]
+
+    def _headers(self) -> Headers:
+        if self._key:
+            return (("Authorization", f"Bearer {self._key}"),)
+        if self._service.url == DEFAULT_BASE_URL:
+            raise AuthError("No key for OpenAI: set OPENAI_API_KEY.")
+        return ()  # a server of one's own often needs none
+
+    async def _outgoing(self, request: ModelRequest) -> Outgoing:
+        pieces = self._fragments.join(request.messages, _render)
+        if request.system:
+            pieces.insert(0, to_bytes({"role": "system", "content": request.system}))
+        parts = [to_bytes(self._options(request))[:-1], b',"messages":[', b",".join(pieces), b"]"]
+        if request.tools:
+            parts += [b',"tools":', to_bytes([_tool(spec) for spec in request.tools])]
+        return Outgoing("/chat/completions", b"".join([*parts, b"}"]))
+
+    def _options(self, request: ModelRequest) -> dict[str, Any]:
+        options: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        if request.seed is not None:
+            options["seed"] = request.seed
+        refused = self._refused.get(request.model, set())
+        if request.max_output_tokens is not None:
+            name = "max_tokens" if "max_completion_tokens" in refused else "max_completion_tokens"
+            options[name] = request.max_output_tokens
+        if request.json_schema is not None:
+            schema = {"name": "reply", "schema": request.json_schema}
+            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+        kept = {name: value for name, value in options.items() if name not in refused}
+        return {"model": request.model, "stream": True, **kept}
+
+    def _adapt(self, model: str, status: int, body: bytes) -> bool:
+        """A parameter that this server refuses is left out for this model, from now on."""
+        name = _refused_parameter(body.decode("utf-8", "replace")) if status in (400, 422) else None
+        refused = self._refused.setdefault(model, set())
+        if name is None or name in refused:
+            return False
+        refused.add(name)
+        return True
+
+    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
+        if response.content_type in ("text/event-stream", ""):
+            return ChatReader(self._service, request.model, SseParser())
+        if response.content_type == "application/json":
+            return ChatReader(self._service, request.model, WholeParser())
+        raise self._not_our_api(response)
+
+
+class ChatReader(ReplyReader):
+    """Chunks of a chat completion. A whole completion is read as a chunk whose message says it all."""
+
+    def _event(self, text: str) -> str:
+        if text.strip() == "[DONE]":
+            self.is_done = True
+            self.draft.stop = self.draft.stop or "end"
+            return ""
+        return super()._event(text)
+
+    def _take(self, event: dict[str, Any]) -> str:
+        draft = self.draft
+        if event.get("id"):
+            draft.message_id = str(event["id"])
+        if usage := event.get("usage"):
+            draft.usage = Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
+        if not event.get("choices"):
+            return ""
+        choice = event["choices"][0]
+        whole = choice.get("message")
+        delta = whole or choice.get("delta") or {}
+        reason = choice.get("finish_reason") or ("stop" if whole else None)
+        if reason:
+            draft.stop = STOPS.get(reason, "end")
+        for fragment in delta.get("tool_calls") or ():
+            add_call(draft.calls, fragment)
+        return draft.add_text(delta.get("content") or delta.get("refusal") or "")
+
+
+def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:
+    """Puts a fragment where it belongs: to the last call with its `index`.
+
+    But some servers leave the index out, and some give every call of a reply the index 0: there a new id, or a
+    second name, begins a new call.
+    """
+    index, call_id = fragment.get("index"), fragment.get("id") or None
+    function = fragment.get("function") or {}
+    name, arguments = function.get("name") or "", function.get("arguments")
+    call = next((known for known in reversed(calls) if index is None or known.index == index), None)
+    if call is not None and call_id is not None and call.id not in (None, call_id):
+        call = next((known for known in calls if known.id == call_id), None)
+    elif call is not None and index is None and call_id is None and name and call.name:
+        call = None
+    if call is None:
+        call = RawCall(index=index)
+        calls.append(call)
+    call.id = call.id or call_id
+    call.name = call.name or name
+    if isinstance(arguments, str):
+        call.pieces.append(arguments)
+    elif arguments is not None:
+        call.value = arguments
+
+
+def _refused_parameter(body: str) -> str | None:
+    text = body.lower()
+    if not any(word in text for word in REFUSING_WORDS):
+        return None
+    return next((name for name in OPTIONAL_PARAMETERS if f"'{name}'" in text or f'"{name}"' in text), None)
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return {"type": "function", "function": function}
+
+
+def _render(message: Message, _: Message | None) -> Iterable[object]:
+    if isinstance(message, UserMessage):
+        yield from _render_user(message)
+    elif not message.tool_uses:
+        yield {"role": "assistant", "content": message.content}
+    else:
+        calls = [
+            {"id": use.id, "type": "function", "function": {"name": use.name, "arguments": to_text(use.args)}}
+            for use in message.tool_uses
+        ]
+        yield {"role": "assistant", "content": message.content or None, "tool_calls": calls}
+
+
+def _render_user(message: UserMessage) -> Iterable[object]:
+    for result in message.tool_use_results or ():
+        yield {"role": "tool", "tool_call_id": result.tool_use_id, "content": result_text(result)}
+    text = message.content_with_context()
+    if message.images:
+        images = [
+            {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{image.base64}"}}
+            for image in message.images
+        ]
+        yield {"role": "user", "content": [*([{"type": "text", "text": text}] if text else []), *images]}
+    elif text or not message.tool_use_results:
+        yield {"role": "user", "content": text}

@@ -1,0 +1,89 @@
+"""Trying again: faults that pass by themselves, with growing pauses, and never behind the user's back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from nebula.llm.contract import Retrying, StreamItem, TextDelta
+from nebula.llm.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    max_attempts: int = 4
+    """In all, the first one included; 1 never retries."""
+    cut_retries: int = 1
+    """How often a reply that broke off after its first words is asked for anew."""
+    base_delay_s: float = 0.5
+    max_delay_s: float = 8.0
+    max_retry_after_s: float = 60.0
+    """A server that asks for a longer pause gets this one."""
+
+    def delay_s(self, failures: int, error: ModelError) -> float:
+        """The pause after so many failures (1, 2, …)."""
+        if error.retry_after_s is not None:
+            return min(max(error.retry_after_s, 0.0), self.max_retry_after_s)
+        from random import random  # a cost of start-up that only a failure has to pay
+
+        full = min(self.base_delay_s * 2.0 ** (failures - 1), self.max_delay_s)
+        return full * (0.5 + random() / 2)  # noqa: S311 - spreads load, guards nothing
+
+
+DEFAULT_RETRY = RetryPolicy()
+NO_RETRY = RetryPolicy(max_attempts=1)
+
+
+async def with_retries(
+    attempt: Callable[[], AsyncIterator[StreamItem]], policy: RetryPolicy
+) -> AsyncIterator[StreamItem]:
+    """The items of the first attempt that succeeds, with a `Retrying` before each new one.
+
+    An attempt that failed after giving text was cut in the middle. Nothing has come of it (a reply counts when it
+    is whole), so it may start over, but only `cut_retries` times: each costs a full reply.
+    """
+    cuts = 0
+    for number in range(1, policy.max_attempts + 1):
+        said_something = False
+        try:
+            items: Any = attempt()
+            async with aclosing(items):
+                async for item in items:
+                    said_something = said_something or isinstance(item, TextDelta)
+                    yield item
+            return
+        except ModelError as error:
+            cuts += said_something
+            if not error.retryable or number == policy.max_attempts or cuts > policy.cut_retries:
+                raise
+            delay = policy.delay_s(number, error)
+            failure = error
+        yield Retrying(failure.message, number + 1, delay)
+        await asyncio.sleep(delay)
+
+
+def parse_retry_after(value: str | None) -> float | None:
+    """Seconds from a Retry-After header: a number, or an HTTP date."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        return _seconds_until(value)
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _seconds_until(date: str) -> float | None:
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,214 @@
+"""What the wire formats share: JSON text, remembered pieces of a request, ids, and making a finished message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nebula.llm.contract import Reply, Usage
+from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolUseResult
+from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
+
+MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
+UNNAMED_TOOL = "unnamed_tool"
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def to_text(value: object) -> str:
+    """Compact JSON, fit to be sent: without invisible tag characters."""
+    return strip_hidden_characters(_encode(value))
+
+
+def to_bytes(value: object) -> bytes:
+    return to_text(value).encode("utf-8", "replace")
+
+
+def from_text(text: str) -> Any:
+    """JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+class FragmentCache:
+    """The wire form of each message, made once.
+
+    Keyed by identity: messages never change, and a history is sent again and again with one more at its end. The
+    message before is part of the key, since a result on the wire may need the name of the tool it answers.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Message, Message | None, list[bytes]]] = {}
+        self._bytes = 0
+
+    def join(
+        self, messages: Sequence[Message], render: Callable[[Message, Message | None], Iterable[object]]
+    ) -> list[bytes]:
+        """All pieces in order. `render` gives the JSON values that one message becomes."""
+        pieces: list[bytes] = []
+        before: Message | None = None
+        for message in messages:
+            key = (id(message), id(before))
+            known = self._known.get(key)
+            if known is None:
+                known = (message, before, [to_bytes(value) for value in render(message, before)])
+                self._remember(key, known)
+            pieces += known[2]
+            before = message
+        return pieces
+
+    def _remember(self, key: tuple[int, int], known: tuple[Message, Message | None, list[bytes]]) -> None:
+        # Holding the messages themselves keeps their ids from being given to others.
+        self._known[key] = known
+        self._bytes += sum(map(len, known[2]))
+        while self._bytes > MAX_REMEMBERED_BYTES and len(self._known) > 1:
+            oldest = next(iter(self._known))
+            self._bytes -= sum(map(len, self._known.pop(oldest)[2]))
+
+
+def tool_names(message: Message | None) -> dict[str, str]:
+    """Tool use id → name, of the message that a result answers."""
+    uses = message.tool_uses if isinstance(message, AssistantMessage) else None
+    return {use.id: use.name for use in uses or ()}
+
+
+def result_text(result: ToolUseResult) -> str:
+    """A result as one text, for wires that carry nothing else."""
+    return "\n".join(block.as_text() for block in result.content)
+
+
+@dataclass(slots=True)
+class RawCall:
+    """A tool call as it came in: arguments as pieces of text, or as the value that some wires carry."""
+
+    name: str = ""
+    id: str | None = None
+    value: Any = None
+    pieces: list[str] = field(default_factory=list)
+    index: int | None = None
+
+    @property
+    def arguments(self) -> Any:
+        return "".join(self.pieces) if self.value is None else self.value
+
+
+@dataclass(slots=True)
+class Draft:
+    """A reply being put together from a stream."""
+
+    text: list[str] = field(default_factory=list)
+    calls: list[RawCall] = field(default_factory=list)
+    message_id: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    stop: str | None = None
+    """None until the model says that it has finished."""
+    _held: str = ""
+
+    def add_text(self, piece: str) -> str:
+        """Takes in a piece and gives back what may be shown of it: half an emoji waits for its other half."""
+        if not piece.isascii() or self._held:
+            piece = self._held + piece
+            self._held = ""
+            if piece and "\ud800" <= piece[-1] <= "\udbff":
+                piece, self._held = piece[:-1], piece[-1]
+            piece = well_formed(piece)
+        if piece:
+            self.text.append(piece)
+        return piece
+
+    def finish(self, history: Sequence[Message]) -> Reply:
+        """The reply. Ids that the wire did not give are made from the history, so that they are unique in it."""
+        if self._held:
+            self.text.append("\ufffd")
+        content = "".join(self.text)
+        stop = self.stop or "end"
+        message_id = self.message_id or _next_message_id(history)
+        if not self.calls:
+            return Reply(AssistantMessage.new_response(message_id, content), self.usage, stop=stop)
+        uses, invalid = _tool_uses(self.calls, history, cut=stop == "length")
+        message = AssistantMessage.new_tool_use(message_id, content, uses)
+        return Reply(message, self.usage, stop="tool_calls" if stop == "end" else stop, invalid_calls=invalid)
+
+
+def well_formed(text: str) -> str:
+    """`text` with surrogate halves joined, and lonely ones replaced, so that it can be stored and shown."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+class CallIds:
+    """Ids for calls that came without one: `call_1`, `call_2`, … within a conversation."""
+
+    def __init__(self, history: Sequence[Message]) -> None:
+        uses = [use for said in history if isinstance(said, AssistantMessage) for use in said.tool_uses or ()]
+        self._used = {use.id for use in uses}
+        self._last = max([len(uses), *(_number(use.id, "call_") for use in uses)])
+
+    def next(self, given: str | None) -> str:
+        if given and given not in self._used:
+            self._used.add(given)
+            return given
+        self._last += 1
+        return self.next(f"call_{self._last}")
+
+
+def read_arguments(call: RawCall, *, cut: bool) -> tuple[dict[str, Any], str | None]:
+    """The arguments as an object, or an empty one and the reason why the call must not run."""
+    value = call.arguments
+    if isinstance(value, str):
+        if not value.strip():
+            value = {}
+        else:
+            try:
+                value = from_text(value)
+            except ValueError as error:
+                why = "were cut off at the output limit" if cut else f"are not valid JSON ({error})"
+                return {}, f"The arguments of {call.name} {why}. Nothing was run; send the whole call again."
+    if not isinstance(value, Mapping):
+        return {}, f"The arguments of {call.name} must be a JSON object. Nothing was run; send the call again."
+    try:
+        cleaned: dict[str, Any] = clean_tool_arguments(value)
+        _encode(cleaned).encode()
+    except UnicodeEncodeError:
+        cleaned = json.loads(_encode(cleaned).encode("utf-8", "replace"))
+    except (ValueError, TypeError, RecursionError) as error:
+        return {}, f"The arguments of {call.name} cannot be used ({error}). Nothing was run; send the call again."
+    return cleaned, None
+
+
+def _tool_uses(
+    calls: Iterable[RawCall], history: Sequence[Message], *, cut: bool
+) -> tuple[list[AssistantToolUse], dict[str, str]]:
+    ids = CallIds(history)
+    uses: list[AssistantToolUse] = []
+    invalid: dict[str, str] = {}
+    for call in calls:
+        use_id = ids.next(call.id)
+        args, reason = read_arguments(call, cut=cut)
+        if not call.name:
+            call.name, args, reason = UNNAMED_TOOL, {}, "The call has no tool name. Nothing was run."
+        if reason is not None:
+            invalid[use_id] = reason
+        uses.append(AssistantToolUse(use_id, call.name, call.name, args, args))
+    return uses, invalid
+
+
+def _next_message_id(history: Sequence[Message]) -> str:
+    ids = [said.message_id or "" for said in history if isinstance(said, AssistantMessage)]
+    return f"msg_{max([len(ids), *(_number(each, 'msg_') for each in ids)]) + 1}"
+
+
+def _number(text: str, prefix: str) -> int:
+    digits = text.removeprefix(prefix) if text.startswith(prefix) else ""
+    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 10 else 0
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
