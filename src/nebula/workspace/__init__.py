@@ -6,3 +6,38 @@
 
 `contract` is what callers depend on, `errors` what they may catch; docs/security.md says what is promised.
 """
+
+from nebula.workspace.contract import (
+    ABSENT,
+    FileEntry,
+    FileState,
+    FileText,
+    Listing,
+    SearchHits,
+    Workspace,
+    WriteMode,
+    WriteResult,
+)
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.local import LocalWorkspace, ReadingWorkspace, open_workspace
+from nebula.workspace.policy import GATEWAY_EXTENSIONS, GATEWAY_POLICY, Policy, parse_extensions
+
+__all__ = [
+    "ABSENT",
+    "GATEWAY_EXTENSIONS",
+    "GATEWAY_POLICY",
+    "FileEntry",
+    "FileState",
+    "FileText",
+    "Listing",
+    "LocalWorkspace",
+    "Policy",
+    "ReadingWorkspace",
+    "SearchHits",
+    "Workspace",
+    "WorkspaceError",
+    "WriteMode",
+    "WriteResult",
+    "open_workspace",
+    "parse_extensions",
+]

@@ -20,7 +20,7 @@ ABSENT = ""
 
 DEFAULT_MAX_BYTES = 524_288
 DEFAULT_SEARCH_FILES = 200
-DEFAULT_LIST_ITEMS = 2_000
+DEFAULT_LIST_ITEMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,13 @@ class FileState:
     kind: FileKind
     size: int | None = None
     sha256: str | None = None
-    """Of a file's bytes; None for everything else."""
+    """Of a file's bytes, where the call looked into it (check_write does, probe does not)."""
 
     @property
     def expected(self) -> str:
         """What to hand to `write_file` so that it writes only while this state still holds."""
+        if self.kind == "file" and self.sha256 is None:
+            raise ValueError("this state does not say what the file holds; take it from check_write")
         return self.sha256 or ABSENT
 
 
@@ -112,7 +114,7 @@ class Workspace(Protocol):
         """The text files below `directory` that contain `keyword`, exactly as typed."""
 
     def probe(self, path: str) -> FileState:
-        """What is there, without judging whether it may be read or written."""
+        """What is there, without looking into it or judging whether it may be read or written."""
 
     def exists(self, path: str) -> bool: ...
 

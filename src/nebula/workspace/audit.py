@@ -1,0 +1,101 @@
+"""Who asked for what, and how it ended: one JSON line a request, refused ones too, never any content.
+
+Each line is one write to a file opened for appending, so lines of several threads and processes do not mix. A log
+that was rotated away is noticed and a new one begun.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from typing import Final
+
+from nebula.workspace import timestamps
+from nebula.workspace.errors import StorageFailed
+from nebula.workspace.jail import Jail
+from nebula.workspace.state import open_state_dir
+
+AUDIT_FILE: Final = "audit.jsonl"
+MAX_PATH_CHARACTERS: Final = 1_024
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class AuditLog:
+    _folder_fd: int
+    _fd: int
+    _name: str
+    _flags: int
+    _guard: threading.Lock
+
+    def __init__(self, path: str) -> None:
+        """A log where the user wants it; links are followed, for the user made them."""
+        folder, name = os.path.split(os.path.abspath(path))
+        os.makedirs(folder, exist_ok=True)
+        self._start(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), name, _FLAGS)
+
+    @classmethod
+    def of_project(cls, root: str) -> AuditLog:
+        """`.nebula/audit.jsonl`; a link there is not followed, for a stranger may have made it."""
+        log = cls.__new__(cls)
+        jail = Jail(root)
+        try:
+            log._start(open_state_dir(jail.fd), AUDIT_FILE, _FLAGS | os.O_NOFOLLOW)
+        finally:
+            jail.close()
+        return log
+
+    def record(self, trace_id: str, method: str, path: str, size: int | None, status: int) -> None:
+        line = json.dumps(
+            {
+                "ts": timestamps.now(),
+                "trace_id": trace_id,
+                "method": method,
+                "path": path[:MAX_PATH_CHARACTERS],
+                "size": size,
+                "status": status,
+            }
+        )
+        data = line.encode() + b"\n"
+        with self._guard:
+            self._follow_rotation()
+            try:
+                written = os.write(self._fd, data)
+            except OSError as error:
+                raise StorageFailed(f"The audit log cannot be written ({error.strerror}).") from None
+        if written != len(data):
+            raise StorageFailed("The audit log cannot be written (the disk is full).")
+
+    def close(self) -> None:
+        with self._guard:
+            for fd in (self._fd, self._folder_fd):
+                if fd >= 0:
+                    os.close(fd)
+            self._fd = self._folder_fd = -1
+
+    def _start(self, folder_fd: int, name: str, flags: int) -> None:
+        self._folder_fd = folder_fd
+        self._name = name
+        self._flags = flags
+        self._guard = threading.Lock()
+        self._fd = -1
+        self._follow_rotation()
+
+    def _follow_rotation(self) -> None:
+        try:
+            there = os.stat(self._name, dir_fd=self._folder_fd)
+        except FileNotFoundError:
+            there = None
+        if self._fd >= 0:
+            mine = os.fstat(self._fd)
+            if there is not None and (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev):
+                return
+            os.close(self._fd)
+            self._fd = -1
+        try:
+            self._fd = os.open(self._name, self._flags, 0o600, dir_fd=self._folder_fd)
+        except OSError as error:
+            raise StorageFailed(f"The audit log cannot be opened ({error.strerror}).") from None
+        if self._flags & os.O_NOFOLLOW and not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            raise StorageFailed("The audit log of this project is not a plain file; remove it.")

@@ -1,0 +1,169 @@
+"""List and search, through the jail: names come from a walk, what is said of them from the opened file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from nebula.workspace.beneath import FILE_FLAGS
+from nebula.workspace.contract import FileEntry, Listing, SearchHits
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.git import find_repository
+from nebula.workspace.jail import Jail
+from nebula.workspace.paths import NormalPath, normal_path
+from nebula.workspace.walk import Engine, best_engine
+
+SNIFFED_BYTES: Final = 8_000
+"""A zero byte among the first so many marks a binary file, as for git."""
+_CHUNK = 1 << 20
+
+MayRead = Callable[[NormalPath], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    jail: Jail
+    engine: Engine | None = None
+
+    def list_folder(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
+        entries, odd = [], 0
+        with os.scandir(fd) as found:
+            for entry in found:
+                place = self._named(path, entry.name)
+                if place is None:
+                    odd += 1
+                elif not place.standing.untouchable:
+                    entries.append((entry, place))
+        entries.sort(key=lambda pair: pair[0].name)
+        files = [item for entry, place in entries if _wanted(item := self._entry(entry, place), extensions)]
+        return _listing(path.text, files, cap, odd)
+
+    def list_tree(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
+        names = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
+        places, odd = self._judged(path, names)
+        files: list[FileEntry] = []
+        seen: set[str] = set()
+        for place in places:
+            size = self._text_size(place)
+            if size is None or (extensions and not place.name.lower().endswith(extensions)):
+                continue
+            if not extensions:
+                files += _folders_above(path, place, seen)
+            files.append(FileEntry(_relative(path, place), place.text, is_dir=False, size=size))
+            if len(files) > cap:
+                break
+        return _listing(path.text, files, cap, odd)
+
+    def search(self, path: NormalPath, fd: int, keyword: str, may_read: MayRead, cap: int) -> SearchHits:
+        try:
+            names = self._engine().candidates(fd, self._folder_name(path), keyword, use_parents=self._use_parents(path))
+        except TimeoutError:
+            return SearchHits((), True, "The search took too long; choose a smaller directory.")
+        places, _ = self._judged(path, names)
+        needle = keyword.encode()
+        hits = (place.text for place in places if may_read(place) and self._contains(place, needle))
+        files = tuple(name for name, _ in zip(hits, range(cap), strict=False))
+        if len(files) == cap and next(hits, None) is not None:
+            return SearchHits(files, True, f"More than {cap} files match, the first are shown; narrow the search.")
+        return SearchHits(files)
+
+    def _engine(self) -> Engine:
+        return self.engine or best_engine(self.jail.root)
+
+    def _folder_name(self, path: NormalPath) -> str:
+        return os.path.join(self.jail.root, *path.parts)
+
+    def _use_parents(self, path: NormalPath) -> bool:
+        """Ignore rules above the root count only where they belong to the same repository."""
+        return bool(path.parts) or find_repository(self.jail.root) is not None
+
+    def _named(self, path: NormalPath, name: str) -> NormalPath | None:
+        try:
+            return normal_path("/".join((*path.parts, name)))
+        except WorkspaceError:
+            return None  # a name no caller could give back to us
+
+    def _judged(self, path: NormalPath, names: Iterable[bytes]) -> tuple[list[NormalPath], int]:
+        places = [self._named(path, os.fsdecode(name)) for name in names]
+        good = [place for place in places if place is not None and not place.standing.untouchable]
+        return sorted(good, key=lambda place: place.parts), places.count(None)
+
+    def _entry(self, entry: os.DirEntry[str], place: NormalPath) -> FileEntry:
+        status = self._status(entry, place)
+        is_dir = status is not None and stat.S_ISDIR(status.st_mode)
+        size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
+        return FileEntry(entry.name, place.text, is_dir, size)
+
+    def _status(self, entry: os.DirEntry[str], place: NormalPath) -> os.stat_result | None:
+        try:
+            if entry.is_symlink():
+                return self.jail.status(self.jail.resolve(place))
+            return entry.stat(follow_symlinks=False)
+        except (OSError, WorkspaceError):
+            return None  # gone meanwhile, or a link that leads out: the name is all there is to tell
+
+    def _opened(self, place: NormalPath) -> int | None:
+        try:
+            return self.jail.open_plain(place, FILE_FLAGS)
+        except OSError:
+            return None  # a link, unreadable, or gone meanwhile
+
+    def _text_size(self, place: NormalPath) -> int | None:
+        """The size of a text file; None for everything else."""
+        fd = self._opened(place)
+        if fd is None:
+            return None
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or b"\0" in os.read(fd, SNIFFED_BYTES):
+                return None
+            return status.st_size
+        finally:
+            os.close(fd)
+
+    def _contains(self, place: NormalPath, needle: bytes) -> bool:
+        fd = self._opened(place)
+        if fd is None:
+            return False
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return False
+            chunk = os.read(fd, _CHUNK)
+            if b"\0" in chunk[:SNIFFED_BYTES]:
+                return False
+            while chunk:
+                if needle in chunk:
+                    return True
+                more = os.read(fd, _CHUNK)
+                chunk = chunk[len(chunk) - len(needle) + 1 :] + more if more else b""
+            return False
+        finally:
+            os.close(fd)
+
+
+def _relative(path: NormalPath, place: NormalPath) -> str:
+    return "/".join(place.parts[len(path.parts) :])
+
+
+def _folders_above(path: NormalPath, place: NormalPath, seen: set[str]) -> Iterator[FileEntry]:
+    for depth in range(len(path.parts) + 1, len(place.parts)):
+        folder = "/".join(place.parts[:depth])
+        if folder not in seen:
+            seen.add(folder)
+            yield FileEntry("/".join(place.parts[len(path.parts) : depth]), folder, is_dir=True)
+
+
+def _wanted(entry: FileEntry, extensions: tuple[str, ...] | None) -> bool:
+    return extensions is None or (not entry.is_dir and entry.name.lower().endswith(extensions))
+
+
+def _listing(path: str, files: Sequence[FileEntry], cap: int, odd: int) -> Listing:
+    remarks = []
+    if len(files) > cap:
+        remarks.append(f"There are more than {cap} entries, the first are shown; list a smaller directory.")
+    if odd:
+        remarks.append(f"{odd} entries have names that cannot be used here and are left out.")
+    return Listing(path, tuple(files[:cap]), len(files) > cap, " ".join(remarks) or None)

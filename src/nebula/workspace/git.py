@@ -1,0 +1,201 @@
+"""The only way this program runs git.
+
+A repository can carry programs for git to run: hooks, a file system monitor, pagers, diff and merge drivers, filters,
+helpers. Looking at a project must not run them. So git gets a bare environment, no configuration but the
+repository's own, every setting that names a program overridden, only subcommands that read, and a time limit.
+Attributes can name filters of any name; each one the configuration defines is overridden by name.
+Submodules are not entered: git would look at them with their own configuration and without our overrides.
+
+Not protected: a bug in git itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from nebula.workspace.programs import Outcome, find_program, run, safe_path
+
+DEFAULT_TIMEOUT: Final = 10.0
+
+_DIFF = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+_LOG = ("--no-ext-diff", "--no-textconv", "--no-show-signature")
+READING: Final[Mapping[str, tuple[str, ...]]] = {
+    "cat-file": (),
+    "check-ignore": (),
+    "config": (),
+    "diff": (*_DIFF, "--no-color"),
+    "diff-files": _DIFF,
+    "diff-index": _DIFF,
+    "diff-tree": ("--no-ext-diff", "--no-textconv"),
+    "for-each-ref": (),
+    "hash-object": ("--no-filters",),
+    "log": (*_LOG, "--no-color"),
+    "ls-files": (),
+    "ls-tree": (),
+    "merge-base": (),
+    "rev-list": (),
+    "rev-parse": (),
+    "show": (*_LOG, "--no-color"),
+    "status": ("--ignore-submodules=all",),
+    "symbolic-ref": (),
+    "version": (),
+}
+"""The subcommands that may be run, each with the options that are always put first."""
+
+_LOOKS_AT_FILES = frozenset({"diff", "diff-files", "diff-index", "ls-files", "status"})
+"""These compare files of the work tree with the index, and would send them through clean filters."""
+_FORBIDDEN_OPTIONS = frozenset({"--ext-diff", "--textconv", "--filters", "--output", "--show-signature"})
+_NO_PROGRAM = "false"
+_OVERRIDES: Final[Mapping[str, str]] = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": _NO_PROGRAM,
+    "core.askPass": _NO_PROGRAM,
+    "core.sshCommand": _NO_PROGRAM,
+    "core.gitProxy": "",
+    "core.alternateRefsCommand": _NO_PROGRAM,
+    "core.attributesFile": os.devnull,
+    "core.untrackedCache": "false",
+    "credential.helper": "",
+    "diff.external": "",
+    "gpg.program": _NO_PROGRAM,
+    "gpg.ssh.program": _NO_PROGRAM,
+    "gpg.x509.program": _NO_PROGRAM,
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
+    "sequence.editor": _NO_PROGRAM,
+    "submodule.recurse": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    returncode: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def ok(self) -> bool:
+        return self.returncode == 0
+
+
+class GitFailed(Exception):
+    """git is missing, the directory is in no repository, or it took too long. The message says which."""
+
+
+def safe_git(
+    root: str,
+    *args: str,
+    timeout: float = DEFAULT_TIMEOUT,
+    feed: bytes | None = None,
+    env: Mapping[str, str] | None = None,
+) -> GitResult:
+    """Run a reading git command in `root`. `env` may add variables for git itself (GIT_INDEX_FILE in a hook).
+
+    ValueError for a subcommand or option that is not known to be safe: a mistake of the caller.
+    """
+    command = _checked(args)
+    start = _start_of_command(root)
+    extra = dict(env or {})
+    settings = dict(_OVERRIDES)
+    try:
+        if args[0] in _LOOKS_AT_FILES:
+            listed = run([*start, *_LIST_FILTERS], cwd=root, env=_environment(root, settings) | extra, timeout=timeout)
+            settings |= _without_filters(listed)
+        outcome = run(
+            [*start, *command], cwd=root, env=_environment(root, settings) | extra, timeout=timeout, feed=feed
+        )
+    except TimeoutError as error:
+        raise GitFailed(f"{error}.") from None
+    return GitResult(outcome.returncode, outcome.stdout, outcome.stderr.decode(errors="replace"))
+
+
+def git_setting(root: str, key: str) -> str | None:
+    """What the user or the repository set, without our overrides: for showing it, or for finding the hooks folder.
+
+    Reading one setting runs no program."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = [*_start_of_command(root), "config", "--null", "--get", key]
+    outcome = run(command, cwd=root, env=env | {"PATH": safe_path(root)}, timeout=DEFAULT_TIMEOUT)
+    return outcome.stdout.rstrip(b"\0").decode(errors="replace") if outcome.returncode == 0 else None
+
+
+def _start_of_command(root: str) -> list[str]:
+    program = find_program("git", root)
+    if program is None:
+        raise GitFailed("git was not found; install it to use this.")
+    place = find_repository(root)
+    if place is None:
+        raise GitFailed("This directory is not in a git repository.")
+    work_tree, git_dir = place
+    return [program, "--no-pager", "--no-replace-objects", f"--git-dir={git_dir}", f"--work-tree={work_tree}"]
+
+
+def find_repository(root: str) -> tuple[str, str] | None:
+    """(work tree, git directory) of the repository a directory is in; never a bare one."""
+    here = os.path.realpath(root)
+    while True:
+        git_dir = os.path.join(here, ".git")
+        if os.path.isfile(git_dir) or os.path.isfile(os.path.join(git_dir, "HEAD")):
+            return here, git_dir
+        here, below = os.path.dirname(here), here
+        if here == below:
+            return None
+
+
+_LIST_FILTERS = ("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.")
+
+
+def _without_filters(listed: Outcome) -> dict[str, str]:
+    """Settings that take away the programs of every filter the configuration defines."""
+    settings: dict[str, str] = {}
+    for key in listed.stdout.decode(errors="surrogateescape").split("\0"):
+        if name := key.partition(".")[2].rpartition(".")[0]:
+            settings |= {f"filter.{name}.{program}": "" for program in ("clean", "smudge", "process")}
+            settings[f"filter.{name}.required"] = "false"
+    return settings
+
+
+def _checked(args: Sequence[str]) -> list[str]:
+    if not args or args[0] not in READING:
+        raise ValueError(f"not a reading git command: {args[0] if args else '(none)'}")
+    options = args[1 : args.index("--")] if "--" in args else args[1:]
+    for option in options:
+        if option.partition("=")[0] in _FORBIDDEN_OPTIONS:
+            raise ValueError(f"not a safe git option: {option}")
+    if args[0] == "config" and not any(option.startswith(("--get", "--list")) for option in options):
+        raise ValueError("git config is for reading only: use --get or --list")
+    if args[0] == "hash-object" and "-w" in options:
+        raise ValueError("git hash-object is for reading only")
+    if args[0] == "symbolic-ref" and sum(not option.startswith("-") for option in options) > 1:
+        raise ValueError("git symbolic-ref is for reading only")
+    return [args[0], *READING[args[0]], *args[1:]]
+
+
+def _environment(root: str, settings: Mapping[str, str]) -> dict[str, str]:
+    env = {
+        "PATH": safe_path(root),
+        "LC_ALL": "C.UTF-8",
+        "HOME": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_ASKPASS": _NO_PROGRAM,
+        "GIT_SSH_COMMAND": _NO_PROGRAM,
+        "GIT_EDITOR": _NO_PROGRAM,
+        "GIT_PAGER": "cat",
+        "GIT_CONFIG_COUNT": str(len(settings)),
+    }
+    for number, (key, value) in enumerate(settings.items()):
+        env[f"GIT_CONFIG_KEY_{number}"] = key
+        env[f"GIT_CONFIG_VALUE_{number}"] = value
+    return env

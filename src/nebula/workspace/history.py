@@ -1,0 +1,217 @@
+"""Back and forth in time: undo, redo, and the files as a node left them.
+
+Everything is planned first and shown, then applied to exactly what was shown: a plan names the content each file has
+now, and if any file has another one when the plan is applied, nothing is touched. Applying is recorded like any other
+change, so it can be undone itself. A file is removed only if the agent made it and its content is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nebula.workspace.contract import ABSENT
+from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
+from nebula.workspace.journal import Change
+from nebula.workspace.paths import NormalPath, normal_path
+from nebula.workspace.writer import KEPT_BYTES, Order, Writer
+
+PlanKind = Literal["undo", "redo", "restore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    path: str
+    current: str | None
+    """sha256 of the file now; None: there is none."""
+    target: str | None
+    """sha256 it shall have; None: it shall be removed."""
+    conflict: str | None = None
+    """Why it cannot be done, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    kind: PlanKind
+    group: str
+    steps: tuple[Step, ...]
+    """Only files that would change, sorted by path."""
+    emptied: tuple[str, ...] = field(default=())
+    """Directories to remove if they are empty afterwards."""
+
+    @property
+    def conflicts(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.conflict)
+
+
+@dataclass(slots=True)
+class _Timeline:
+    """The groups as they stand after replaying the journal."""
+
+    done: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
+    changes: dict[str, list[Change]] = field(default_factory=dict)
+
+    def replay(self, change: Change) -> None:
+        group = change.group
+        if change.kind in {"write", "restore"}:
+            if group in self.undone or group not in self.changes:
+                self.changes[group] = []
+            self.changes[group].append(change)
+            self.undone.clear()
+            self._move(group, self.done)
+        elif change.kind == "undo":
+            self._move(group, self.undone)
+        else:
+            self._move(group, self.done)
+
+    def _move(self, group: str, to: list[str]) -> None:
+        for groups in (self.done, self.undone):
+            if group in groups:
+                groups.remove(group)
+        to.append(group)
+
+
+class History:
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def changes(self, group: str | None = None) -> list[Change]:
+        """The recorded changes of a turn, or all of them, oldest first."""
+        return [change for change in self._writer.log.read() if group is None or change.group == group]
+
+    def content(self, sha256: str) -> bytes | None:
+        """A content the journal kept; None if it did not."""
+        return self._writer.objects.get(sha256)
+
+    def plan_undo(self, group: str | None = None) -> Plan:
+        """Take back a turn's changes; without a group, those of the last turn that changed something."""
+        timeline = self._timeline()
+        group = _choose(group, timeline.done, "undo")
+        firsts, lasts = _ends(timeline.changes[group])
+        steps = [self._step(path, {lasts[path].after, lasts[path].before}, firsts[path].before) for path in firsts]
+        made = tuple(folder for change in timeline.changes[group] for folder in change.made)
+        return _plan("undo", group, steps, made)
+
+    def plan_redo(self, group: str | None = None) -> Plan:
+        """Do again what was undone last, as long as nothing was written since."""
+        timeline = self._timeline()
+        group = _choose(group, timeline.undone, "redo")
+        firsts, lasts = _ends(timeline.changes[group])
+        return _plan("redo", group, [self._step(path, {firsts[path].before}, lasts[path].after) for path in firsts])
+
+    def plan_restore(self, state: Mapping[str, str | None], group: str) -> Plan:
+        """Bring files to a recorded state: path -> sha256, or None for a file that was not there."""
+        own: dict[str, set[str | None]] = {}
+        for change in self._writer.log.read():
+            own.setdefault(change.path, set()).update({change.before, change.after})
+        return _plan("restore", group, [self._restoring(path, state[path], own) for path in state])
+
+    def apply(self, plan: Plan) -> tuple[Step, ...]:
+        """Carry a plan out; Stale, with nothing touched, if it has conflicts or a file changed since it was made."""
+        if plan.conflicts:
+            raise Stale(" ".join(step.conflict or "" for step in plan.conflicts))
+        paths = [normal_path(step.path) for step in plan.steps]
+        contents = self._contents(plan)
+        with self._writer.locked(paths):
+            for path, step in zip(paths, plan.steps, strict=True):
+                if self._writer.find(path).sha256 != step.current:
+                    raise Stale(f"{step.path}: changed since; nothing was touched. Look at it and try again.")
+            for path, step in zip(paths, plan.steps, strict=True):
+                self._apply_step(plan, path, step, contents)
+        self._writer.remove_folders(plan.emptied)
+        return plan.steps
+
+    def undo(self, group: str | None = None) -> tuple[Step, ...]:
+        return self.apply(self.plan_undo(group))
+
+    def redo(self, group: str | None = None) -> tuple[Step, ...]:
+        return self.apply(self.plan_redo(group))
+
+    def restore(self, state: Mapping[str, str | None], group: str) -> tuple[Step, ...]:
+        return self.apply(self.plan_restore(state, group))
+
+    def _timeline(self) -> _Timeline:
+        timeline = _Timeline()
+        for change in self._writer.log.read():
+            timeline.replay(change)
+        return timeline
+
+    def _step(self, path: str, known: set[str | None], target: str | None) -> Step:
+        """A step that is right only while the file has a content the journal left it with."""
+        try:
+            current = self._current(path)
+        except WorkspaceError as error:
+            return Step(path, None, target, error.message)
+        if current != target and current not in known:
+            return Step(path, current, target, f"{path}: changed since; nothing was touched.")
+        return self._obtainable(Step(path, current, target))
+
+    def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> Step:
+        try:
+            current = self._current(path)
+        except WorkspaceError as error:
+            return Step(path, None, target, error.message)
+        contents = own.get(path, set())
+        if target is None and current is not None and (None not in contents or current not in contents):
+            return Step(path, current, target, f"{path}: was not made by the agent as it is now, so it stays.")
+        return self._obtainable(Step(path, current, target))
+
+    def _obtainable(self, step: Step) -> Step:
+        if step.target in {None, step.current} or self.content(step.target or "") is not None:
+            return step
+        return Step(step.path, step.current, step.target, f"{step.path}: that content was not kept.")
+
+    def _current(self, path: str) -> str | None:
+        place = normal_path(path)
+        if place.standing.untouchable or not place.parts:
+            raise ProtectedPath(f"{place.text}: is never written.")
+        return self._writer.find(place).sha256
+
+    def _contents(self, plan: Plan) -> dict[str, bytes]:
+        contents = {}
+        for step in plan.steps:
+            if step.target is not None:
+                content = self.content(step.target)
+                if content is None:
+                    raise NotFound(f"{step.path}: that content was not kept.")
+                contents[step.target] = content
+        return contents
+
+    def _apply_step(self, plan: Plan, path: NormalPath, step: Step, contents: Mapping[str, bytes]) -> None:
+        if step.target is not None:
+            self._writer.write_locked(
+                Order(
+                    path,
+                    contents[step.target],
+                    "overwrite",
+                    expected=step.current or ABSENT,
+                    max_bytes=KEPT_BYTES,
+                    group=plan.group,
+                    kind=plan.kind,
+                )
+            )
+        elif step.current is not None:
+            self._writer.remove_locked(path, step.current, plan.group, plan.kind)
+
+
+def _plan(kind: PlanKind, group: str, steps: Sequence[Step], emptied: tuple[str, ...] = ()) -> Plan:
+    changing = (step for step in steps if step.conflict or step.current != step.target)
+    return Plan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
+
+
+def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
+    if group is None and candidates:
+        return candidates[-1]
+    if group is None or group not in candidates:
+        raise NotFound(f"There is nothing to {what}.")
+    return group
+
+
+def _ends(changes: Sequence[Change]) -> tuple[dict[str, Change], dict[str, Change]]:
+    """The first and the last change of each path."""
+    firsts: dict[str, Change] = {}
+    for change in changes:
+        firsts.setdefault(change.path, change)
+    return firsts, {change.path: change for change in changes}

@@ -1,0 +1,230 @@
+"""The root, held by a descriptor, and every way into it.
+
+The jail opens first and checks what it has in hand: no path is ever looked at and then opened again by name. A link
+is never followed by the kernel on our behalf. Reading through a link is allowed where it stays inside: the link is
+read as text, the path it stands for is judged like one from a caller, and that path is opened without following
+anything; if the tree is changed meanwhile, the open fails. A write goes through no link at all.
+
+Not protected: a second hard link to a file outside the root cannot be told from a file inside (writes replace the
+name and never touch the other file, reads see its content); mounts below the root count as inside.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import Final
+
+from nebula.workspace.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, best_opener
+from nebula.workspace.errors import (
+    AlreadyExists,
+    DiskFull,
+    Forbidden,
+    MalformedRequest,
+    NotFound,
+    PathEscape,
+    PathRefused,
+    StorageFailed,
+    WorkspaceError,
+)
+from nebula.workspace.paths import NormalPath, normal_path
+from nebula.workspace.syscalls import REAL, Syscalls
+
+MAX_LINKS: Final = 16
+_LINKED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
+
+Judge = Callable[[NormalPath], None]
+
+
+class Jail:
+    def __init__(self, root: str, *, calls: Syscalls = REAL, opener: OpenBeneath | None = None) -> None:
+        try:
+            self.fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotFound("The root of the workspace is not a directory; create it or name another.") from None
+        except PermissionError:
+            raise Forbidden("The root of the workspace may not be opened; check its permissions.") from None
+        self.root = os.path.realpath(root)
+        self._calls = calls
+        self._open = opener or best_opener()
+
+    def close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        if getattr(self, "fd", -1) >= 0:
+            self.close()
+
+    def open_for_reading(self, path: NormalPath, judge: Judge, flags: int = FILE_FLAGS) -> int:
+        """A descriptor of what the path names, also through links that stay inside; `judge` sees where they lead."""
+        try:
+            return self._open(self.fd, path.parts, flags)
+        except OSError as error:
+            if error.errno not in _LINKED:
+                raise translate(error, path.text) from None
+        real = self.resolve(path)
+        if real.parts == path.parts:
+            raise NotFound(f"{path.text}: not found; part of the path is a file.")
+        judge(real)
+        try:
+            return self._open(self.fd, real.parts, flags)
+        except OSError as error:
+            raise translate(error, path.text) from None
+
+    def open_plain(self, path: NormalPath, flags: int) -> int:
+        """A descriptor of what the path names, if there is no link in it; OSError else."""
+        return self._open(self.fd, path.parts, flags)
+
+    def open_folder(self, path: NormalPath, judge: Judge) -> int:
+        return self.open_for_reading(path, judge, FOLDER_FLAGS)
+
+    def open_parent(self, path: NormalPath) -> int:
+        """The directory of a file to be written, reached without any link. FileNotFoundError if there is none."""
+        try:
+            return self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise self._blocked_parent(error, path) from None
+
+    def make_parent(self, path: NormalPath, made: list[str]) -> int:
+        """Like open_parent, making what is missing; `made` receives the directories made, outermost first."""
+        here = self._open(self.fd, (), FOLDER_FLAGS)
+        try:
+            for depth, name in enumerate(path.parts[:-1], start=1):
+                try:
+                    self._calls.mkdir(name, here, 0o777)
+                    made.append("/".join(path.parts[:depth]))
+                    self._calls.fsync_dir(here)
+                except FileExistsError:
+                    pass
+                below = os.open(name, FOLDER_FLAGS, dir_fd=here)
+                os.close(here)
+                here = below
+        except OSError as error:
+            os.close(here)
+            raise self._blocked_parent(error, path) from None
+        return here
+
+    def status(self, path: NormalPath) -> os.stat_result | None:
+        """What lies at the path itself, links not followed; None if nothing does."""
+        try:
+            parent = self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return None
+            if error.errno in _LINKED:
+                return self._status_through(path)
+            raise translate(error, path.text) from None
+        try:
+            return status_at(parent, path.name)
+        finally:
+            os.close(parent)
+
+    def resolve(self, path: NormalPath) -> NormalPath:
+        """The path with all links replaced by what they stand for. Text in, text out: opening it is the check."""
+        waiting = list(reversed(path.parts))
+        real: list[str] = []
+        links = 0
+        while waiting:
+            name = waiting.pop()
+            if name == "..":
+                if not real:
+                    raise PathEscape(f"{path.text}: a link in it leads out of the root.")
+                real.pop()
+                continue
+            target = self._link_target(real, name)
+            if target is None:
+                real.append(name)
+                continue
+            links += 1
+            if links > MAX_LINKS:
+                raise PathEscape(f"{path.text}: its links go in circles.")
+            inside, names = self._read_target(target, path)
+            if inside:
+                real.clear()
+            waiting.extend(reversed(names))
+        try:
+            return normal_path("/".join(real) or ".")
+        except MalformedRequest:
+            raise PathRefused(f"{path.text}: a link in it names something that is not UTF-8.") from None
+
+    def _read_target(self, target: str, path: NormalPath) -> tuple[bool, list[str]]:
+        """Whether it starts at the root again, and the names to go on with."""
+        if not target.startswith("/"):
+            return False, [name for name in target.split("/") if name not in {"", "."}]
+        for root in {self.root, os.path.normpath(self.root)}:
+            rest = target[len(root) :]
+            if target.startswith(root) and rest[:1] in {"", "/"}:
+                return True, [name for name in rest.split("/") if name not in {"", "."}]
+        raise PathEscape(f"{path.text}: a link in it leads out of the root.")
+
+    def _link_target(self, parents: list[str], name: str) -> str | None:
+        try:
+            here = self._open(self.fd, parents, FOLDER_FLAGS)
+        except OSError:
+            return None  # missing or changed: the open that follows says so
+        try:
+            target = os.readlink(name, dir_fd=here)
+        except OSError:
+            return None
+        finally:
+            os.close(here)
+        return target
+
+    def _status_through(self, path: NormalPath) -> os.stat_result | None:
+        real = self.resolve(path)
+        if real.parts == path.parts:
+            return None
+        return self.status(real)
+
+    def _blocked_parent(self, error: OSError, path: NormalPath) -> WorkspaceError:
+        if error.errno not in _LINKED:
+            return translate(error, path.text)
+        for depth in range(1, len(path.parts)):
+            if self._link_target(list(path.parts[: depth - 1]), path.parts[depth - 1]) is not None:
+                return PathEscape(f"{path.text}: part of the path is a link, and a write follows none.")
+        return AlreadyExists(f"{path.text}: part of the path is a file; choose another place.")
+
+
+def status_at(dir_fd: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def require_regular(fd: int, path: str) -> os.stat_result:
+    """The status of an open file; refused if it is a directory, a device, a FIFO or a socket."""
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode):
+        return status
+    if stat.S_ISDIR(status.st_mode):
+        raise NotFound(f"{path}: is a directory, not a file; list it instead.")
+    raise PathRefused(f"{path}: is a device, pipe or socket, not a file.")
+
+
+def translate(error: OSError, path: str) -> WorkspaceError:
+    """The one place where the operating system's words become ours."""
+    code = error.errno
+    if code in {errno.ENOENT, errno.ENOTDIR}:
+        return NotFound(f"{path}: not found; list the directory to see what is there.")
+    if code in {errno.EACCES, errno.EPERM}:
+        return Forbidden(f"{path}: the operating system denies access; check the permissions.")
+    if code == errno.EROFS:
+        return Forbidden(f"{path}: the file system is read-only.")
+    if code in {errno.ELOOP, errno.EXDEV}:
+        return PathEscape(f"{path}: a link in it changed or leads out of the root.")
+    if code in {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}:
+        return PathRefused(f"{path}: the file system cannot hold such a name; choose another.")
+    if code in {errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP}:
+        return PathRefused(f"{path}: is a device, pipe or socket, not a file.")
+    if code == errno.EISDIR:
+        return NotFound(f"{path}: is a directory, not a file; list it instead.")
+    if code in {errno.ENOSPC, errno.EDQUOT}:
+        return DiskFull(f"{path}: the disk is full; make room and try again.")
+    return StorageFailed(f"{path}: the disk failed ({error.strerror or 'unknown error'}); nothing was lost.")

@@ -1,0 +1,160 @@
+"""What was changed, in order: one JSON line a change in `.nebula/journal/changes.jsonl`.
+
+A line is written, and synced, before the change it tells of; a change that then fails is followed by a line that
+takes it back, and where even that was lost, the file itself shows that nothing happened. Appending costs the same
+however long the history is. A last line cut by a crash reads as absent.
+
+A journal is bound to the directory it was made in. One that came with a project (somebody committed it) is set aside,
+so that a stranger's history is never undone into the user's files.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from nebula.workspace import timestamps
+from nebula.workspace.beneath import FILE_FLAGS
+from nebula.workspace.objects import read_all
+from nebula.workspace.syscalls import Syscalls
+
+ChangeKind = Literal["write", "undo", "redo", "restore"]
+
+CHANGES_FILE: Final = "changes.jsonl"
+_APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = frozenset({"write", "undo", "redo", "restore"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    group: str
+    """The turn it belongs to (its trace id)."""
+    kind: ChangeKind
+    path: str
+    before: str | None
+    """sha256 of the old content; None: there was no file."""
+    after: str | None
+    """sha256 of the new content; None: the file is gone."""
+    made: tuple[str, ...] = ()
+    """Directories that were made for it."""
+    seq: int = -1
+    """Its place in the journal: grows, never repeats."""
+    ts: str = ""
+
+
+class ChangeLog:
+    def __init__(self, folder_fd: int, calls: Syscalls) -> None:
+        self._folder_fd = folder_fd
+        self._calls = calls
+        with self._locked() as fd:
+            self._ensure_ours(fd)
+
+    def append(self, change: Change) -> int:
+        """Record a change that is about to happen; its number."""
+        return self._append(
+            {
+                "ts": timestamps.now(),
+                "group": change.group,
+                "kind": change.kind,
+                "path": change.path,
+                "before": change.before,
+                "after": change.after,
+                **({"made": change.made} if change.made else {}),
+            }
+        )
+
+    def take_back(self, seq: int) -> None:
+        """Record that a change did not happen after all."""
+        self._append({"ts": timestamps.now(), "kind": "abort", "of": seq})
+
+    def read(self) -> list[Change]:
+        """All changes that happened, oldest first; lines that cannot be read are passed over."""
+        changes: dict[int, Change] = {}
+        for seq, record in self._records():
+            if record.get("kind") == "abort":
+                of = record.get("of")
+                if isinstance(of, int):
+                    changes.pop(of, None)
+            elif (change := _parse(seq, record)) is not None:
+                changes[seq] = change
+        return list(changes.values())
+
+    def _append(self, record: dict[str, object]) -> int:
+        with self._locked() as fd:
+            end = os.fstat(fd).st_size
+            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+            line = json.dumps({"seq": end + torn, **record}, ensure_ascii=False) + "\n"
+            self._calls.write_all(fd, ("\n" * torn + line).encode())
+            self._calls.fsync(fd)
+            return end + torn
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _ensure_ours(self, fd: int) -> None:
+        home = os.fstat(self._folder_fd).st_ino
+        first = os.pread(fd, 200, 0).partition(b"\n")[0]
+        header = json.dumps({"kind": "header", "home": home}).encode()
+        if first == header:
+            return
+        if first:
+            self._calls.rename(CHANGES_FILE, self._folder_fd, f"foreign-{os.urandom(4).hex()}.jsonl", self._folder_fd)
+            fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
+            try:
+                self._write_header(fd, header)
+            finally:
+                os.close(fd)
+        else:
+            self._write_header(fd, header)
+
+    def _write_header(self, fd: int, header: bytes) -> None:
+        self._calls.write_all(fd, header + b"\n")
+        self._calls.fsync(fd)
+        self._calls.fsync_dir(self._folder_fd)
+
+    def _records(self) -> Iterator[tuple[int, dict[str, object]]]:
+        fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=self._folder_fd)
+        try:
+            content = read_all(fd, os.fstat(fd).st_size)
+        finally:
+            os.close(fd)
+        start = 0
+        for line in content.split(b"\n")[:-1]:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None  # torn by a crash
+            if isinstance(record, dict):
+                yield start, record
+            start += len(line) + 1
+
+
+def _parse(seq: int, record: dict[str, object]) -> Change | None:
+    kind, path = record.get("kind"), record.get("path")
+    before, after = record.get("before"), record.get("after")
+    made = record.get("made", [])
+    if kind not in _KINDS or not isinstance(path, str) or not isinstance(made, list):
+        return None
+    if not all(value is None or isinstance(value, str) for value in (before, after)):
+        return None
+    return Change(
+        group=str(record.get("group", "")),
+        kind=kind,  # type: ignore[arg-type]
+        path=path,
+        before=before,  # type: ignore[arg-type]
+        after=after,  # type: ignore[arg-type]
+        made=tuple(map(str, made)),
+        seq=seq,
+        ts=str(record.get("ts", "")),
+    )

@@ -1,0 +1,66 @@
+"""The policy, applied to a path: one judge for every caller and every operation.
+
+Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, standing 403; what lies on the disk
+(404, 409, 413, 415) is judged by whoever has opened it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nebula.workspace.errors import (
+    ExtensionRefused,
+    MalformedRequest,
+    PathRefused,
+    ProtectedPath,
+    SecretPath,
+    WorkspaceError,
+)
+from nebula.workspace.paths import NormalPath, normal_path
+from nebula.workspace.policy import Policy
+from nebula.workspace.protected import is_allowed
+
+
+class Judge:
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._allowed = tuple(normal_path(path).parts for path in sorted(policy.allowed))
+        if () in self._allowed:
+            raise MalformedRequest("The root itself cannot be allowed; name the files.")
+        self._extensions = None if policy.extensions is None else tuple(map(str.lower, policy.extensions))
+
+    def widened(self, path: str) -> Judge:
+        """The judge after the user allowed one more path by name."""
+        allowed = self.policy.allowed | {normal_path(path).text}
+        return Judge(replace(self.policy, allowed=allowed))
+
+    def reading(self, path: NormalPath) -> None:
+        """Refuse a file that may not be read."""
+        self._file(path)
+        if path.standing.secret and not is_allowed(path.parts, self._allowed):
+            raise SecretPath(f"{path.text}: may hold secrets; the user must allow it by name.")
+
+    def writing(self, path: NormalPath) -> None:
+        """Refuse a file that may not be written."""
+        self._file(path)
+        standing = path.standing
+        if standing.untouchable:
+            raise ProtectedPath(f"{path.text}: .git and .nebula are never written; choose another place.")
+        if (standing.control or standing.secret) and not is_allowed(path.parts, self._allowed):
+            kind = SecretPath if standing.secret else ProtectedPath
+            what = "may hold secrets" if standing.secret else "controls other programs"
+            raise kind(f"{path.text}: {what}; the user must allow it by name.")
+
+    def may_read(self, path: NormalPath) -> bool:
+        try:
+            self.reading(path)
+        except WorkspaceError:
+            return False
+        return True
+
+    def _file(self, path: NormalPath) -> None:
+        if path.names_directory:
+            raise PathRefused(f"{path.text}: names a directory; give the name of a file.")
+        if self._extensions is not None and not path.name.lower().endswith(self._extensions):
+            kinds = ", ".join(self._extensions)
+            raise ExtensionRefused(f"{path.text}: files of this kind are not allowed here; allowed are {kinds}.")

@@ -1,0 +1,293 @@
+"""The workspace on this machine's disk. `open_workspace` builds one.
+
+Reading and writing are two classes: one opened for reading has no writer, and no way to come by one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Self, get_args, overload
+
+from nebula.workspace.contract import (
+    DEFAULT_LIST_ITEMS,
+    DEFAULT_SEARCH_FILES,
+    FileState,
+    FileText,
+    Listing,
+    SearchHits,
+    WriteMode,
+    WriteResult,
+)
+from nebula.workspace.digest import digest
+from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, TooLarge
+from nebula.workspace.jail import Jail, require_regular, translate
+from nebula.workspace.judge import Judge
+from nebula.workspace.paths import NormalPath, normal_path
+from nebula.workspace.policy import Policy
+from nebula.workspace.syscalls import REAL, Syscalls
+
+if TYPE_CHECKING:
+    from nebula.workspace.explore import Explorer
+    from nebula.workspace.history import History
+    from nebula.workspace.writer import Order, Writer
+
+MAX_KEYWORD = 10_000
+_MODES = get_args(WriteMode)
+
+
+@overload
+def open_workspace(
+    root: str, policy: Policy | None = None, *, read_only: Literal[False] = False, calls: Syscalls = REAL
+) -> LocalWorkspace: ...
+
+
+@overload
+def open_workspace(
+    root: str, policy: Policy | None = None, *, read_only: bool, calls: Syscalls = REAL
+) -> ReadingWorkspace: ...
+
+
+def open_workspace(
+    root: str, policy: Policy | None = None, *, read_only: bool = False, calls: Syscalls = REAL
+) -> ReadingWorkspace:
+    """The guarded files below `root`. Opened read-only, it has no code to write with."""
+    jail = Jail(root, calls=calls)
+    judge = Judge(policy or Policy())
+    if read_only:
+        return ReadingWorkspace(jail, judge)
+    return LocalWorkspace(jail, judge, writing=LateWriter(jail, calls))
+
+
+class ReadingWorkspace:
+    """List, read, search. Writing is refused."""
+
+    def __init__(self, jail: Jail, judge: Judge, *, turn: str = "") -> None:
+        self._jail = jail
+        self._judge = judge
+        self._turn = turn
+
+    @property
+    def read_only(self) -> bool:
+        return True
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the root, for programs started there; not for messages."""
+        return self._jail.root
+
+    def close(self) -> None:
+        self._jail.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read_file(self, path: str) -> FileText:
+        place = normal_path(path)
+        self._judge.reading(place)
+        limit = self._judge.policy.max_bytes
+        fd = self._jail.open_for_reading(place, self._judge.reading)
+        try:
+            size = require_regular(fd, place.text).st_size
+            content = os.read(fd, min(size, limit) + 1)
+            while len(content) <= limit and len(content) != size and (more := os.read(fd, limit)):
+                content += more  # it grew, or its size is not known beforehand
+                size = -1
+        except OSError as error:
+            raise translate(error, place.text) from None
+        finally:
+            os.close(fd)
+        if len(content) > limit:
+            raise TooLarge(f"{place.text}: has more than the {limit} bytes allowed.")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise NotUtf8(f"{place.text}: is not UTF-8 text, so it cannot be shown.") from None
+        return FileText(place.text, text, digest(content), len(content))
+
+    def list_files(
+        self,
+        path: str = ".",
+        *,
+        recursive: bool = False,
+        extensions: Sequence[str] | None = None,
+        max_items: int | None = None,
+    ) -> Listing:
+        place = normal_path(path)
+        kinds = _extensions(extensions)
+        cap = _count(max_items, DEFAULT_LIST_ITEMS)
+        fd = self._jail.open_folder(place, _no_judgement)
+        try:
+            explorer = self._explorer()
+            lister = explorer.list_tree if recursive else explorer.list_folder
+            return lister(place, fd, kinds, cap)
+        finally:
+            os.close(fd)
+
+    def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
+        place = normal_path(directory)
+        _require_keyword(keyword)
+        cap = _count(max_files, DEFAULT_SEARCH_FILES)
+        fd = self._jail.open_folder(place, _no_judgement)
+        try:
+            return self._explorer().search(place, fd, keyword, self._judge.may_read, cap)
+        finally:
+            os.close(fd)
+
+    def probe(self, path: str) -> FileState:
+        place = normal_path(path)
+        status = self._jail.status(self._jail.resolve(place))
+        if status is None:
+            return FileState(place.text, "missing")
+        if stat.S_ISDIR(status.st_mode):
+            return FileState(place.text, "directory")
+        if not stat.S_ISREG(status.st_mode):
+            return FileState(place.text, "other")
+        return FileState(place.text, "file", status.st_size)
+
+    def exists(self, path: str) -> bool:
+        return self.probe(path).kind != "missing"
+
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+        raise _read_only()
+
+    def write_file(
+        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
+    ) -> WriteResult:
+        raise _read_only()
+
+    def for_turn(self, trace_id: str) -> Self:
+        return self._view(self._judge, trace_id)
+
+    def allowing(self, path: str) -> Self:
+        return self._view(self._judge.widened(path), self._turn)
+
+    def _view(self, judge: Judge, turn: str) -> Self:
+        return type(self)(self._jail, judge, turn=turn)
+
+    def _explorer(self) -> Explorer:
+        from nebula.workspace.explore import Explorer
+
+        return Explorer(self._jail)
+
+
+class LateWriter:
+    """Builds the writer, and `.nebula/`, on first use; shared by all views of a workspace."""
+
+    def __init__(self, jail: Jail, calls: Syscalls) -> None:
+        self._jail = jail
+        self._calls = calls
+        self._guard = threading.Lock()
+        self._writer: Writer | None = None
+
+    def get(self) -> Writer:
+        with self._guard:
+            if self._writer is None:
+                from nebula.workspace.writer import Writer
+
+                self._writer = Writer(self._jail, self._calls)
+            return self._writer
+
+    def close(self) -> None:
+        with self._guard:
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = None
+
+
+class LocalWorkspace(ReadingWorkspace):
+    """The same, and writing: atomic, durable, recorded in the journal."""
+
+    def __init__(self, jail: Jail, judge: Judge, *, writing: LateWriter, turn: str = "") -> None:
+        super().__init__(jail, judge, turn=turn)
+        self._writing = writing
+
+    @property
+    def read_only(self) -> bool:
+        return False
+
+    @property
+    def history(self) -> History:
+        """Undo, redo, and earlier states of the files."""
+        from nebula.workspace.history import History
+
+        return History(self._writing.get())
+
+    def close(self) -> None:
+        self._writing.close()
+        super().close()
+
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+        from nebula.workspace.writer import judge_write
+
+        order = self._order(path, content or "", mode, None)
+        found = self._writing.get().find(order.path)
+        judge_write(order, found)
+        if found.status is None:
+            return FileState(order.path.text, "missing")
+        return FileState(order.path.text, "file", found.status.st_size, found.sha256)
+
+    def write_file(
+        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
+    ) -> WriteResult:
+        return self._writing.get().write(self._order(path, content, mode, expected))
+
+    def _order(self, path: str, content: str, mode: WriteMode, expected: str | None) -> Order:
+        from nebula.workspace.writer import Order
+
+        if mode not in _MODES:
+            raise MalformedRequest(f"The mode must be one of {', '.join(_MODES)}.")
+        if expected is not None and not isinstance(expected, str):
+            raise MalformedRequest("The expected content is named by its sha256.")
+        place = normal_path(path)
+        data = _encoded(content)
+        self._judge.writing(place)
+        return Order(place, data, mode, expected, self._judge.policy.max_bytes, self._turn)
+
+    def _view(self, judge: Judge, turn: str) -> Self:
+        return type(self)(self._jail, judge, writing=self._writing, turn=turn)
+
+
+def _read_only() -> ReadOnly:
+    return ReadOnly("This workspace was opened for reading; nothing can be written in it.")
+
+
+def _no_judgement(path: NormalPath) -> None:
+    """Any directory may be looked at; the files in it are judged one by one."""
+
+
+def _encoded(content: object) -> bytes:
+    if not isinstance(content, str):
+        raise MalformedRequest("The content must be a text.")
+    try:
+        return content.encode()
+    except UnicodeEncodeError:
+        raise MalformedRequest("The content is not valid Unicode (it holds a lone surrogate).") from None
+
+
+def _require_keyword(keyword: object) -> None:
+    if not isinstance(keyword, str) or not keyword or "\0" in keyword or len(keyword) > MAX_KEYWORD:
+        raise MalformedRequest(f"The keyword must be a text of 1 to {MAX_KEYWORD} characters without NUL.")
+    _encoded(keyword)
+
+
+def _count(number: object, default: int) -> int:
+    if number is None:
+        return default
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise MalformedRequest("A limit must be a whole number of at least 1.")
+    return min(number, default * 10)
+
+
+def _extensions(extensions: Sequence[str] | None) -> tuple[str, ...] | None:
+    if extensions is None:
+        return None
+    if isinstance(extensions, str) or not all(isinstance(kind, str) for kind in extensions):
+        raise MalformedRequest('Extensions must be a list of texts such as ".py".')
+    kinds = (kind.strip().lower() for kind in extensions)
+    return tuple(kind if kind.startswith(".") else f".{kind}" for kind in kinds if kind) or None

@@ -1,0 +1,91 @@
+"""Contents by their sha256, in `.nebula/journal/objects/`. Written whole, checked when read, never changed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final
+
+from nebula.workspace.atomic import AtomicWriter, Place
+from nebula.workspace.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.workspace.digest import digest
+from nebula.workspace.syscalls import Syscalls
+
+HASH_LENGTH: Final = 64
+
+
+def read_all(fd: int, limit: int) -> bytes:
+    """At most `limit` bytes from an open file, however many reads that takes."""
+    chunks = []
+    while limit > 0 and (chunk := os.read(fd, min(limit, 1 << 20))):
+        chunks.append(chunk)
+        limit -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+class ObjectStore:
+    def __init__(self, folder_fd: int, writer: AtomicWriter, calls: Syscalls) -> None:
+        self._folder_fd = folder_fd
+        self._writer = writer
+        self._calls = calls
+
+    def put(self, content: bytes, *, durable: bool) -> str:
+        """Keep a content. Durable: it survives a power failure once this returns."""
+        name = digest(content)
+        shelf = self._open_shelf(name, durable)
+        try:
+            if self._get_from(shelf, name) is not None:
+                if durable:  # it may have been kept carelessly before
+                    self._sync_kept(shelf, name)
+                return name
+            with suppress(FileExistsError):
+                self._writer.put(Place(shelf, "", name[2:], None), content, durable=durable)
+        finally:
+            os.close(shelf)
+        return name
+
+    def get(self, name: str) -> bytes | None:
+        """The content; None if it was not kept, or is no longer what it was."""
+        if len(name) != HASH_LENGTH or not name.isalnum():
+            return None
+        try:
+            shelf = os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
+        except FileNotFoundError:
+            return None
+        try:
+            return self._get_from(shelf, name)
+        finally:
+            os.close(shelf)
+
+    def _get_from(self, shelf: int, name: str) -> bytes | None:
+        try:
+            fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
+        except FileNotFoundError:
+            return None
+        try:
+            content = read_all(fd, os.fstat(fd).st_size)
+        finally:
+            os.close(fd)
+        if digest(content) == name:
+            return content
+        self._calls.unlink(name[2:], shelf)  # damaged: of no use to anybody, and in the way of a good copy
+        return None
+
+    def _open_shelf(self, name: str, durable: bool) -> int:
+        try:
+            return os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                self._calls.mkdir(name[:2], self._folder_fd, 0o700)
+            if durable:
+                self._calls.fsync_dir(self._folder_fd)
+            return os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
+
+    def _sync_kept(self, shelf: int, name: str) -> None:
+        fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
+        try:
+            self._calls.fsync(fd)
+        finally:
+            os.close(fd)
+        self._calls.fsync_dir(shelf)
+        self._calls.fsync_dir(self._folder_fd)

@@ -1,0 +1,102 @@
+"""A path as a caller wrote it, judged and brought into normal form before anything touches the disk.
+
+Judging is a pure function of the text, so its answers are kept. Normal form: names joined by "/", no empty ones, no
+"." and no ".."; a ".." that stays inside is folded away by text alone (nothing re-resolves the result), one that
+climbs above the root at any moment is refused, also where it would come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from nebula.workspace.errors import MalformedRequest, PathEscape, PathRefused
+from nebula.workspace.protected import Standing, fold_name, standing_of
+
+MAX_PATH_BYTES: Final = 4_000
+MAX_NAME_BYTES: Final = 255
+
+_JOINERS = "\u200c\u200d"  # needed by Persian and Indic scripts and by joined emoji
+_VISIBLE_FORMAT = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2"
+_BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800"
+
+
+@dataclass(frozen=True, slots=True)
+class NormalPath:
+    text: str
+    """The normal form; "." for the root itself."""
+    parts: tuple[str, ...]
+    standing: Standing
+    names_directory: bool
+    """Written with a slash at the end, or the root itself."""
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1] if self.parts else "."
+
+    @property
+    def lock_key(self) -> str:
+        """Equal for all spellings that some file system takes for one file."""
+        return "/".join(map(fold_name, self.parts))
+
+
+def normal_path(path: object) -> NormalPath:
+    """Judge a path. Raises MalformedRequest, PathRefused or PathEscape."""
+    if not isinstance(path, str):
+        raise MalformedRequest("The path must be a text.")
+    return _judge(path)
+
+
+@lru_cache(maxsize=1024)
+def _judge(path: str) -> NormalPath:
+    if not path.isascii():
+        _judge_unicode(path)
+    elif not path.isprintable():
+        raise PathRefused("The path holds control characters; give it without them.")
+    if "\\" in path:
+        raise PathRefused('The path holds a backslash; separate names with "/".')
+    if path.startswith("/") or path[1:3] in {":", ":/"}:
+        raise PathEscape("The path is absolute; give it relative to the root.")
+    parts = _collapse(path)
+    if parts and parts[0] == "~":
+        raise PathEscape('"~" is not expanded here; give the path relative to the root.')
+    if len(path.encode()) > MAX_PATH_BYTES or any(len(part.encode()) > MAX_NAME_BYTES for part in parts):
+        raise PathRefused("The path is too long for a file system; choose a shorter one.")
+    return NormalPath(
+        text="/".join(parts) or ".",
+        parts=parts,
+        standing=standing_of(parts),
+        names_directory=not parts or path.endswith(("/", "/.")),
+    )
+
+
+def _collapse(path: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    for name in path.split("/"):
+        if name == "..":
+            if not parts:
+                raise PathEscape("The path escapes the root; stay below it.")
+            parts.pop()
+        elif name not in {"", "."}:
+            parts.append(name)
+    return tuple(parts)
+
+
+def _judge_unicode(path: str) -> None:
+    import unicodedata  # most paths are plain ASCII
+
+    for char in path:
+        kind = unicodedata.category(char)
+        if kind == "Cs":
+            raise MalformedRequest("The path is not valid Unicode (it holds a lone surrogate).")
+        if kind == "Cc":
+            raise PathRefused("The path holds control characters; give it without them.")
+        hidden = kind in {"Cf", "Zl", "Zp"} and char not in _JOINERS and char not in _VISIBLE_FORMAT
+        if hidden or char in _BLANK_LETTERS:
+            raise PathRefused(f"The path holds an invisible character (U+{ord(char):04X}); give it without.")
+    look_alike = unicodedata.normalize("NFKC", path).replace("\\", "/")
+    for joiner in _JOINERS:
+        look_alike = look_alike.replace(joiner, "")
+    if look_alike.startswith("/") or ".." in look_alike.split("/"):
+        raise PathEscape('The path holds look-alikes of "/" or ".."; write it in plain characters.')

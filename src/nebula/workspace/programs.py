@@ -1,0 +1,55 @@
+"""Finding and running other programs on behalf of a project that is not trusted."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def find_program(name: str, root: str) -> str | None:
+    """The program's absolute path, from the PATH, but never from inside the project or a relative entry."""
+    for folder in safe_path(root).split(os.pathsep):
+        candidate = os.path.join(folder, name)
+        if folder and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def safe_path(root: str) -> str:
+    """The PATH without relative entries and without entries below the project."""
+    inside = os.path.join(os.path.realpath(root), "")
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(
+        folder
+        for folder in folders
+        if os.path.isabs(folder) and not os.path.join(os.path.realpath(folder), "").startswith(inside)
+    )
+
+
+def run(
+    command: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout: float, feed: bytes | None = None
+) -> Outcome:
+    """Run to the end without a shell and without a terminal; TimeoutError, and nothing left running, past the time."""
+    from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired  # 10 ms that a plain read need not pay
+
+    stdin = DEVNULL if feed is None else PIPE
+    with Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, cwd=cwd, env=dict(env), process_group=0) as process:
+        try:
+            stdout, stderr = process.communicate(feed, timeout)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, TimeoutExpired):
+                raise TimeoutError(f"{os.path.basename(command[0])} took longer than {timeout:g} s") from None
+            raise
+    return Outcome(process.returncode, stdout, stderr)

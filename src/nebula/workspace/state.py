@@ -1,0 +1,90 @@
+"""The `.nebula/` directory of a project: made on first use, private, and ignored by git but for the conversation.
+
+A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is refused, and files in it
+are opened without following links.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from nebula.workspace.beneath import FOLDER_FLAGS
+from nebula.workspace.errors import PathEscape, WorkspaceError
+from nebula.workspace.jail import Jail, translate
+from nebula.workspace.syscalls import REAL, Syscalls
+
+STATE_DIR = ".nebula"
+
+IGNORE_RULES = """\
+# Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
+/*
+!/.gitignore
+!/config.json
+!/graph/
+"""
+
+
+def ensure_state_dir(root: str) -> str:
+    """Make `.nebula/` with its own .gitignore if need be; the path of the directory."""
+    jail = Jail(root)
+    try:
+        os.close(open_state_dir(jail.fd))
+    finally:
+        jail.close()
+    return os.path.join(root, STATE_DIR)
+
+
+def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL) -> int:
+    """A descriptor of `.nebula/`, or of a folder in it, made if missing."""
+    try:
+        here = _enter(root_fd, STATE_DIR, calls)
+        try:
+            _ensure_ignore_rules(here, calls)
+            for name in subfolders:
+                here, above = _enter(here, name, calls), here
+                os.close(above)
+        except BaseException:
+            os.close(here)
+            raise
+    except OSError as error:
+        raise _explain(error) from None
+    return here
+
+
+def _enter(dir_fd: int, name: str, calls: Syscalls) -> int:
+    try:
+        return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd)
+    except FileNotFoundError:
+        pass
+    try:
+        calls.mkdir(name, dir_fd, 0o700)
+        calls.fsync_dir(dir_fd)
+    except FileExistsError:
+        pass  # another process was faster
+    return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd)
+
+
+def _ensure_ignore_rules(state_fd: int, calls: Syscalls) -> None:
+    try:
+        os.stat(".gitignore", dir_fd=state_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        pass
+    else:
+        return
+    temporary = f".gitignore.{os.getpid()}.{os.urandom(4).hex()}"
+    fd = calls.create(temporary, state_fd, 0o644)
+    try:
+        calls.write_all(fd, IGNORE_RULES.encode())
+        calls.rename(temporary, state_fd, ".gitignore", state_fd)
+    except OSError:
+        os.unlink(temporary, dir_fd=state_fd)
+        raise
+    finally:
+        os.close(fd)
+
+
+def _explain(error: OSError) -> WorkspaceError:
+    if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
+        return PathEscape(f"{STATE_DIR} is a link or a file, not a directory; remove it and try again.")
+    return translate(error, STATE_DIR)

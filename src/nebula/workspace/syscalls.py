@@ -1,0 +1,66 @@
+"""The calls that change the disk, in one object that can be handed in.
+
+Everything durable in this room goes through it, so a test can let the n-th write, fsync, rename or link fail and
+look at what is left, without patching anything.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+
+
+class Syscalls:
+    """The real ones. Names and arguments follow `os`; all paths are relative to a directory descriptor."""
+
+    def create(self, name: str, dir_fd: int, perm: int) -> int:
+        """A new file, open for writing; FileExistsError if the name is taken, by a link too."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(name, flags, perm, dir_fd=dir_fd)
+
+    def write(self, fd: int, data: memoryview) -> int:
+        return os.write(fd, data)
+
+    def fsync(self, fd: int) -> None:
+        full_sync = getattr(fcntl, "F_FULLFSYNC", None)
+        if full_sync is None:
+            os.fsync(fd)
+        else:  # macOS: a plain fsync leaves the data in the drive's cache
+            fcntl.fcntl(fd, full_sync)
+
+    def fsync_dir(self, fd: int) -> None:
+        try:
+            os.fsync(fd)
+        except OSError as error:
+            if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems that sync names by themselves
+                raise
+
+    def fchmod(self, fd: int, perm: int) -> None:
+        os.fchmod(fd, perm)
+
+    def fchown(self, fd: int, uid: int, gid: int) -> None:
+        os.fchown(fd, uid, gid)
+
+    def rename(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        os.rename(name, new_name, src_dir_fd=dir_fd, dst_dir_fd=new_dir_fd)
+
+    def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        os.link(name, new_name, src_dir_fd=dir_fd, dst_dir_fd=new_dir_fd, follow_symlinks=False)
+
+    def unlink(self, name: str, dir_fd: int) -> None:
+        os.unlink(name, dir_fd=dir_fd)
+
+    def mkdir(self, name: str, dir_fd: int, perm: int) -> None:
+        os.mkdir(name, perm, dir_fd=dir_fd)
+
+    def rmdir(self, name: str, dir_fd: int) -> None:
+        os.rmdir(name, dir_fd=dir_fd)
+
+    def write_all(self, fd: int, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self.write(fd, rest) :]
+
+
+REAL = Syscalls()
