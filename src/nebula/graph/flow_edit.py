@@ -1,0 +1,133 @@
+"""Changes to a flow file that touch only the lines they must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from .flow_yaml import (
+    FIELDS,
+    FlowFile,
+    Section,
+    Span,
+    connections_section,
+    dump_flow,
+    edge_lines,
+    entry_lines,
+    field_text,
+    load_flow,
+    nodes_section,
+)
+from .values import Edge, Entry, Flow
+
+_Change = tuple[int, int, str]
+_Item = TypeVar("_Item", Entry, Edge)
+
+
+def edit(file: FlowFile, flow: Flow) -> FlowFile:
+    """The file with its text changed to say what `flow` says.
+
+    Kept items keep their lines and whatever comments stand around them; a list whose kept items change order,
+    or that is not written line by line, is written anew.
+    """
+    if file.nodes is None or file.connections is None:
+        return _write_anew(file, flow)
+    changes = _field_changes(file, flow)
+    if changes is None:
+        return _write_anew(file, flow)
+    if file.flow.entries != flow.entries:
+        changes += _list_changes(file, "nodes", file.flow.entries, flow.entries, entry_lines, nodes_section)
+    if file.flow.edges != flow.edges:
+        changes += _list_changes(file, "connections", file.flow.edges, flow.edges, edge_lines, connections_section)
+    return _apply(file, flow, changes)
+
+
+def _write_anew(file: FlowFile, flow: Flow) -> FlowFile:
+    return load_flow(dump_flow(flow).encode("utf-8"), file.flow.id)
+
+
+def _field_changes(file: FlowFile, flow: Flow) -> list[_Change] | None:
+    changes = []
+    for field in FIELDS:
+        if getattr(file.flow, field) != getattr(flow, field):
+            if field not in file.fields:
+                return None
+            changes.append((*file.fields[field], field_text(flow, field)))
+    return changes
+
+
+def _list_changes(
+    file: FlowFile,
+    name: str,
+    old: tuple[_Item, ...],
+    new: tuple[_Item, ...],
+    lines: Callable[[_Item, str], str],
+    whole: Callable[[tuple[_Item, ...]], str],
+) -> list[_Change]:
+    section: Section = getattr(file, name)
+    if section.by_line and new[: len(old)] == old:
+        gone: Sequence[int] = ()
+        added = new[len(old) :]
+    else:
+        keep = set(new)
+        gone = [number for number, item in enumerate(old) if item not in keep]
+        kept = tuple(item for item in old if item in keep)
+        added = new[len(kept) :]
+        if not section.by_line or not kept or new[: len(kept)] != kept:
+            return [(section.start, section.end, whole(new))]
+    spans = _item_spans(file, name) if gone else []
+    changes: list[_Change] = [(spans[number][0], spans[number][1], "") for number in gone]
+    if added:
+        text = "".join(lines(item, section.indent) for item in added)
+        unfinished = section.end > 0 and file.text[section.end - 1] not in "\r\n"
+        changes.append((section.end, section.end, "\n" + text if unfinished else text))
+    return changes
+
+
+def _item_spans(file: FlowFile, name: str) -> list[Span]:
+    section: Section = getattr(file, name)
+    if section.items is None and not file.own_shape:
+        section = getattr(load_flow(file.text.encode("utf-8"), file.flow.id), name)
+    return _dashes(file.text, section) if section.items is None else section.items
+
+
+def _dashes(text: str, section: Section) -> list[Span]:
+    """Items of a file in the tool's own shape: each begins with a dash and runs up to the next."""
+    starts = []
+    place = text.find("\n  - ", section.start, section.end)
+    while place >= 0:
+        starts.append(place + 1)
+        place = text.find("\n  - ", place + 1, section.end)
+    return list(zip(starts, [*starts[1:], section.end], strict=True))
+
+
+def _apply(file: FlowFile, flow: Flow, changes: list[_Change]) -> FlowFile:
+    changes.sort(key=lambda change: change[:2])
+    pieces = []
+    done = 0
+    for start, end, text in changes:
+        pieces += [file.text[done:start], text]
+        done = end
+    text = "".join([*pieces, file.text[done:]])
+    if any(start < end and (not new or "\n" in new) for start, end, new in changes):
+        # Lines went away or a list was written anew: look at the result afresh rather than keep count.
+        return load_flow(text.encode("utf-8"), flow.id)
+
+    def moved(offset: int) -> int:
+        return offset + sum(len(new) - (end - start) for start, end, new in changes if end <= offset)
+
+    return FlowFile(
+        flow,
+        text,
+        {name: (moved(start), moved(end)) for name, (start, end) in file.fields.items()},
+        _moved(file.nodes, moved),
+        _moved(file.connections, moved),
+        file.own_shape,
+        file.remarks,
+    )
+
+
+def _moved(section: Section | None, moved: Callable[[int], int]) -> Section | None:
+    if section is None:
+        return None
+    return Section(moved(section.start), moved(section.end), section.by_line, section.indent)

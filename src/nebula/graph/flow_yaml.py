@@ -1,0 +1,265 @@
+"""The flow file of seed §5.1: written in one fixed shape, read in any shape YAML allows.
+
+A file in the tool's own shape is read by pattern, thirty times faster than YAML; anything else (comments, other
+order, other quoting) goes through the YAML parser. Either way the places of the parts are kept, so that
+`flow_edit` can change lines and leave the rest of the file as its author wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from . import yaml_text
+from .errors import BadFile, BadText
+from .values import Edge, Entry, Flow
+from .xml_text import refuse_surrogates
+from .yaml_text import Branch, Leaf
+
+MAX_FLOW_BYTES = 256 * 1024 * 1024
+FIELDS = ("id", "name", "created", "updated", "description")
+
+_ENTRY = re.compile(r"  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n", re.ASCII)
+_EDGE = re.compile(r"  - from: (\d{1,9})\n    to: (\d{1,9})\n(?:    branch: ([^\n]+)\n)?", re.ASCII)
+_OWN_SHAPE = re.compile(
+    r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
+    name:\ (?P<name>[^\n]+)\n
+    created:\ (?P<created>[^\n]+)\n
+    updated:\ (?P<updated>[^\n]+)\n
+    description:\ (?P<description>[^\n]+)\n
+    (?P<nodes>nodes:(?:\ \[\]\n|\n(?:\ \ -\ index:\ \d+\n\ \ \ \ id:\ [0-9a-zA-Z-]+\n)+))
+    (?P<connections>connections:(?:\ \[\]\n|\n(?:\ \ -\ from:\ \d+\n\ \ \ \ to:\ \d+\n(?:\ \ \ \ branch:\ [^\n]+\n)?)+))
+    """,
+    re.ASCII | re.VERBOSE,
+)
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+
+Span = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Section:
+    """A list of the file: its place from the key on, and the place of each item (None: not looked for yet)."""
+
+    start: int
+    end: int
+    by_line: bool
+    """Items stand on lines of their own, so lines can be added and taken away."""
+    indent: str = "  "
+    items: list[Span] | None = None
+
+
+@dataclass(slots=True)
+class FlowFile:
+    """A flow, the text it came from, and where its parts are in that text."""
+
+    flow: Flow
+    text: str
+    fields: dict[str, Span]
+    nodes: Section | None
+    connections: Section | None
+    own_shape: bool = False
+    remarks: tuple[str, ...] = ()
+    """What in the file made no sense and was passed over."""
+
+
+def dump_flow(flow: Flow) -> str:
+    for what, value in (("the flow's name", flow.name), ("the description", flow.description)):
+        refuse_surrogates(value, what)
+    if not flow.name.strip():
+        raise BadText("a flow needs a name")
+    head = [f"{field}: {field_text(flow, field)}\n" for field in FIELDS]
+    return "".join(head) + nodes_section(flow.entries) + connections_section(flow.edges)
+
+
+def field_text(flow: Flow, field: str) -> str:
+    value: str = getattr(flow, field)
+    if field == "id":
+        return yaml_text.identifier(value)
+    return yaml_text.moment(value) if field in ("created", "updated") else yaml_text.scalar(value)
+
+
+def nodes_section(entries: tuple[Entry, ...]) -> str:
+    return "nodes:\n" + "".join(map(entry_lines, entries)) if entries else "nodes: []\n"
+
+
+def connections_section(edges: tuple[Edge, ...]) -> str:
+    return "connections:\n" + "".join(map(edge_lines, edges)) if edges else "connections: []\n"
+
+
+def entry_lines(entry: Entry, indent: str = "  ") -> str:
+    return f"{indent}- index: {entry.index}\n{indent}  id: {yaml_text.identifier(entry.id)}\n"
+
+
+def edge_lines(edge: Edge, indent: str = "  ") -> str:
+    lines = f"{indent}- from: {edge.source}\n{indent}  to: {edge.target}\n"
+    return lines + f"{indent}  branch: {yaml_text.scalar(edge.branch)}\n" if edge.branch else lines
+
+
+def load_flow(data: bytes, path: str) -> FlowFile:
+    """The flow in a file's bytes; `path` is only for the error."""
+    if len(data) > MAX_FLOW_BYTES:
+        raise BadFile(path, f"larger than {MAX_FLOW_BYTES} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadFile(path, f"not UTF-8 (byte {error.start})") from None
+    return _read_own_shape(text) or _read_any_shape(text, path)
+
+
+def _read_own_shape(text: str) -> FlowFile | None:
+    found = _OWN_SHAPE.fullmatch(text)
+    if not found:
+        return None
+    try:
+        flow = Flow(
+            **{field: _plain_or_json(found[field]) for field in FIELDS},
+            entries=tuple(Entry(int(index), node) for index, node in _ENTRY.findall(found["nodes"])),
+            edges=tuple(
+                Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
+                for source, target, branch in _EDGE.findall(found["connections"])
+            ),
+        )
+    except ValueError:
+        return None
+    numbers = {entry.index for entry in flow.entries}
+    pairs = {(edge.source, edge.target) for edge in flow.edges}
+    if len(numbers) < len(flow.entries) or len(pairs) < len(flow.edges):
+        return None
+    if any(source not in numbers or target not in numbers for source, target in pairs):
+        return None
+    return FlowFile(
+        flow,
+        text,
+        {field: found.span(field) for field in FIELDS},
+        Section(*found.span("nodes"), by_line=bool(flow.entries)),
+        Section(*found.span("connections"), by_line=bool(flow.edges)),
+        own_shape=True,
+    )
+
+
+def _plain_or_json(text: str) -> str:
+    """A scalar of the tool's own writing; ValueError for any other."""
+    if text.startswith('"'):
+        decoded = json.loads(text)
+        if isinstance(decoded, str):
+            return decoded
+    elif text == yaml_text.scalar(text) or text in (yaml_text.moment(text), yaml_text.identifier(text)):
+        return text
+    raise ValueError(text)
+
+
+def _read_any_shape(text: str, path: str) -> FlowFile:
+    root = yaml_text.load(text, path)
+    flow_id = root.text("id")
+    if not flow_id:
+        raise BadFile(path, "the flow has no id")
+    offsets = [0, *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
+    remarks: list[str] = []
+    entries, entry_items = _entries(root.get("nodes"), remarks)
+    edges, edge_items = _edges(root.get("connections"), entries, remarks)
+    flow = Flow(
+        flow_id,
+        root.text("name"),
+        root.text("created"),
+        root.text("updated"),
+        root.text("description"),
+        tuple(entries),
+        tuple(edges),
+    )
+    fields = {}
+    for key, item in zip(root.keys, root.items, strict=True):
+        if key.text in FIELDS and isinstance(item, Leaf) and not root.flow_style:
+            fields[key.text] = (offsets[item.line] + item.column, offsets[item.end_line] + item.end_column)
+    return FlowFile(
+        flow,
+        text,
+        fields,
+        _section(root, "nodes", entry_items, offsets),
+        _section(root, "connections", edge_items, offsets),
+        remarks=tuple(remarks),
+    )
+
+
+def _entries(nodes: Leaf | Branch | None, remarks: list[str]) -> tuple[list[Entry], list[Leaf | Branch]]:
+    entries: list[Entry] = []
+    kept: list[Leaf | Branch] = []
+    used: set[int] = set()
+    if not isinstance(nodes, Branch):
+        return entries, kept
+    for place, item in enumerate(nodes.items, 1):
+        node_id = item.text if isinstance(item, Leaf) else item.text("id")
+        index = _number(item.text("index", str(place))) if isinstance(item, Branch) else place
+        if not node_id or index is None:
+            remarks.append(f"line {item.line + 1}: a node without id or number is passed over")
+        elif index in used:
+            remarks.append(f"line {item.line + 1}: number {index} is taken, its node {node_id} is passed over")
+        else:
+            used.add(index)
+            entries.append(Entry(index, node_id))
+            kept.append(item)
+    return entries, kept
+
+
+def _edges(
+    connections: Leaf | Branch | None, entries: list[Entry], remarks: list[str]
+) -> tuple[list[Edge], list[Leaf | Branch]]:
+    edges: list[Edge] = []
+    kept: list[Leaf | Branch] = []
+    if not isinstance(connections, Branch):
+        return edges, kept
+    known = {entry.index for entry in entries}
+    seen: set[tuple[int, int]] = set()
+    for item in connections.items:
+        source, target = (
+            (_number(item.text("from")), _number(item.text("to"))) if isinstance(item, Branch) else (None, None)
+        )
+        where = f"line {item.line + 1}: the connection"
+        if source is None or target is None:
+            remarks.append(f"{where} lacks a number and is passed over")
+        elif source not in known or target not in known:
+            remarks.append(f"{where} {source} → {target} names no node of the flow and is passed over")
+        elif (source, target) in seen:
+            remarks.append(f"{where} {source} → {target} stands there twice")
+        else:
+            seen.add((source, target))
+            edges.append(Edge(source, target, item.text("branch") or None if isinstance(item, Branch) else None))
+            kept.append(item)
+    return edges, kept
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else None
+
+
+def _section(root: Branch, name: str, kept: list[Leaf | Branch], offsets: list[int]) -> Section | None:
+    for key, value in zip(root.keys, root.items, strict=True):
+        if key.text != name or root.flow_style:
+            continue
+        start = offsets[key.line]
+        if not isinstance(value, Branch):
+            return Section(start, offsets[_last_line(value) + 1], by_line=False)
+        end = offsets[_last_line(value) + 1]
+        by_line = bool(value.items) and not value.flow_style and value.kind == "sequence" and value.line > key.line
+        items = [(offsets[item.line], offsets[_last_line(item) + 1]) for item in kept] if by_line else None
+        return Section(start, end, by_line, " " * value.column, items)
+    return None
+
+
+def _last_line(item: Leaf | Branch) -> int:
+    """The last line with something of the item on it: a block's own end mark lies behind later comments."""
+    last = item.line
+    pending: list[Leaf | Branch] = [item]
+    while pending:
+        piece = pending.pop()
+        if isinstance(piece, Branch):
+            pending += piece.items
+            pending += piece.keys
+            last = max(last, piece.end_line if piece.flow_style else piece.line)
+        else:
+            # A block scalar ends at the start of the line behind it.
+            last = max(
+                last, piece.end_line - 1 if piece.end_column == 0 < piece.end_line - piece.line else piece.end_line
+            )
+    return last

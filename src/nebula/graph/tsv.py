@@ -1,0 +1,90 @@
+"""`index.tsv`: relpath, uuid, timestamp; one line a file, in order of creation, only ever appended to.
+
+The file is a map that can be rebuilt from the files it names. Lines that make no sense (the seed's own example
+has `...`) are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from .files import write_all
+from .layout import is_path
+
+HEADER = "relpath\tuuid\ttimestamp\n"
+_TAIL = 4096
+
+
+class Line(NamedTuple):
+    path: str
+    id: str
+    timestamp: str
+
+    def text(self) -> str:
+        return f"{self.path}\t{self.id}\t{self.timestamp}\n"
+
+
+def append(path: str, lines: Iterable[Line]) -> None:
+    """Adds lines in one write; a line left unfinished by a crash is closed off first."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        size = os.fstat(handle).st_size
+        text = "".join(line.text() for line in lines)
+        if size == 0:
+            text = HEADER + text
+        elif os.pread(handle, 1, size - 1) != b"\n":
+            text = "\n" + text
+        write_all(handle, text.encode("utf-8"))
+    finally:
+        os.close(handle)
+
+
+def parse(text: str, suffix: str) -> Iterator[Line]:
+    """The lines that name a file of the store."""
+    for row in text.split("\n"):
+        fields = row.rstrip("\r").split("\t")
+        if len(fields) >= 2 and is_path(fields[0], suffix) and fields[1]:
+            yield Line(fields[0], fields[1], fields[2] if len(fields) > 2 else "")
+
+
+def read(path: str, suffix: str, offset: int = 0) -> tuple[list[Line], int]:
+    """Lines from a byte offset on, and the offset behind the last finished one."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return [], 0
+    end = data.rfind(b"\n") + 1
+    return list(parse(data[:end].decode("utf-8", "replace"), suffix)), offset + end
+
+
+def last(path: str, suffix: str) -> Line | None:
+    """The last line that makes sense, found from the end of the file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        size = os.fstat(handle).st_size
+        reach = _TAIL
+        while True:
+            start = max(0, size - reach)
+            data = os.pread(handle, size - start, start)
+            whole = data if start == 0 else data[data.find(b"\n") + 1 :]
+            found = list(parse(whole.decode("utf-8", "replace"), suffix))
+            if found:
+                return found[-1]
+            if start == 0:
+                return None
+            reach *= 16
+    finally:
+        os.close(handle)
+
+
+def without(data: bytes, paths: set[str]) -> bytes:
+    """The file's bytes without the lines of those paths; all other lines untouched."""
+    gone = {path.encode("ascii") for path in paths}
+    return b"".join(row for row in data.splitlines(keepends=True) if row.partition(b"\t")[0] not in gone)

@@ -1,0 +1,200 @@
+"""The values of the graph: nodes, flows and what they are made of.
+
+All are frozen and equal when their content is equal. Timestamps stay the ISO 8601 strings of the files, so
+that a value read and written again is the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+DEFAULT_FLOW = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One utterance of a node; `role` is `user`, `assistant` or `tool`."""
+
+    role: str
+    text: str
+    count: int = 0
+    """Tokens."""
+    duration: float = 0.0
+    """Seconds."""
+    rate: float = 0.0
+    """Tokens a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    input: int = 0
+    output: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a turn did to a file, by content hash; an empty `before` means created, an empty `after` deleted."""
+
+    path: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A prompt and its answer. `tags` is a list of its own for each reader."""
+
+    id: str
+    timestamp: str
+    texts: tuple[Text, ...] = ()
+    summary: str = ""
+    tags: list[str] = field(default_factory=list)
+    model: str = ""
+    updated: bool = False
+    """Edited since the summary was built."""
+    last_built: str = ""
+    session: str = ""
+    usage: Usage | None = None
+    files: tuple[FileState, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def prompt(self) -> str:
+        return self.said_by("user")
+
+    @property
+    def response(self) -> str:
+        return self.said_by("assistant")
+
+    @property
+    def tool_texts(self) -> tuple[Text, ...]:
+        return tuple(text for text in self.texts if text.role == "tool")
+
+    @property
+    def due(self) -> bool:
+        """True when the summary has to be built: edited since, or never built."""
+        return self.updated or not self.summary
+
+    def said_by(self, role: str) -> str:
+        return "\n\n".join(text.text for text in self.texts if text.role == role)
+
+    def to_json(self) -> dict[str, Any]:
+        """The node as the WebSocket and `--json` show it."""
+        shown: dict[str, Any] = {
+            "id": self.id,
+            "timestamp": self.timestamp,
+            "prompt": self.prompt,
+            "response": self.response,
+            "summary": self.summary,
+            "tags": list(self.tags),
+            "model": self.model,
+            "updated": self.updated,
+            "last_built": self.last_built,
+            "texts": [
+                {"role": t.role, "text": t.text, "count": t.count, "duration": t.duration, "rate": t.rate}
+                for t in self.texts
+            ],
+        }
+        if self.session:
+            shown["session"] = self.session
+        if self.usage:
+            shown["usage"] = {"input": self.usage.input, "output": self.usage.output, "cost": self.usage.cost}
+        if self.files:
+            shown["files"] = [{"path": f.path, "before": f.before, "after": f.after} for f in self.files]
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An edge between two nodes, by id."""
+
+    source: str
+    target: str
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A node's place in a flow: the number the file gives it, and its id."""
+
+    index: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A connection as the file holds it, between entry numbers."""
+
+    source: int
+    target: int
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A named set of nodes and the connections between them.
+
+    `entries` and `edges` are the file's own numbering (ids may repeat in a file written by hand); `nodes` and
+    `connections` say the same by id.
+    """
+
+    id: str
+    name: str
+    created: str = ""
+    updated: str = ""
+    description: str = ""
+    entries: tuple[Entry, ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+    @property
+    def nodes(self) -> list[str]:
+        return [entry.id for entry in self.entries]
+
+    @property
+    def connections(self) -> list[Connection]:
+        id_of = {entry.index: entry.id for entry in self.entries}
+        return [Connection(id_of[edge.source], id_of[edge.target], edge.branch) for edge in self.edges]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "created": self.created,
+            "updated": self.updated,
+            "description": self.description,
+            "nodes": [{"index": entry.index, "id": entry.id} for entry in self.entries],
+            "connections": [
+                {"source": c.source, "target": c.target, **({"branch": c.branch} if c.branch else {})}
+                for c in self.connections
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong in the store, found by `check` or met on the way."""
+
+    kind: str
+    """`unreadable`, `clash`, `conflict`, `index`, `cycle`, `dangling`, `edge`, `repeated`, `metadata`."""
+    path: str
+    message: str
+    repaired: str = ""
+    """What was done about it; empty when nothing was."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "path": self.path, "message": self.message, "repaired": self.repaired}
+
+
+def clean_tags(tags: Iterable[str]) -> list[str]:
+    """Tags without white space around or inside runs, each once, in order."""
+    seen: dict[str, None] = {}
+    for tag in tags:
+        word = " ".join(tag.split())
+        if word:
+            seen.setdefault(word)
+    return list(seen)
