@@ -22,10 +22,11 @@ from nebula.memory.recorder import MemoryReader
 from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.tools.approval import Approvals, Approver
-from nebula.workspace import Policy, ensure_state_dir, open_workspace
+from nebula.workspace import Policy, open_workspace
+from nebula.workspace.state import ensure_state_dir
 
 if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
+    from nebula.graph.manager import Graph
     from nebula.workspace.contract import Workspace
 
 
@@ -81,7 +82,7 @@ def _writable(settings: Settings, policy: Policy) -> Workspace:
 
 def graph_opener(settings: Settings) -> Callable[[], Graph]:
     def open_graph() -> Graph:
-        from nebula.graph.graph import Graph
+        from nebula.graph.manager import Graph
 
         return Graph(os.path.join(settings.state_dir, "graph"))
 

@@ -10,7 +10,7 @@ from datetime import date
 from nebula.messages import strip_hidden_characters, truncate_safe
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.git import GitError, safe_git
+from nebula.workspace.git import GitFailed, find_repository, safe_git
 
 MAX_TREE_ENTRIES = 60
 MAX_STATUS_LINES = 20
@@ -64,13 +64,15 @@ def _top_of_tree(workspace: Workspace) -> tuple[tuple[str, ...], int]:
 
 
 def _git_state(root: str) -> tuple[str, tuple[str, ...]]:
-    if _repository_of(root) is None:
+    if find_repository(root) is None:
         return "", ()
     try:
-        text = safe_git(root, "status", "--porcelain=v1", "--branch", "--untracked-files=normal", timeout=GIT_TIMEOUT_S)
-    except GitError:
+        status = safe_git(
+            root, "status", "--porcelain=v1", "--branch", "--untracked-files=normal", timeout=GIT_TIMEOUT_S
+        )
+    except GitFailed:
         return "", ()
-    lines = text.splitlines()
+    lines = status.stdout.decode("utf-8", "replace").splitlines()
     branch = lines[0].removeprefix("## ") if lines else ""
     changes = lines[1:]
     shown = tuple(changes[:MAX_STATUS_LINES])
@@ -79,20 +81,11 @@ def _git_state(root: str) -> tuple[str, tuple[str, ...]]:
     return branch, shown
 
 
-def _repository_of(folder: str) -> str | None:
-    while True:
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-
-
 def _instructions(root: str) -> tuple[str, str]:
     """The nearest AGENTS.md (or a file of that kind), from the project up to the top of its repository."""
-    top = _repository_of(root) or root
-    folder = root
+    repository = find_repository(root)
+    folder = os.path.realpath(root)
+    top = repository[0] if repository else folder
     while True:
         for name in INSTRUCTION_FILES:
             text = _read_capped(os.path.join(folder, name))

@@ -12,7 +12,7 @@ from nebula.events import Status
 
 if TYPE_CHECKING:
     from nebula.agent.session import Brain
-    from nebula.graph.graph import Graph
+    from nebula.graph.manager import Graph
     from nebula.graph.values import Node
 
 
@@ -54,7 +54,7 @@ class NodeKeeper:
         ]
         assert self.graph is not None  # noqa: S101 - the caller looked
         self.graph.add_turn(
-            id=node_id,
+            node_id=node_id,
             texts=texts,
             parents=parents,
             model=brain.name,
@@ -72,6 +72,13 @@ class NodeKeeper:
             for node in self.graph.get_history(node_id):
                 found.setdefault(node.id, node)
         return sorted(found.values(), key=lambda node: node.timestamp)
+
+    def known(self, node_ids: Sequence[str]) -> Sequence[str]:
+        """The ids, once it is sure that each is a node."""
+        if self.graph is not None:
+            for node_id in node_ids:
+                self.graph.get_node(node_id)
+        return node_ids
 
     def last_node_of(self, session_id: str) -> Node | None:
         return self.graph.last_node_of_session(session_id) if self.graph is not None else None

@@ -33,5 +33,3 @@ def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
         if remembered[index].prompt == prompt:
             return remembered[index + 1 :]
     return []
-
-

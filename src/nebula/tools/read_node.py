@@ -1,0 +1,36 @@
+"""readNode: one earlier prompt and its answer, in full."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from nebula.messages import ToolSpec
+from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.trim import MAX_RESULT_BYTES, cut_middle
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
+
+SPEC = ToolSpec(
+    "readNode",
+    "Read one earlier turn of this conversation in full: its prompt and its answer. Use the id that a summary names.",
+    schema(["id"], id={"type": "string", "description": "The id of the turn."}),
+)
+
+
+class ReadNode:
+    spec = SPEC
+
+    def __init__(self, find: Callable[[str], Node | None]) -> None:
+        self._find = find
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        node_id = text_argument(args, "id").strip()
+        node = await asyncio.to_thread(self._find, node_id)
+        if node is None:
+            raise ToolFailure(f"There is no turn with the id '{node_id}'. Use an id exactly as a summary names it.")
+        prompt, _ = cut_middle(node.prompt, MAX_RESULT_BYTES // 2)
+        response, _ = cut_middle(node.response, MAX_RESULT_BYTES // 2)
+        return Outcome.ok({"id": node.id, "timestamp": node.timestamp, "prompt": prompt, "response": response})

@@ -1,0 +1,97 @@
+"""What every end-to-end test needs: a project, an empty home, and the real commands run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "calm",
+    deadline=None,  # machines are noisy; a slow example is no failure
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("calm")
+
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A place of one's own: project, home, and an environment with nothing of the caller's in it."""
+
+    project: Path
+    home: Path
+
+    def env(self, **more: str) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+        return {**kept, "HOME": str(self.home), "LANG": "C.UTF-8", "PYTHONWARNINGS": "error", **more}
+
+    def argv(self, command: str, *args: str) -> list[str]:
+        return [str(BIN / command), *args]
+
+    def run(self, command: str, *args: str, stdin: str = "", timeout: float = 60, **env: str) -> Ran:
+        done = subprocess.run(
+            self.argv(command, *args),
+            cwd=self.project,
+            env=self.env(**env),
+            input=stdin.encode(),
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, command: str, *args: str, **env: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.argv(command, *args),
+            cwd=self.project,
+            env=self.env(**env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def write(self, path: str, text: str) -> Path:
+        target = self.project / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        return target
+
+    def read(self, path: str) -> str:
+        return (self.project / path).read_text(encoding="utf-8")
+
+    def trace(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.read(".nebula/trace.jsonl").splitlines()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+    return Bench(project, home)

@@ -1,0 +1,188 @@
+"""nebula -p, from outside: real process, real HTTP, scripted model."""
+
+import signal
+import sqlite3
+import time
+
+from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
+
+TYPES = {"task", "plan", "message", "step", "approval", "tool_result", "diff", "retry", "final", "error"}
+
+
+def test_a_plain_answer(bench):
+    with ScriptedModel([Turn("It is a test. 星雲🌌")]) as server:
+        ran = bench.run("nebula", "-p", "What is this?", **server.env())
+    assert (ran.code, ran.out, ran.err) == (0, "It is a test. 星雲🌌\n", "")
+
+
+def test_the_prompt_from_standard_input(bench):
+    with ScriptedModel([Turn("ok")]) as server:
+        ran = bench.run("nebula", "-p", "-", stdin="長い質問\n二行目", **server.env())
+    assert ran.code == 0
+    assert server.turns[0].json["messages"][-1]["content"].find("長い質問\n二行目") >= 0
+
+
+def test_read_and_edit_in_two_acts(bench):
+    bench.write("sample.txt", "Hello World\n")
+    script = [
+        Turn("I'll look at it first.", [Call("readFile", {"path": "sample.txt"})]),
+        Turn("", [Call("editFile", {"path": "sample.txt", "new_content": "Hello Nebula\n"})]),
+        Turn("sample.txt now says Hello Nebula."),
+    ]
+    with ScriptedModel(script) as server:
+        ran = bench.run("nebula", "-p", "Greet Nebula", "--yes", **server.env())
+    assert ran.code == 0
+    assert ran.out == "I'll look at it first.\n\nsample.txt now says Hello Nebula.\n"
+    assert "readFile" not in ran.out + ran.err
+    assert bench.read("sample.txt") == "Hello Nebula\n"
+
+
+def test_stream_json_is_the_whole_story(bench):
+    bench.write("a.txt", "one\n")
+    script = [
+        Turn("Looking.", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", {"path": "a.txt", "new_content": "two\nthree\n"})]),
+        Turn("Done.", input_tokens=7, output_tokens=3),
+    ]
+    with ScriptedModel(script) as server:
+        ran = bench.run("nebula", "-p", "go", "--yes", "--output-format", "stream-json", **server.env())
+    events = ran.events
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert {event["type"] for event in events} <= TYPES
+    assert (events[0]["type"], events[-1]["type"]) == ("task", "final")
+    assert len({(event["trace_id"], event["session_id"]) for event in events}) == 1
+    final = events[-1]
+    assert final["text"] == "Looking.\n\nDone."
+    assert (final["status"], final["exit_code"]) == ("ok", 0)
+    assert [(f["path"], f["added"], f["removed"]) for f in final["files_changed"]] == [("a.txt", 2, 1)]
+    assert final["usage"] == {"input_tokens": 207, "output_tokens": 43}
+    assert final["node_id"]
+    assert bench.trace() == events
+
+
+def test_json_prints_just_the_final_object(bench):
+    with ScriptedModel([Turn("x")]) as server:
+        ran = bench.run("nebula", "-p", "go", "--output-format", "json", **server.env())
+    assert ran.json["type"] == "final"
+    assert ran.json["text"] == "x"
+
+
+def test_without_yes_a_write_is_refused_with_exit_code_2(bench):
+    script = [Turn("", [Call("writeFile", {"path": "new.py", "content": "x"})]), Turn("I could not write.")]
+    with ScriptedModel(script) as server:
+        ran = bench.run("nebula", "-p", "go", "--output-format", "json", **server.env())
+    assert ran.code == 2
+    assert ran.json["status"] == "refused"
+    assert not (bench.project / "new.py").exists()
+    told = server.turns[1].json["messages"][-1]
+    assert "--yes" in told["content"]
+
+
+def test_plan_mode_offers_no_writers_and_refuses_forged_calls(bench):
+    script = [Turn("", [Call("writeFile", {"path": "new.py", "content": "x"})]), Turn("Here is the plan.")]
+    with ScriptedModel(script) as server:
+        ran = bench.run("nebula", "-p", "go", "--mode", "plan", "--yes", **server.env())
+    assert ran.out == "Here is the plan.\n"
+    assert not (bench.project / "new.py").exists()
+    offered = {tool["function"]["name"] for tool in server.turns[0].json["tools"]}
+    assert not offered & {"writeFile", "editFile", "runCheck"}
+    assert (
+        "Tool 'writeFile' is not allowed in plan mode. Plan mode is read-only."
+        in server.turns[1].json["messages"][-1]["content"]
+    )
+
+
+def test_no_model_at_all_says_what_to_set(bench):
+    ran = bench.run("nebula", "-p", "go", OLLAMA_HOST=refused_url())
+    assert ran.code == 1
+    assert "OPENAI_API_KEY" in ran.err
+    assert "nebula demo" in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_a_failure_is_still_valid_json(bench):
+    with ScriptedModel([Fault.status_code(401)]) as server:
+        ran = bench.run("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
+    assert ran.code == 1
+    assert [event["type"] for event in ran.events][0] == "task"
+    assert ran.events[-1]["type"] == "final"
+    assert ran.events[-1]["status"] == "error"
+    assert any(event["type"] == "error" and event["kind"] == "auth" for event in ran.events)
+
+
+def test_ctrl_c_keeps_what_was_recorded_and_leaves_a_resumable_session(bench):
+    bench.write("a.txt", "one\n")
+    script = [
+        Turn("Looking.", [Call("readFile", {"path": "a.txt"})]),
+        Turn("never finished", fault=Fault.stall(10)),
+        Turn("Back again."),
+    ]
+    with ScriptedModel(script) as server:
+        process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
+        server.wait_until(lambda: len(server.turns) == 2)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert b'"status": "interrupted"' in out.splitlines()[-1]
+        server.wait_until(lambda: server.turns[1].disconnected)
+        again = bench.run("nebula", "-p", "go on", "--continue", **server.env())
+    assert again.out == "Back again.\n"
+    sent = server.turns[2].json["messages"]
+    assert [m["role"] for m in sent[1:5]] == ["user", "assistant", "tool", "user"] or "readFile" in str(sent)
+    assert "one" in str(sent)
+
+
+def test_everything_said_is_in_memory_and_log_the_key_in_neither(bench):
+    bench.write("a.txt", "one\n")
+    script = [Turn("Looking.", [Call("readFile", {"path": "a.txt"})]), Turn("Done.")]
+    with ScriptedModel(script) as server:
+        env = server.env() | {"OPENAI_API_KEY": "sk-very-secret-key-123456"}
+        assert bench.run("nebula", "-p", "go", **env).code == 0
+    rows = (
+        sqlite3.connect(bench.home / ".nebula/memory.db")
+        .execute("SELECT role, content, tool_calls, tool_results FROM messages ORDER BY id")
+        .fetchall()
+    )
+    assert [row[0] for row in rows] == ["user", "assistant", "tool", "assistant"]
+    log = bench.read(".nebula/log.txt")
+    assert (
+        log.index("## USER:")
+        < log.index("Looking.")
+        < log.index("## SYSTEM:tool_result:readFile:")
+        < log.index("Done.")
+    )
+    for path in [*bench.project.rglob("*"), *bench.home.rglob("*")]:
+        if path.is_file():
+            assert b"sk-very-secret" not in path.read_bytes(), path
+
+
+def test_a_runaway_turn_ends_with_a_remark(bench):
+    bench.write(".nebula/config.json", '{"max_rounds": 3}')
+    bench.write("a.txt", "one\n")
+    with ScriptedModel([Turn("", [Call("readFile", {"path": "a.txt"})])] * 5) as server:
+        ran = bench.run("nebula", "-p", "go", "--output-format", "json", **server.env())
+    assert ran.code == 1
+    assert ran.json["status"] == "limit"
+    assert len(server.turns) == 3
+
+
+def test_bad_usage_is_64_and_one_line(bench):
+    for args in (
+        ["--nope"],
+        ["-p"],
+        ["-p", ""],
+        ["--mode", "wild", "-p", "x"],
+        ["frobnicate"],
+        ["-p", "x", "--root", "/nowhere"],
+    ):
+        ran = bench.run("nebula", *args)
+        assert ran.code == 64, args
+        assert len(ran.err.strip().splitlines()) == 1, ran.err
+
+
+def test_help_and_version(bench):
+    assert "exit codes" in bench.run("nebula", "--help").out
+    assert bench.run("nebula", "--version").out.startswith("nebula 0.")
