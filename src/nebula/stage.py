@@ -11,10 +11,9 @@ headless output and web page carry out the cues and decide nothing. All text in 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nebula.events import Approval, Diff, Error, Final, Message, Plan, Retry, Step, Task, ToolResult
 
@@ -24,94 +23,73 @@ if TYPE_CHECKING:
 Act = Literal[1, 2]
 
 
-# Cues
+# Cues. Named tuples, like all values here: making a dataclass takes ten times as long, at every start.
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """Base of all; `cue` is the tag in the JSON form."""
-
-    cue: ClassVar[str] = ""
-
-    def to_json(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Say(Cue):
+class Say(NamedTuple):
     """The model's own words, whole; act 1 before tools run, act 2 at the end."""
 
-    cue: ClassVar[str] = "say"
     text: str
     act: Act
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": self.cue, "act": self.act, "show": self.text}
+        return {"cue": "say", "act": self.act, "show": self.text}
 
 
-@dataclass(frozen=True, slots=True)
-class Curtain(Cue):
+class Curtain(NamedTuple):
     """Work goes on: show activity and elapsed time until any other cue but `Backstage` comes."""
 
-    cue: ClassVar[str] = "curtain"
     path: str = ""
     """The file at work, where the setting `curtain` is `paths`."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": self.cue, "path": self.path}
+        return {"cue": "curtain", "path": self.path}
 
 
-@dataclass(frozen=True, slots=True)
-class Remark(Cue):
+class Remark(NamedTuple):
     """A plain sentence by the program, not the model."""
 
-    cue: ClassVar[str] = "remark"
     text: str
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": self.cue, "text": self.text}
+        return {"cue": "remark", "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
-class Ask(Cue):
+class Ask(NamedTuple):
     """Somebody must say yes or no. Path and diff are fit to be shown, with nothing in them that cannot be seen."""
 
-    cue: ClassVar[str] = "ask"
     approval: Approval
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": self.cue} | self.approval.to_json()
+        return {"cue": "ask"} | self.approval.to_json()
 
 
-@dataclass(frozen=True, slots=True)
-class Close(Cue):
+class Close(NamedTuple):
     """The turn is over; `line` is what the program says of it."""
 
-    cue: ClassVar[str] = "close"
     final: Final
     line: str
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": self.cue, "status": self.final.status, "line": self.line}
+        return {"cue": "close", "status": self.final.status, "line": self.line}
 
 
-@dataclass(frozen=True, slots=True)
-class Backstage(Cue):
+class Backstage(NamedTuple):
     """What the curtain hides, for those who asked, in a place of its own."""
 
-    cue: ClassVar[str] = "backstage"
     title: str
     text: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": self.cue, "title": self.title, "text": self.text}
+        return {"cue": "backstage", "title": self.title, "text": self.text}
 
+
+Cue = Say | Curtain | Remark | Ask | Close | Backstage
 
 # The play
 
 
-@dataclass(frozen=True, slots=True)
-class House:
+class House(NamedTuple):
     """How the audience wants it."""
 
     lang: str = "en"
@@ -119,8 +97,7 @@ class House:
     backstage: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """What the audience has had of this turn so far."""
 
     spoken: bool = False
@@ -141,7 +118,7 @@ def perform(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[Cue,
     if isinstance(event, Error):
         return _remark(scene, event.message)
     if isinstance(event, Approval) and event.decision is None:
-        return replace(scene, curtain_down=False), (Ask(_seen_whole(event)),)
+        return scene._replace(curtain_down=False), (Ask(_seen_whole(event)),)
     return _interlude(scene, event, house)
 
 
@@ -149,7 +126,7 @@ def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
     act: Act = 1 if event.message.tool_uses else 2
     text = neutralise(event.message.content)
     said: tuple[Cue, ...] = (Say(text, act),) if text.strip() else ()
-    scene = replace(scene, spoken=scene.spoken or bool(said), answered=act == 2, curtain_down=act == 1)
+    scene = scene._replace(spoken=scene.spoken or bool(said), answered=act == 2, curtain_down=act == 1)
     return scene, (*said, Curtain()) if act == 1 else said
 
 
@@ -158,7 +135,7 @@ def _interlude(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[C
     path = _path_at_work(event) if house.curtain == "paths" else ""
     if path or not scene.curtain_down:
         cues.append(Curtain(path))
-        scene = replace(scene, curtain_down=True)
+        scene = scene._replace(curtain_down=True)
     if house.backstage:
         cues.extend(_behind(event))
     return scene, tuple(cues)
@@ -168,7 +145,7 @@ def _remark(scene: Scene, sentence: str) -> tuple[Scene, tuple[Cue, ...]]:
     text = neutralise(sentence).strip()
     if not text or text in scene.remarks:
         return scene, ()
-    return replace(scene, remarks=(*scene.remarks, text), curtain_down=False), (Remark(text),)
+    return scene._replace(remarks=(*scene.remarks, text), curtain_down=False), (Remark(text),)
 
 
 def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, ...]]:
@@ -176,7 +153,7 @@ def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, 
     if not scene.spoken and final.text.strip():
         # A turn that was not seen from its beginning still has its answer.
         cues.append(Say(neutralise(final.text), 2))
-        scene = replace(scene, spoken=True, answered=True)
+        scene = scene._replace(spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
     sentence = final.remark
     if not sentence and cut_short and not scene.remarks:
@@ -184,15 +161,15 @@ def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, 
     scene, remark = _remark(scene, sentence)
     cues.extend(remark)
     cues.append(Close(final, closing_line(final, house.lang)))
-    return replace(scene, curtain_down=False), tuple(cues)
+    return scene._replace(curtain_down=False), tuple(cues)
 
 
-@dataclass(slots=True)
 class Stage:
-    """Keeps the scene between events, for a face that reads the stream."""
+    """Keeps the scene between events, for a face that reads the stream. `house` may change between two events."""
 
-    house: House = House()
-    scene: Scene = Scene()
+    def __init__(self, house: House | None = None) -> None:
+        self.house = house or House()
+        self.scene = Scene()
 
     def read(self, stamped: Stamped) -> tuple[Cue, ...]:
         self.scene, cues = perform(self.scene, stamped.event, self.house)
@@ -238,40 +215,36 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
 
 def _seen_whole(approval: Approval) -> Approval:
     """What is approved must be seen: no character of it may hide, not even the end of a line."""
-    diff = _UNSEEN.sub(_visible, approval.diff)
+    diff = approval.diff.translate(_UNSEEN)
     return replace(approval, path=one_line(approval.path), tool=one_line(approval.tool), diff=diff)
 
 
 # Text that is fit to be shown
 
-_SURROGATES = "\ud800-\udfff"
-_OBEYED = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069" + _SURROGATES
-"""What a terminal obeys instead of showing it, what turns the order of reading round, and what no output can carry."""
-_INVISIBLE = "\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u2060-\u2064\ufeff\U000e0000-\U000e007f"
-"""Harmless in talk, and needed there by some scripts and flags; not in what somebody is asked to approve."""
 
-_CONTROL = re.compile(f"[{_OBEYED}]")
-_UNSEEN = re.compile(f"[{_OBEYED}{_INVISIBLE}]")
-_UNSEEN_IN_LINE = re.compile(f"[\t\n{_OBEYED}{_INVISIBLE}]")
+def _named(*groups: Iterable[int]) -> dict[int, str]:
+    return {code: f"<U+{code:04X}>" for group in groups for code in group}
+
+
+_SYMBOLS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: "␡"}
+_OBEYED = _SYMBOLS | _named(range(0x80, 0xA0), range(0x202A, 0x202F), range(0x2066, 0x206A))
+_OBEYED |= dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+"""What a terminal obeys instead of showing it, what turns the order of reading round, and what no output can carry."""
+_UNSEEN = _OBEYED | _named(
+    (0x061C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0xFEFF), range(0x2060, 0x2065), range(0xE0000, 0xE0080)
+)
+"""Also what is harmless in talk, and needed there by some scripts and flags, but hides in what is to be approved."""
+_UNSEEN_IN_LINE = _UNSEEN | {0x09: "␉", 0x0A: "␊"}
 
 
 def neutralise(text: str) -> str:
     """The text with every control sequence made visible and harmless; line breaks and tabs stay, CR LF becomes LF."""
-    return _CONTROL.sub(_visible, text.replace("\r\n", "\n"))
+    return text.replace("\r\n", "\n").translate(_OBEYED)
 
 
 def one_line(text: str) -> str:
     """The same for names and paths: nothing hidden, nothing that breaks the line."""
-    return _UNSEEN_IN_LINE.sub(_visible, text)
-
-
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"<U+{code:04X}>"
+    return text.translate(_UNSEEN_IN_LINE)
 
 
 # What the program says of a turn

@@ -70,6 +70,11 @@ def play(*events, house=QUIET):
     return [cue for event in events for cue in stage.read(stream.emit(event))]
 
 
+def tagged(cues):
+    """For comparing: a named tuple alone would equal another kind with the same fields."""
+    return [cue.to_json() for cue in cues]
+
+
 def seen(cues):
     """What is read on the stage, without the last line."""
     return [(cue.act, cue.text) if isinstance(cue, Say) else cue.text for cue in cues if isinstance(cue, Say | Remark)]
@@ -77,7 +82,7 @@ def seen(cues):
 
 def test_act_one_interlude_act_two():
     cues = play(TASK, calling("I will look."), step(), result(), answering("Done."), final("I will look.\n\nDone."))
-    assert cues[:-1] == [Curtain(), Say("I will look.", 1), Curtain(), Say("Done.", 2)]
+    assert tagged(cues[:-1]) == tagged([Curtain(), Say("I will look.", 1), Curtain(), Say("Done.", 2)])
     assert isinstance(cues[-1], Close)
 
 
@@ -94,7 +99,7 @@ def test_an_empty_act_one_shows_nothing(nothing):
 def test_two_calls_in_one_message_are_one_interlude():
     events = (calling("Both.", "c1", "c2"), step("c1"), result("c1"), step("c2"), result("c2"), answering("Done."))
     cues = play(TASK, *events, final("Both.\n\nDone."))
-    assert cues[:-1] == [Curtain(), Say("Both.", 1), Curtain(), Say("Done.", 2)]
+    assert tagged(cues[:-1]) == tagged([Curtain(), Say("Both.", 1), Curtain(), Say("Done.", 2)])
 
 
 def test_three_rounds():
@@ -189,24 +194,24 @@ def test_the_quiet_curtain_hides_names_arguments_and_results():
 
 def test_the_curtain_may_name_the_file_at_work_and_nothing_else():
     cues = play(TASK, calling("A"), *INTERLUDE, house=House(curtain="paths"))
-    assert cues == [Curtain(), Say("A", 1), Curtain(), Curtain("secret/plan.py")]
+    assert tagged(cues) == tagged([Curtain(), Say("A", 1), Curtain(), Curtain("secret/plan.py")])
 
 
 @pytest.mark.parametrize("args", [None, [], "text", {}, {"path": 3}, {"path": ""}, {"query": "x"}])
 def test_odd_arguments_name_no_file(args):
-    assert play(TASK, Step("c", "t", args), house=House(curtain="paths")) == [Curtain()]
+    assert tagged(play(TASK, Step("c", "t", args), house=House(curtain="paths"))) == tagged([Curtain()])
 
 
 def test_a_directory_at_work_is_named_too():
     cues = play(TASK, Step("c", "t", {"directory": "src\x1b[2J\n"}), house=House(curtain="paths"))
-    assert cues[-1] == Curtain("src␛[2J␊")
+    assert tagged(cues[-1:]) == tagged([Curtain("src␛[2J␊")])
 
 
 def test_backstage_shows_what_the_curtain_hides_beside_the_same_stage():
     events = (TASK, calling("A"), *INTERLUDE, answering("B"), final("A\n\nB"))
     cues = play(*events, house=House(backstage=True))
     behind = [cue for cue in cues if isinstance(cue, Backstage)]
-    assert [cue for cue in cues if not isinstance(cue, Backstage)] == play(*events)
+    assert tagged(cue for cue in cues if not isinstance(cue, Backstage)) == tagged(play(*events))
     assert len(behind) == len(INTERLUDE)
     assert behind[0].title == "writeFile"
     assert json.loads(behind[0].text)["content"] == "SECRET BODY"
@@ -215,14 +220,14 @@ def test_backstage_shows_what_the_curtain_hides_beside_the_same_stage():
 
 def test_backstage_text_is_neutralised():
     cues = play(TASK, result(text="\x1b]0;owned\x07"), house=House(backstage=True))
-    assert cues[-1] == Backstage("writeFile → Success", "␛]0;owned␇")
+    assert tagged(cues[-1:]) == tagged([Backstage("writeFile → Success", "␛]0;owned␇")])
 
 
 def test_an_approval_lifts_the_curtain_and_work_lets_it_down_again():
     asked = Approval("a1", "a\u202eb.py", "writeFile", "+x\r\n+\u200b\U000e0041\n")
     cues = play(TASK, calling("A"), asked, step(), result())
-    assert cues[3] == Ask(Approval("a1", "a<U+202E>b.py", "writeFile", "+x␍\n+<U+200B><U+E0041>\n"))
-    assert cues[4:] == [Curtain()]
+    assert tagged(cues[3:4]) == tagged([Ask(Approval("a1", "a<U+202E>b.py", "writeFile", "+x␍\n+<U+200B><U+E0041>\n"))])
+    assert tagged(cues[4:]) == tagged([Curtain()])
 
 
 def test_perform_is_pure():

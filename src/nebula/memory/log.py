@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nebula.events import Message, Task, ToolResult
 from nebula.memory.append import Appender
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 CALL_MARK = "[tool_call] "
 # Every character at which some reader ends a line, str.splitlines being the one that knows most.
 _LINE_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_FORGED = re.compile(rf"(?:\A|(?<=[{_LINE_BREAKS}]))(?=## |{re.escape(CALL_MARK)})")
-_UNFIT_FOR_HEADER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_FORGED = rf"(?:\A|(?<=[{_LINE_BREAKS}]))(?=## |{re.escape(CALL_MARK)})"
+_UNFIT_FOR_HEADER = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 
 
 class LogReader:
@@ -81,15 +80,14 @@ def _entry(header: str, text: str, calls: Sequence[str] = ()) -> str:
 
 def as_logged(text: str) -> str:
     """The text as it stands in the log."""
-    return _FORGED.sub(" ", storable(text))
+    return re.sub(_FORGED, " ", storable(text))
 
 
 def _header_part(name: str) -> str:
-    return _UNFIT_FOR_HEADER.sub("_", storable(name))
+    return re.sub(_UNFIT_FOR_HEADER, "_", storable(name))
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """What a reader of the log finds: the header without `## `, the text as logged, the calls as JSON texts."""
 
     header: str
@@ -97,21 +95,21 @@ class LogEntry:
     calls: tuple[str, ...] = ()
 
 
-_HEADER_LINE = re.compile(r"^## ((?:USER|AGENT|SYSTEM):.+)\n", re.MULTILINE)
-_CALLS = re.compile(rf"(?:\A|\n\n)((?:{re.escape(CALL_MARK)}[^\n]*\n?)+)\Z")
+_HEADER_LINE = r"(?m)^## ((?:USER|AGENT|SYSTEM):.+)\n"
+_CALLS = rf"(?:\A|\n\n)((?:{re.escape(CALL_MARK)}[^\n]*\n?)+)\Z"
 
 
 def read_log(path: str) -> list[LogEntry]:
     """All entries; also of a log whose last one was cut short by a crash."""
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
         text = file.read()
-    _, *parts = _HEADER_LINE.split(text)
+    _, *parts = re.split(_HEADER_LINE, text)
     return [_read_entry(header, body) for header, body in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def _read_entry(header: str, body: str) -> LogEntry:
     text = body.removesuffix("\n\n")
-    found = _CALLS.search(text) if header == "AGENT:nebula" else None
+    found = re.search(_CALLS, text) if header == "AGENT:nebula" else None
     if found is None:
         return LogEntry(header, text)
     calls = tuple(line.removeprefix(CALL_MARK) for line in found[1].split("\n"))

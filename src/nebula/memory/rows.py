@@ -28,13 +28,14 @@ from nebula.messages import (
 Row = tuple[int, str, str, str | None, str | None, str | None]
 """id, timestamp, role, content, tool_calls, tool_results"""
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(\.\d{1,6})?\d*\s*(Z|[+-]\d\d:?\d\d)?")
+# Patterns are compiled on first use: most starts load no session.
+_LONE_SURROGATE = "[\ud800-\udfff]"
+_TIME = r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(\.\d{1,6})?\d*\s*(Z|[+-]\d\d:?\d\d)?"
 
 
 def storable(text: str) -> str:
     """Half a surrogate pair has no form in UTF-8, and one must not cost the whole message."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", text)
 
 
 def calls_text(message: AssistantMessage) -> str | None:
@@ -49,7 +50,7 @@ def results_text(results: Iterable[ToolUseResult]) -> str:
 def _json_text(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     # JSON, unlike plain text, can carry a lone surrogate: as an escape.
-    return text if _LONE_SURROGATE.search(text) is None else json.dumps(value)
+    return text if re.search(_LONE_SURROGATE, text) is None else json.dumps(value)
 
 
 def to_turns(rows: Iterable[Row]) -> list[list[Message]]:
@@ -102,7 +103,7 @@ def write_time(moment: datetime) -> str:
 
 def read_time(text: str | None) -> datetime | None:
     """Aware and in local time; also reads what the original program wrote, Go's `… +0900 JST m=+0.02`."""
-    found = _TIME.match(text or "")
+    found = re.match(_TIME, text or "")
     if found is None:
         return None
     day, clock, fraction, zone = found.groups()

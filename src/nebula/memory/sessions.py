@@ -6,10 +6,9 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nebula.memory.errors import UnknownSession
 from nebula.memory.rows import calls_text, read_time, results_text, storable, to_turns, write_time
@@ -32,8 +31,7 @@ SELECT s.id, s.started_at, s.ended_at, s.model_used, s.project_path,
 """  # noqa: S608  the one inserted value is a number of ours
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(NamedTuple):
     """One session as a list shows it."""
 
     id: str
