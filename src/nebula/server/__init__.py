@@ -1,0 +1,1 @@
+"""Thin apps behind one gate: each handler parses, calls the room it serves, and answers."""

@@ -1,0 +1,332 @@
+"""One gate in front of every server, before routing, for HTTP requests and WebSockets alike.
+
+    app = Gate(app, Rules(hosts=own_hosts("127.0.0.1", 8787), token="…"), audit=log.record)
+
+In this order: Host, Origin, token, trace id, size of the body. Whoever fails is answered here in our one error form
+and never reaches the app. The response carries `x-trace-id`, and one audit record is made for each request before
+its response leaves, whatever the request held and however it ended.
+
+An app behind the gate finds its `Passage` in `scope["nebula.passage"]`: the trace id, the whole body (already read and
+within the limit), whether the token was shown, and what the audit record will say, which the app may make more telling.
+Browsers are kept out by Host and Origin; a program without an Origin is let in. `X-Forwarded-*` headers mean nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from typing import Final
+
+from nebula.events import new_trace_id
+from nebula.server.asgi import App, Message, Receive, Scope, Send
+from nebula.server.refusals import Headers, Refusal, error_body, internal_error
+
+LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+BODY_ALLOWANCE: Final = 64 * 1024
+MAX_DRAINED: Final = 256 * 1024 * 1024
+"""How much of an oversized body is read and thrown away, so that its sender is there to read the answer."""
+STATUS_CLIENT_GONE: Final = 499
+PASSAGE: Final = "nebula.passage"
+
+_UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+_LOOKED_AT = frozenset(
+    {
+        b"authorization", b"content-length", b"content-type", b"expect", b"host", b"origin", b"sec-fetch-site",
+        b"transfer-encoding", b"x-trace-id",
+    }
+)  # fmt: skip
+_ONCE = frozenset({b"authorization", b"content-length", b"content-type", b"host", b"origin", b"x-trace-id"})
+
+
+def body_limit(max_bytes: int) -> int:
+    """The largest body for a text of `max_bytes`: JSON may spell one byte with six."""
+    return 6 * max_bytes + BODY_ALLOWANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a gate lets through."""
+
+    hosts: frozenset[str]
+    """Values of `Host` that are ours, lower case, with the port; see `own_hosts`. Ours too as `Origin`, after http://."""
+    port_of_any_address: int = 0
+    """When listening on all addresses: this port at any numeric address is ours, too. A number cannot be rebound."""
+    token: str = field(default="", repr=False)
+    """Asked for as `Authorization: Bearer`; empty: nobody is asked."""
+    open_paths: frozenset[str] = frozenset({"/healthz"})
+    """Paths (exact, or a prefix when ending with "/") that need no token; Host and Origin hold there, too."""
+    token_in_query: bool = False
+    """`?token=` counts as well, for browsers that cannot set headers on a WebSocket."""
+    token_in_first_message: bool = False
+    """A WebSocket without a token passes; the app must ask for it while `Passage.authorized` is false."""
+    max_body: int = body_limit(524_288)
+    body_timeout_s: float = 60.0
+
+    def knows_host(self, host: str) -> bool:
+        return host in self.hosts or (self.port_of_any_address > 0 and self._is_address(host))
+
+    def knows_origin(self, origin: str) -> bool:
+        scheme, _, host = origin.partition("://")
+        return scheme == "http" and self.knows_host(host)
+
+    def asks_token(self, path: str) -> bool:
+        if not self.token:
+            return False
+        return path not in self.open_paths and not any(
+            path.startswith(prefix) for prefix in self.open_paths if prefix.endswith("/")
+        )
+
+    def _is_address(self, host: str) -> bool:
+        name, _, port = host.rpartition(":")
+        try:
+            ipaddress.ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return port == str(self.port_of_any_address)
+
+
+def own_hosts(host: str, port: int, *also: str) -> frozenset[str]:
+    """The `Host` values of a server bound to host and port; browsers leave out port 80."""
+    written = f"[{host}]" if ":" in host else host
+    names = {name.lower() for name in (*LOOPBACK_NAMES, written, *also)}
+    return frozenset(f"{name}:{port}" for name in names) | (names if port == 80 else frozenset())
+
+
+@dataclass(slots=True)
+class Passage:
+    """One request on its way through, and what the audit will say of it."""
+
+    trace_id: str
+    method: str
+    path: str
+    size: int = 0
+    """Bytes of the text read or written where the app knows it, else of the request's body."""
+    authorized: bool = True
+    body: bytes = b""
+    content_type: str = ""
+    recorded: bool = False
+
+
+Record = Callable[[Passage, int], None]
+"""Receives the passage and the status of its response, once each."""
+
+
+class Gate:
+    def __init__(self, app: App, rules: Rules, audit: Record | None = None) -> None:
+        self.app = app
+        self.rules = rules
+        self._audit = audit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        headers, repeated = _pick(scope["headers"])
+        given = headers.get(b"x-trace-id")
+        trace_id = given.decode() if given and _UUID.fullmatch(given) else new_trace_id()
+        passage = Passage(trace_id, scope.get("method", "WEBSOCKET"), scope["path"])
+        scope[PASSAGE] = passage
+        door = self._http if scope["type"] == "http" else self._websocket
+        try:
+            await door(scope, receive, send, passage, headers, repeated)
+        finally:
+            self._record(
+                passage, STATUS_CLIENT_GONE
+            )  # only if nothing was recorded: cancelled, or nobody left to answer
+
+    async def _http(
+        self, scope: Scope, receive: Receive, send: Send, passage: Passage, headers: dict[bytes, bytes], repeated: bytes
+    ) -> None:
+        started = False
+
+        async def stamped(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                self._record(passage, message["status"])  # no answer leaves that the audit does not know of
+                started = True
+                message["headers"] = _stamped(list(message.get("headers", ())), passage)
+            await send(message)
+
+        try:
+            self._admit(scope, passage, headers, repeated)
+            if b"content-length" in headers or b"transfer-encoding" in headers:
+                passage.body = await self._read(receive, headers)
+                passage.size = len(passage.body)
+                receive = _again(passage.body, receive)
+            await self.app(scope, receive, stamped)
+        except Refusal as refusal:
+            await _answer(stamped, refusal, passage)
+        except _ClientGone:
+            return
+        except Exception:
+            if not started:
+                await _answer(stamped, internal_error(), passage)
+            raise  # the server prints it; the client was told nothing of it
+
+    async def _websocket(
+        self, scope: Scope, receive: Receive, send: Send, passage: Passage, headers: dict[bytes, bytes], repeated: bytes
+    ) -> None:
+        async def stamped(message: Message) -> None:
+            if message["type"] == "websocket.accept":
+                message["headers"] = [*message.get("headers", ()), (b"x-trace-id", passage.trace_id.encode())]
+                self._record(passage, 101)
+            elif message["type"] == "websocket.http.response.start":
+                self._record(passage, message["status"])
+            elif message["type"] == "websocket.close":
+                self._record(passage, 403)  # of consequence only before it was accepted
+            await send(message)
+
+        try:
+            self._admit(scope, passage, headers, repeated)
+        except Refusal as refusal:
+            await receive()
+            await _deny(scope, stamped, refusal, passage)
+            return
+        await self.app(scope, receive, stamped)
+
+    def _admit(self, scope: Scope, passage: Passage, headers: dict[bytes, bytes], repeated: bytes) -> None:
+        if repeated:
+            raise Refusal(400, "malformed_headers", f"The header '{repeated.decode()}' was sent more than once.")
+        if not self.rules.knows_host(_text(headers, b"host").lower()):
+            raise Refusal(403, "foreign_host", "This server does not answer to that Host.")
+        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"none")
+        if (origin is not None and not self.rules.knows_origin(origin.decode("latin-1").lower())) or site not in {
+            b"same-origin",
+            b"none",
+        }:
+            raise Refusal(403, "foreign_origin", "This server does not answer to pages of another origin.")
+        if self.rules.asks_token(scope["path"]) and not self._shows_token(scope, headers):
+            passage.authorized = False
+            if scope["type"] == "http" or not self.rules.token_in_first_message or _tried(scope, headers):
+                challenge = [(b"www-authenticate", b"Bearer")]
+                raise Refusal(401, "unauthorized", "Send the server's token as 'Authorization: Bearer …'.", challenge)
+        if headers.get(b"x-trace-id") is not None and passage.trace_id.encode() != headers[b"x-trace-id"]:
+            raise Refusal(400, "malformed_trace_id", "The header 'x-trace-id' must be a UUID.")
+        passage.content_type = _text(headers, b"content-type")
+
+    def _shows_token(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() == b"bearer" and self._is_token(shown.strip()):
+            return True
+        return self.rules.token_in_query and self._is_token(_query_token(scope))
+
+    def _is_token(self, shown: bytes) -> bool:
+        return compare_digest(shown, self.rules.token.encode())
+
+    async def _read(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
+        declared = _text(headers, b"content-length")
+        if declared.isdigit() and int(declared[:20]) > self.rules.max_body and b"expect" in headers:
+            raise self._too_large()  # its sender waits for a word before sending the rest
+        try:
+            async with asyncio.timeout(self.rules.body_timeout_s):
+                return await self._collect(receive)
+        except TimeoutError:
+            raise Refusal(408, "timeout", "The body of the request did not arrive in time.", _CLOSE) from None
+
+    async def _collect(self, receive: Receive) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _ClientGone
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= self.rules.max_body:
+                parts.append(part)
+            else:
+                parts.clear()
+                if size > MAX_DRAINED:
+                    raise self._too_large()
+            if not message.get("more_body", False):
+                break
+        if size > self.rules.max_body:
+            raise self._too_large()
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _too_large(self) -> Refusal:
+        limit = self.rules.max_body
+        return Refusal(413, "too_large", f"The request is larger than the {limit} bytes allowed.", _CLOSE)
+
+    def _record(self, passage: Passage, status: int) -> None:
+        if not passage.recorded:
+            passage.recorded = True
+            if self._audit is not None:
+                self._audit(passage, status)
+
+
+_CLOSE: Headers = [(b"connection", b"close")]
+_CAREFUL: Headers = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+
+
+class _ClientGone(Exception):
+    """The client hung up before its request was complete."""
+
+
+def _pick(headers: list[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
+    """The headers the gate looks at, and the first one that came twice though it may not."""
+    picked: dict[bytes, bytes] = {}
+    repeated = b""
+    for name, value in headers:
+        if name in _LOOKED_AT:
+            if name in picked and name in _ONCE:
+                repeated = repeated or name
+            picked[name] = value
+    return picked, repeated
+
+
+def _text(headers: dict[bytes, bytes], name: bytes) -> str:
+    return headers.get(name, b"").decode("latin-1")
+
+
+def _query_token(scope: Scope) -> bytes:
+    from urllib.parse import parse_qs
+
+    query: bytes = scope.get("query_string", b"")
+    shown = parse_qs(query.decode("latin-1")).get("token", [""])
+    return shown[0].encode("utf-8", "replace")
+
+
+def _tried(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    """A wrong token is refused at once; only its absence leaves time for a first message."""
+    return b"authorization" in headers or bool(_query_token(scope))
+
+
+def _stamped(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple[bytes, bytes]]:
+    """With the trace id; and nobody keeps or guesses at an answer unless the app says otherwise."""
+    names = {name for name, _ in headers}
+    headers.append((b"x-trace-id", passage.trace_id.encode()))
+    headers += [header for header in _CAREFUL if header[0] not in names]
+    return headers
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hands out the body that was read already, then whatever the server says next."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+async def _answer(send: Send, refusal: Refusal, passage: Passage) -> None:
+    body = error_body(refusal.code, refusal.message, passage.trace_id)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _deny(scope: Scope, send: Send, refusal: Refusal, passage: Passage) -> None:
+    """A WebSocket refused before it opened: with a proper answer where the server can give one."""
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008, "reason": refusal.message})
+        return
+    body = error_body(refusal.code, refusal.message, passage.trace_id)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
+    await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})

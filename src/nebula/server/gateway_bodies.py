@@ -1,0 +1,136 @@
+"""What the gateway reads and answers, as models: FastAPI writes the OpenAPI from them, pydantic checks requests.
+
+A request is read strictly from its JSON bytes in one go, so NaN, lone surrogates, deep nesting and huge numbers are
+answered like any other malformed request, and nothing of the input is ever echoed but the names of its fields.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from nebula.server.refusals import Refusal
+
+MAX_FIELD_SHOWN = 60
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 5.0 is as whole as 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Count = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=1_000_000)]
+PathText = Annotated[str, Field(description='Relative to the root, with "/" between names.', examples=["app/main.py"])]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class ListRequest(Request):
+    path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
+    extensions: Annotated[list[str] | None, Field(description="Name only files of these kinds.")] = None
+    max_items: Annotated[Count | None, Field(description="How many entries at most.")] = None
+
+
+class ReadRequest(Request):
+    path: PathText
+
+
+class WriteRequest(Request):
+    path: PathText
+    content: Annotated[str, Field(examples=["print('hello')\n"])]
+    mode: Annotated[
+        Literal["create", "overwrite", "append"],
+        Field(description="create: must be new. overwrite: replaces, or makes. append: adds at the end, or makes."),
+    ]
+
+
+class SearchRequest(Request):
+    path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
+    keyword: Annotated[str, Field(description="Found exactly as typed.", min_length=1, examples=["def main"])]
+    max_files: Count | None = None
+
+
+class CheckRequest(Request):
+    path: PathText
+    mode: Literal["create", "overwrite", "append"]
+    content: str | None = None
+
+
+class Entry(BaseModel):
+    name: str
+    is_dir: bool
+    size: Annotated[int | None, Field(description="Bytes; left out where there is none to tell.")] = None
+
+
+class ListReply(BaseModel):
+    files: list[Entry]
+
+
+class ReadReply(BaseModel):
+    content: str
+
+
+class WriteReply(BaseModel):
+    status: Literal["ok"]
+    path: str
+
+
+class TreeEntry(Entry):
+    path: str
+
+
+class TreeReply(BaseModel):
+    path: str
+    files: list[TreeEntry]
+    truncated: bool
+    remark: str | None
+
+
+class SearchReply(BaseModel):
+    files: list[str]
+    truncated: bool
+    remark: str | None
+
+
+class StateReply(BaseModel):
+    path: str
+    kind: Literal["file", "directory", "missing", "other"]
+    size: int | None
+    sha256: str | None
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+class ErrorDetail(BaseModel):
+    code: str
+    message: str
+    trace_id: str
+
+
+class ErrorReply(BaseModel):
+    error: ErrorDetail
+
+
+Body = TypeVar("Body", bound=Request)
+
+
+def read_body(kind: type[Body], body: bytes, content_type: str) -> Body:
+    """The request, or a refusal that says which field is wrong and why."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise malformed("Send the request as JSON, with 'Content-Type: application/json'.")
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(step) for step in first["loc"])[:MAX_FIELD_SHOWN]
+        raise malformed(f"{place}: {first['msg']}." if place else f"{first['msg']}.") from None
+
+
+def malformed(message: str) -> Refusal:
+    return Refusal(422, "malformed_request", message)

@@ -1,0 +1,149 @@
+"""What the gateway can do: one entry an endpoint, each a plain function from a checked request to a reply.
+
+The first three are the seed's. The others are what a remote caller needs to be as well off as one in process; a
+client learns that they are there from the `x-gateway-extras` header of /healthz and does without where it is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from nebula.server import gateway_bodies as bodies
+from nebula.workspace.contract import DEFAULT_SEARCH_FILES, FileState, Listing, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    body: Mapping[str, Any]
+    size: int | None = None
+    """Bytes of text read or written, for the audit."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    name: str
+    summary: str
+    request: type[bodies.Request]
+    reply: type[BaseModel]
+    example: Mapping[str, Any]
+    run: Callable[[Workspace, Any, str | None], Reply]
+    """Given the workspace, the request, and what the caller saw of the file (None: did not say)."""
+    errors: Mapping[int, str]
+    quick: bool = False
+    """So short that handing it to a thread would cost more than doing it at once."""
+    writes: bool = False
+
+
+def _list(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> Reply:
+    listing = workspace.list_files(asked.path, extensions=asked.extensions, max_items=asked.max_items)
+    files = [
+        {"name": entry.name, "is_dir": entry.is_dir} | ({} if entry.size is None else {"size": entry.size})
+        for entry in listing.files
+    ]
+    return Reply({"files": files}, headers=_remarks(listing))
+
+
+def _read(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> Reply:
+    text = workspace.read_file(asked.path)
+    return Reply({"content": text.content}, text.size, {"etag": f'"{text.sha256}"'})
+
+
+def _write(workspace: Workspace, asked: bodies.WriteRequest, expected: str | None) -> Reply:
+    result = workspace.write_file(asked.path, asked.content, asked.mode, expected=expected)
+    headers = {"etag": f'"{result.after}"', "x-size": str(result.size)}
+    if result.before is not None:
+        headers["x-replaced"] = result.before
+    return Reply({"status": "ok", "path": result.path}, result.size, headers)
+
+
+def _tree(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> Reply:
+    listing = workspace.list_files(asked.path, recursive=True, extensions=asked.extensions, max_items=asked.max_items)
+    files = [
+        {"name": entry.name, "path": entry.path, "is_dir": entry.is_dir, "size": entry.size} for entry in listing.files
+    ]
+    return Reply({"path": listing.path, "files": files, "truncated": listing.truncated, "remark": listing.remark})
+
+
+def _search(workspace: Workspace, asked: bodies.SearchRequest, _: str | None) -> Reply:
+    hits = workspace.search(asked.path, asked.keyword, max_files=asked.max_files or DEFAULT_SEARCH_FILES)
+    return Reply({"files": list(hits.files), "truncated": hits.truncated, "remark": hits.remark})
+
+
+def _probe(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> Reply:
+    return _state(workspace.probe(asked.path))
+
+
+def _check(workspace: Workspace, asked: bodies.CheckRequest, _: str | None) -> Reply:
+    return _state(workspace.check_write(asked.path, asked.mode, asked.content))
+
+
+def _state(state: FileState) -> Reply:
+    return Reply({"path": state.path, "kind": state.kind, "size": state.size, "sha256": state.sha256})
+
+
+def _remarks(listing: Listing) -> dict[str, str]:
+    headers = {"x-truncated": "1"} if listing.truncated else {}
+    return headers | ({"x-remark": listing.remark} if listing.remark else {})
+
+
+_PATH = "The path leads, or could lead, out of the root, or no file may have such a name."
+_KIND = _PATH + " Or files of that kind are not allowed."
+_FORBIDDEN = "A secret or control file, .git or .nebula; or the operating system denies access."
+_LIST_ERRORS = {400: _PATH, 403: _FORBIDDEN, 404: "No such directory."}
+_WRITE_ERRORS = {
+    400: _KIND,
+    403: _FORBIDDEN,
+    404: "Part of the path is missing.",
+    409: "The file exists already (create), or is not what the caller saw.",
+    413: "More text than allowed; for append, in the result.",
+    415: "The present content is not UTF-8 (append).",
+}
+_STATE = {"path": "app/main.py", "kind": "file", "size": 15, "sha256": None}
+
+SEED_OPERATIONS: Final = (
+    Operation(
+        "list_files", "The entries of a directory", bodies.ListRequest, bodies.ListReply,
+        {"files": [{"name": "main.py", "is_dir": False, "size": 15}, {"name": "tests", "is_dir": True}]},
+        _list, _LIST_ERRORS,
+    ),
+    Operation(
+        "read_file", "The text of a file", bodies.ReadRequest, bodies.ReadReply, {"content": "print('hello')\n"},
+        _read,
+        {400: _KIND, 403: _FORBIDDEN, 404: "No such file.", 413: "The file is too large.", 415: "Not UTF-8."},
+        quick=True,
+    ),
+    Operation(
+        "write_file", "Create, overwrite or append to a file, whole or not at all", bodies.WriteRequest,
+        bodies.WriteReply, {"status": "ok", "path": "app/main.py"}, _write, _WRITE_ERRORS, writes=True,
+    ),
+)  # fmt: skip
+
+EXTRA_OPERATIONS: Final = (
+    Operation(
+        "list_tree", "Everything below a directory that git does not ignore, binary files left out",
+        bodies.ListRequest, bodies.TreeReply,
+        {"path": ".", "files": [{"name": "app/main.py", "path": "app/main.py", "is_dir": False, "size": 15}],
+         "truncated": False, "remark": None},
+        _tree, _LIST_ERRORS,
+    ),
+    Operation(
+        "search_files", "The text files below a directory that hold a keyword", bodies.SearchRequest,
+        bodies.SearchReply, {"files": ["app/main.py"], "truncated": False, "remark": None}, _search, _LIST_ERRORS,
+    ),
+    Operation(
+        "probe", "What lies at a path", bodies.ReadRequest, bodies.StateReply, _STATE, _probe, _LIST_ERRORS,
+    ),
+    Operation(
+        "check_write", "What /write_file would say; writes nothing", bodies.CheckRequest, bodies.StateReply, _STATE,
+        _check, _WRITE_ERRORS,
+    ),
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""Listening on an address and running an app there until somebody asks to stop.
+
+    listener = listen("127.0.0.1", 0)
+    code = serve(app, listener)          # prints http://127.0.0.1:PORT as the first line of stdout
+
+The socket is bound before the app is built, so that the gate knows the port also when it was left to the system.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import uvicorn
+
+from nebula.server.asgi import App
+from nebula.server.gate import Rules, own_hosts
+
+GRACE_S: Final = 10
+"""How long requests under way may take to finish when the server is asked to stop."""
+BACKLOG: Final = 1024
+EXIT_INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    socket: socket.socket
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+def listen(host: str, port: int) -> Listener:
+    """Raises OSError, its `filename` the address, where that address cannot be had."""
+    place = f"{host}:{port}"
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (socket.gaierror, OverflowError) as problem:
+        raise OSError(getattr(problem, "errno", None) or 0, "there is no such address", place) from None
+    family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as problem:
+        listening.close()
+        raise OSError(problem.errno, problem.strerror, place) from None
+    return Listener(listening, host, listening.getsockname()[1])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server bound there can be reached from this machine alone."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def rules_for(listener: Listener, *names: str, **rules: Any) -> Rules:
+    """The gate's rules for a listener: its own names, those of the loopback, and any further `names`."""
+    everywhere = listener.host in {"0.0.0.0", "::", ""}  # noqa: S104 - asked about, not bound here
+    own = (socket.gethostname(), *names) if everywhere else names
+    return Rules(
+        hosts=own_hosts(listener.host, listener.port, *own),
+        port_of_any_address=listener.port if everywhere else 0,
+        **rules,
+    )
+
+
+def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: int = 0) -> int:
+    """Runs until SIGTERM (0) or SIGINT (130), letting requests under way finish; a second signal does not wait.
+
+    `announce` is the first line on stdout (the address if empty); `websocket_bytes` above 0 allows WebSockets with
+    messages of that size.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        loop="asyncio",
+        ws="websockets-sansio" if websocket_bytes else "none",
+        ws_max_size=websocket_bytes or 1,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=GRACE_S,
+        backlog=BACKLOG,
+    )
+    server = _Server(config, announce or listener.url)
+    try:
+        server.run(sockets=[listener.socket])
+    finally:
+        listener.socket.close()
+    return EXIT_INTERRUPTED if server.interrupted else 0
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does, and takes a signal as a wish to stop, not as an end by signal."""
+
+    def __init__(self, config: uvicorn.Config, announce: str) -> None:
+        super().__init__(config)
+        self.interrupted = False
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(self._announce, flush=True)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _stop(self, number: int, _: object) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self.interrupted = self.interrupted or number == signal.SIGINT
