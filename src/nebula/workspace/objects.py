@@ -32,7 +32,7 @@ class ObjectStore:
     def put(self, content: bytes, *, durable: bool) -> str:
         """Keep a content. Durable: it survives a power failure once this returns."""
         name = digest(content)
-        shelf = self._open_shelf(name, durable)
+        shelf = self._open_shelf(name)
         try:
             if self._get_from(shelf, name) is not None:
                 if durable:  # it may have been kept carelessly before
@@ -71,14 +71,13 @@ class ObjectStore:
         self._calls.unlink(name[2:], shelf)  # damaged: of no use to anybody, and in the way of a good copy
         return None
 
-    def _open_shelf(self, name: str, durable: bool) -> int:
+    def _open_shelf(self, name: str) -> int:
         try:
             return os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
         except FileNotFoundError:
             with suppress(FileExistsError):
                 self._calls.mkdir(name[:2], self._folder_fd, 0o700)
-            if durable:
-                self._calls.fsync_dir(self._folder_fd)
+            self._calls.fsync_dir(self._folder_fd)
             return os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
 
     def _sync_kept(self, shelf: int, name: str) -> None:
@@ -88,4 +87,3 @@ class ObjectStore:
         finally:
             os.close(fd)
         self._calls.fsync_dir(shelf)
-        self._calls.fsync_dir(self._folder_fd)

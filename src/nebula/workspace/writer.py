@@ -65,10 +65,9 @@ class Writer:
     def __init__(self, jail: Jail, calls: Syscalls = REAL) -> None:
         self._jail = jail
         self._calls = calls
-        self._folders = [
-            open_state_dir(jail.fd, "journal", *below, calls=calls)
-            for below in ((), ("objects",), ("staging",), ("locks",))
-        ]
+        self._folders: list[int] = []
+        for below in ((), ("objects",), ("staging",), ("locks",)):
+            self._folders.append(open_state_dir(jail.fd, "journal", *below, calls=calls))
         journal, objects, staging, locks = self._folders
         self._atomic = AtomicWriter(staging, calls)
         self._locks = PathLocks(locks)
