@@ -45,13 +45,18 @@ class ReadLedger:
         self._known[_normal(path)] = sha256
 
     def saw_lines(self, path: str, sha256: str, first: int, last: int, lines: int) -> None:
+        partly = self.saw_part_of(path, sha256, lines)
+        partly.seen.append((first, last))
+        if partly.covers_all():
+            self._known[_normal(path)] = sha256
+
+    def saw_part_of(self, path: str, sha256: str, lines: int) -> _Partly:
+        """Something of this content, but no line that is sure to have been seen whole."""
         name = _normal(path)
         partly = self._partly.get(name)
         if partly is None or partly.sha256 != sha256:
             partly = self._partly[name] = _Partly(sha256, lines)
-        partly.seen.append((first, last))
-        if partly.covers_all():
-            self._known[name] = sha256
+        return partly
 
     def knows(self, path: str, sha256: str) -> bool:
         return self._known.get(_normal(path)) == sha256

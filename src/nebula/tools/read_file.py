@@ -50,7 +50,9 @@ class ReadFile:
             raise ToolFailure(f"There are no lines {start} to {last or 'the end'}: {path} has {len(lines)} lines.")
         text = "".join(lines[start - 1 : end])
         shown, cut = cut_middle(text, MAX_RESULT_BYTES)
-        if not cut:
+        if cut:
+            self._ledger.saw_part_of(path, sha256, len(lines))
+        else:
             self._ledger.saw_lines(path, sha256, start, end, len(lines))
         part = {
             "content": shown,

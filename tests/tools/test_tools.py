@@ -1,0 +1,287 @@
+"""Each tool against a real workspace: what it answers, what it refuses, and the sentence that says what to do."""
+
+import asyncio
+import json
+
+import pytest
+
+from nebula.agent.tools import Checks, agent_tools, plan_tools
+from nebula.events import Approval
+from nebula.messages import AssistantToolUse, ToolResultStatus
+from nebula.tools.approval import Approvals, Decision, allow_all
+from nebula.tools.contract import Call
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.trim import MAX_RESULT_BYTES
+from nebula.workspace import Policy, open_workspace
+
+
+class Desk:
+    """A tool set over a real folder, driven by name."""
+
+    def __init__(self, root, approver=allow_all, plan=False, checks=()):
+        self.root = root
+        self.events = []
+        self.ledger = ReadLedger()
+        workspace = open_workspace(str(root), Policy(), read_only=plan)
+        if plan:
+            self.tools = plan_tools(workspace, self.ledger)
+        else:
+            self.tools = agent_tools(workspace, self.ledger, Approvals(approver), Checks(tuple(checks), str(root), 5))
+
+    def run(self, tool, peers=(), **args):
+        use = AssistantToolUse("call_1", tool, tool, args, args)
+        outcome = asyncio.run(self.tools.run(Call(use, self.events.append, peers or [use])))
+        return outcome, outcome.content[0].value
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return Desk(tmp_path)
+
+
+def put(root, path, text):
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8", newline="")
+
+
+def test_the_schemas_are_our_interface(desk):
+    offered = {spec.name: sorted(spec.parameters["properties"]) for spec in desk.tools.specs}
+    assert offered == {
+        "list": ["path", "recursive"],
+        "readFile": ["end_line", "path", "start_line"],
+        "searchInDirectory": ["directory", "keyword"],
+        "writeFile": ["content", "path"],
+        "editFile": ["new_content", "path"],
+    }
+    required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
+    assert required == {
+        "list": ["path"],
+        "readFile": ["path"],
+        "searchInDirectory": ["directory", "keyword"],
+        "writeFile": ["path", "content"],
+        "editFile": ["path", "new_content"],
+    }
+    for spec in desk.tools.specs:
+        assert len(spec.description) > 40
+        json.dumps(spec.parameters)
+
+
+def test_list_marks_folders(desk, tmp_path):
+    put(tmp_path, "src/a.py", "x")
+    put(tmp_path, "b.txt", "x")
+    assert desk.run("list", path=".")[1] == {"files": ["b.txt", "src/"]}
+    assert "src/a.py" in desk.run("list", path=".", recursive=True)[1]["files"]
+
+
+def test_read_gives_the_exact_content(desk, tmp_path):
+    put(tmp_path, "a.txt", "\ufeffeins\r\nzwei\u2028三")
+    assert desk.run("readFile", path="a.txt")[1] == {"content": "\ufeffeins\r\nzwei\u2028三"}
+
+
+def test_read_in_ranges(desk, tmp_path):
+    put(tmp_path, "a.txt", "1\n2\n3\n4\n")
+    part = desk.run("readFile", path="a.txt", start_line=2, end_line=3)[1]
+    assert (part["content"], part["start_line"], part["end_line"], part["total_lines"]) == ("2\n3\n", 2, 3, 4)
+    assert "error" in desk.run("readFile", path="a.txt", start_line=9)[1]
+    assert "error" in desk.run("readFile", path="a.txt", start_line=3, end_line=2)[1]
+
+
+def test_search_names_the_files(desk, tmp_path):
+    put(tmp_path, "a.py", "優先度 = 1\n")
+    put(tmp_path, "b.py", "nothing\n")
+    assert desk.run("searchInDirectory", directory=".", keyword="優先度")[1] == {"files": ["a.py"]}
+
+
+def test_write_creates_folders_and_refuses_what_exists(desk, tmp_path):
+    assert desk.run("writeFile", path="new/deep/a.py", content="x\n")[1] == {"success": True}
+    assert (tmp_path / "new/deep/a.py").read_text() == "x\n"
+    outcome, value = desk.run("writeFile", path="new/deep/a.py", content="y\n")
+    assert outcome.status is ToolResultStatus.Error
+    assert "editFile" in value["error"]
+    assert (tmp_path / "new/deep/a.py").read_text() == "x\n"
+
+
+def test_edit_of_a_missing_file_names_write_file(desk):
+    assert "writeFile" in desk.run("editFile", path="no.py", new_content="x")[1]["error"]
+
+
+def test_edit_needs_a_read_first(desk, tmp_path):
+    put(tmp_path, "a.txt", "old\n")
+    assert "readFile" in desk.run("editFile", path="a.txt", new_content="new\n")[1]["error"]
+    desk.run("readFile", path="./a.txt")
+    outcome, value = desk.run("editFile", path="a.txt", new_content="new\n")
+    assert value == {"success": True}
+    assert (outcome.change.added, outcome.change.removed) == (1, 1)
+
+
+def test_edit_is_refused_when_the_file_changed_since(desk, tmp_path):
+    put(tmp_path, "a.txt", "old\n")
+    desk.run("readFile", path="a.txt")
+    put(tmp_path, "a.txt", "somebody else\n")
+    assert "changed since" in desk.run("editFile", path="a.txt", new_content="new\n")[1]["error"]
+    assert (tmp_path / "a.txt").read_text() == "somebody else\n"
+
+
+def test_own_write_counts_as_read(desk):
+    desk.run("writeFile", path="a.txt", content="one\n")
+    assert desk.run("editFile", path="a.txt", new_content="two\n")[1] == {"success": True}
+    assert desk.run("editFile", path="a.txt", new_content="three\n")[1] == {"success": True}
+
+
+def test_an_edit_that_changes_nothing_is_told_as_such(desk):
+    desk.run("writeFile", path="a.txt", content="one\n")
+    assert "Nothing to change" in desk.run("editFile", path="a.txt", new_content="one\n")[1]["error"]
+
+
+def test_a_cut_read_does_not_count_until_the_ranges_cover_the_file(desk, tmp_path):
+    lines = [f"line {n} " + "x" * 90 + "\n" for n in range(2000)]
+    put(tmp_path, "big.txt", "".join(lines))
+    value = desk.run("readFile", path="big.txt")[1]
+    assert value["cut"]
+    assert len(value["content"].encode()) <= MAX_RESULT_BYTES + 100
+    assert "ranges" in desk.run("editFile", path="big.txt", new_content="small\n")[1]["error"]
+    for start in range(1, 2001, 500):
+        desk.run("readFile", path="big.txt", start_line=start, end_line=start + 499)
+    assert desk.run("editFile", path="big.txt", new_content="small\n")[1] == {"success": True}
+
+
+def test_the_third_identical_failing_call_says_do_something_else(desk):
+    for _ in range(2):
+        assert "does not exist" in desk.run("editFile", path="no.py", new_content="x")[1]["error"]
+    assert "failed 3 times" in desk.run("editFile", path="no.py", new_content="x")[1]["error"]
+
+
+def test_a_call_that_would_now_succeed_is_run_even_after_two_failures(desk, tmp_path):
+    put(tmp_path, "a.txt", "old\n")
+    for _ in range(2):
+        desk.run("editFile", path="a.txt", new_content="new\n")
+    desk.run("readFile", path="a.txt")
+    assert desk.run("editFile", path="a.txt", new_content="new\n")[1] == {"success": True}
+
+
+def test_unknown_tools_and_odd_arguments_are_errors_not_crashes(desk):
+    assert desk.run("frobnicate")[1] == {"error": "Unknown tool: frobnicate"}
+    for args in ({}, {"path": 3}, {"path": None}, {"path": ["a"]}):
+        assert "error" in desk.run("readFile", **args)[1]
+    assert "error" in desk.run("list", path=".", recursive="yes")[1]
+    assert "error" in desk.run("searchInDirectory", directory=".", keyword="")[1]
+    assert "error" in desk.run("readFile", path="../../etc/passwd")[1]
+
+
+def test_plan_mode_has_no_writers_and_says_so(tmp_path):
+    desk = Desk(tmp_path, plan=True)
+    assert {spec.name for spec in desk.tools.specs} == {"list", "readFile", "searchInDirectory"}
+    outcome, value = desk.run("writeFile", path="a", content="x")
+    assert value == {"error": "Tool 'writeFile' is not allowed in plan mode. Plan mode is read-only."}
+    assert outcome.refused
+    assert list(tmp_path.iterdir()) == []
+
+
+class Answers:
+    """An approver that plays its answers and remembers the questions."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.questions = []
+
+    async def __call__(self, question):
+        self.questions.append(question)
+        answer = self.answers.pop(0)
+        return answer(question) if callable(answer) else answer
+
+
+def test_a_refusal_reaches_the_model_with_its_reason(tmp_path):
+    desk = Desk(tmp_path, Answers(Decision.read("use another name, please")))
+    outcome, value = desk.run("writeFile", path="a.txt", content="x")
+    assert value == {"error": "The user refused: use another name, please"}
+    assert (outcome.refused, outcome.decision) == (True, "use another name, please")
+    assert not (tmp_path / "a.txt").exists()
+
+
+def test_nobody_is_asked_about_what_must_fail(tmp_path):
+    answers = Answers()
+    desk = Desk(tmp_path, answers)
+    put(tmp_path, "a.txt", "x")
+    for name, args in [
+        ("writeFile", {"path": "a.txt", "content": "y"}),
+        ("editFile", {"path": "missing.txt", "new_content": "y"}),
+        ("editFile", {"path": "a.txt", "new_content": "y"}),
+        ("writeFile", {"path": ".git/hooks/pre-commit", "content": "y"}),
+        ("writeFile", {"path": "../out.txt", "content": "y"}),
+    ]:
+        assert "error" in desk.run(name, **args)[1]
+    assert answers.questions == []
+
+
+def test_yes_to_all_holds_for_the_session(tmp_path):
+    answers = Answers(Decision.read("all"))
+    desk = Desk(tmp_path, answers)
+    for name in ("a", "b", "c"):
+        assert desk.run("writeFile", path=name, content="x")[1] == {"success": True}
+    assert len(answers.questions) == 1
+
+
+def test_yes_to_a_pattern_reaches_only_that(tmp_path):
+    answers = Answers(Decision(True, "pattern", pattern="src/*.py"), Decision(False))
+    desk = Desk(tmp_path, answers)
+    assert desk.run("writeFile", path="src/a.py", content="x")[1] == {"success": True}
+    assert desk.run("writeFile", path="src/b.py", content="x")[1] == {"success": True}
+    assert "error" in desk.run("writeFile", path="other.py", content="x")[1]
+    assert len(answers.questions) == 2
+
+
+def test_writes_of_one_message_are_shown_together(tmp_path):
+    answers = Answers(Decision(True, "message"))
+    desk = Desk(tmp_path, answers)
+    uses = [
+        AssistantToolUse(f"c{n}", "writeFile", "writeFile", args, args)
+        for n, args in enumerate([{"path": "a.txt", "content": "1\n"}, {"path": "b.txt", "content": "2\n"}])
+    ]
+    for use in uses:
+        assert asyncio.run(desk.tools.run(Call(use, desk.events.append, uses))).status is ToolResultStatus.Success
+    assert len(answers.questions) == 1
+    assert [proposal.path for proposal in answers.questions[0].together] == ["a.txt", "b.txt"]
+
+
+def test_if_the_file_changes_while_somebody_thinks_the_question_is_asked_again(tmp_path):
+    def meanwhile(_):
+        put(tmp_path, "a.txt", "somebody else\n")
+        return Decision(True)
+
+    answers = Answers(meanwhile)
+    desk = Desk(tmp_path, answers)
+    put(tmp_path, "a.txt", "old\n")
+    desk.run("readFile", path="a.txt")
+    value = desk.run("editFile", path="a.txt", new_content="new\n")[1]
+    assert "changed since" in value["error"]
+    assert (tmp_path / "a.txt").read_text() == "somebody else\n"
+
+
+def test_the_question_is_an_event_with_the_difference(tmp_path):
+    desk = Desk(tmp_path)
+    desk.run("writeFile", path="a.txt", content="x\n")
+    (event,) = [event for event in desk.events if isinstance(event, Approval)]
+    assert (event.path, event.tool) == ("a.txt", "writeFile")
+    assert "+x" in event.diff
+
+
+def test_a_check_runs_only_if_configured(tmp_path):
+    desk = Desk(tmp_path, checks=["true", "false"])
+    outcome, value = desk.run("runCheck", name="true")
+    assert value["passed"] is True
+    assert outcome.check.passed
+    assert desk.run("runCheck", name="false")[1]["passed"] is False
+    assert "no check" in desk.run("runCheck", name="rm -rf /")[1]["error"]
+    assert "runCheck" not in {spec.name for spec in Desk(tmp_path).tools.specs}
+
+
+def test_the_ledger_learns_from_a_conversation(tmp_path):
+    from nebula.messages import AssistantMessage, Json, ToolUseResult, UserMessage
+
+    put(tmp_path, "a.txt", "old\n")
+    use = AssistantToolUse("1", "readFile", "readFile", {"path": "a.txt"}, {"path": "a.txt"})
+    result = ToolUseResult("1", [Json({"content": "old\n"})], ToolResultStatus.Success)
+    desk = Desk(tmp_path)
+    desk.ledger.replay([AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results([result])])
+    assert desk.run("editFile", path="a.txt", new_content="new\n")[1] == {"success": True}
