@@ -122,7 +122,7 @@ def test_the_reader_stores_what_was_said_and_nothing_else(tmp_path):
 @pytest.mark.slow
 def test_killed_while_the_file_is_made_it_can_still_be_opened(tmp_path):
     chance = random.Random(11)
-    for n in range(12):
+    for n in range(25):
         path = tmp_path / f"home{n}" / "memory.db"
         with talker(path, tmp_path, rounds=1) as process:
             while not path.exists() and process.poll() is None:

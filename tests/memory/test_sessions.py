@@ -365,6 +365,23 @@ def test_a_foreign_wal_left_by_a_crash_is_not_folded_in(tmp_path):
     assert {name: (crashed / name).read_bytes() for name in before} == before
 
 
+def test_a_journal_left_by_a_crash_is_rolled_back(tmp_path, project):
+    (tmp_path / "live").mkdir()
+    with Sessions(str(tmp_path / "live" / "memory.db")) as sessions:
+        started = sessions.start(project, "m")
+        sessions.append_user(started, "kept")
+    writer = sqlite3.connect(tmp_path / "live" / "memory.db")
+    writer.execute("PRAGMA journal_mode=DELETE")
+    writer.execute("PRAGMA cache_size=1")
+    writer.executemany("INSERT INTO messages (role, content) VALUES ('user', ?)", [("x" * 4000,)] * 50)
+    crashed = shutil.copytree(tmp_path / "live", tmp_path / "crashed")
+    writer.close()
+    assert (crashed / "memory.db-journal").stat().st_size > 0
+    with Sessions(str(crashed / "memory.db")) as sessions:
+        assert [each.prompt for each in sessions.messages(started)] == ["kept"]
+        assert query(sessions, "SELECT count(*) FROM messages") == [(1,)]
+
+
 @pytest.mark.parametrize("content", [b"dear diary\n" * 100, b"SQLite format 3\x00" + b"\xff" * 4000])
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, content):
     path = tmp_path / "memory.db"

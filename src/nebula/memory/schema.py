@@ -102,11 +102,27 @@ def _make_private(path: str) -> None:
 
 
 def _refuse_strangers(path: str) -> None:
-    """Looks through a read-only connection: even closing an ordinary one could fold a foreign WAL into its file."""
+    """Looks through a read-only connection: even closing an ordinary one could fold a foreign WAL into its file.
+
+    Where a crash left a journal behind, SQLite must roll it back before anybody can read; any reader would do that.
+    """
+    import sqlite3
+
+    try:
+        _look(path, "ro")
+    except sqlite3.OperationalError as problem:
+        if "readonly" not in str(problem):
+            raise
+        _look(path, "rw")
+    if os.stat(path).st_mode & 0o077:
+        os.chmod(path, 0o600)
+
+
+def _look(path: str, mode: str) -> None:
     import sqlite3
 
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+    connection = sqlite3.connect(f"file:{quoted}?mode={mode}", uri=True, timeout=BUSY_TIMEOUT_S)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
@@ -126,8 +142,6 @@ def _refuse_strangers(path: str) -> None:
                 )
     finally:
         connection.close()
-    if os.stat(path).st_mode & 0o077:
-        os.chmod(path, 0o600)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
