@@ -15,11 +15,13 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from nebula import __version__
 from nebula.server import gateway_bodies as bodies
-from nebula.server.asgi import App
+from nebula.server.asgi import App, Receive, Scope, Send
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules
 from nebula.server.gateway_docs import docs_page
 from nebula.server.gateway_operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation, Reply
@@ -31,6 +33,8 @@ from nebula.workspace.errors import WorkspaceError
 THREADS: Final = 16
 QUICK_LIMIT: Final = 1 << 20
 """Where files may be larger than this, reads go to a thread, too."""
+_SILENT: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""No other host is contacted, whatever the environment says."""
 _ETAG = re.compile(r'"([0-9a-f]{64})"', re.ASCII)
 _JSON = "application/json"
 _DESCRIPTION = """\
@@ -60,6 +64,7 @@ def create_gateway(
         redirect_slashes=False,
         lifespan=lifespan,
         servers=[{"url": "/"}],
+        telemetry=_SILENT,
     )
     for operation in (*SEED_OPERATIONS, *EXTRA_OPERATIONS):
         _add(app, operation, _endpoint(operation, workspace, threads, quick_reads=quick_reads))
@@ -133,7 +138,7 @@ def _add(app: FastAPI, operation: Operation, endpoint: Callable[[Request], Await
             _header("If-None-Match", "Write only while there is no such file.", r"^\*$"),
         ]
     answer: dict[str, Any] = {"content": {_JSON: {"example": operation.example}}}
-    app.add_api_route(
+    app.router.add_api_route(
         f"/{operation.name}",
         endpoint,
         methods=["POST"],
@@ -142,7 +147,19 @@ def _add(app: FastAPI, operation: Operation, endpoint: Callable[[Request], Await
         responses={200: answer, **_error_docs(operation.errors)},
         openapi_extra=described,
         operation_id=operation.name,
+        route_class_override=_DirectRoute,
     )
+
+
+class _DirectRoute(APIRoute):
+    """Routed and described by FastAPI; answered without its machinery for parameters, which has nothing to do here."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await super().handle(scope, receive, send)
+            return
+        response = await self.endpoint(Request(scope))
+        await response(scope, receive, send)
 
 
 def _header(name: str, description: str, pattern: str) -> dict[str, Any]:

@@ -6,12 +6,12 @@ client learns that they are there from the `x-gateway-extras` header of /healthz
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from nebula.server import gateway_bodies as bodies
 from nebula.workspace.contract import DEFAULT_SEARCH_FILES, FileState, Listing, Workspace
@@ -25,7 +25,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":")).encode()
+        return to_json(self.body)
 
 
 @dataclass(frozen=True, slots=True)
