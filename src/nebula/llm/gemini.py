@@ -13,6 +13,7 @@ from nebula.llm.faults import Service
 from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, Response, Timeouts
 from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
 from nebula.llm.sse import SseParser
+from nebula.llm.url import percent_encode
 from nebula.llm.wire import FragmentCache, RawCall, result_text, to_bytes, to_text, tool_names
 from nebula.messages import (
     AssistantMessage,
@@ -89,7 +90,9 @@ class GeminiModel(Connector):
             parts += [b',"tools":', to_bytes([{"functionDeclarations": declarations}])]
         if config := _generation_config(request):
             parts += [b',"generationConfig":', to_bytes(config)]
-        return Outgoing(f"/{VERSION}/models/{model}:streamGenerateContent?alt=sse", b"".join([*parts, b"}"]))
+        return Outgoing(
+            f"/{VERSION}/models/{percent_encode(model)}:streamGenerateContent?alt=sse", b"".join([*parts, b"}"])
+        )
 
     def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
         if response.content_type not in ("text/event-stream", ""):

@@ -52,7 +52,7 @@ def parse_url(text: str) -> Url:
     target = slash + tail if slash == "/" else "/" + slash + tail
     target = target.partition("#")[0]
     if not target.isascii() or " " in target:
-        target = _percent_encode(target)
+        target = percent_encode(target, keep="/?#[]@!$&'()*+,;=:%~")
     return Url(scheme, host, port, target, userinfo)
 
 
@@ -63,6 +63,12 @@ def without_credentials(text: str) -> str:
         return text.rpartition("@")[2].partition("?")[0]
     authority, slash, tail = _split_authority(rest)
     return f"{scheme}://{authority.rpartition('@')[2]}{slash}{tail}".partition("?")[0]
+
+
+def percent_encode(text: str, keep: str = "/") -> str:
+    """`text` as part of a path; letters, digits, `-._` and `keep` stay."""
+    plain = keep + "-._"
+    return "".join(c if c.isascii() and (c.isalnum() or c in plain) else _escaped(c) for c in text)
 
 
 def percent_decode(text: str) -> str:
@@ -97,5 +103,5 @@ def _split_port(hostport: str, default: int, text: str) -> tuple[str, int]:
     return host.lower(), int(port) if port else default
 
 
-def _percent_encode(target: str) -> str:
-    return "".join(c if c.isascii() and c != " " else "".join(f"%{b:02X}" for b in c.encode()) for c in target)
+def _escaped(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())

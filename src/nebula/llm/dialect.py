@@ -1,0 +1,348 @@
+"""The JSON dialect: tool calls for models that have none of their own, as a wrapper around any connector.
+
+The model is told the tools in its system prompt and answers with one JSON object; what comes out of the wrapper
+are the same assistant messages as from native tool calls, and the loop never knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from nebula.llm.contract import (
+    DescribingModel,
+    Model,
+    ModelInfo,
+    ModelRequest,
+    Reply,
+    Retrying,
+    StreamItem,
+    TextDelta,
+    Usage,
+)
+from nebula.llm.dialect_reader import FormatFailure, Reading, SpokenCall, read_reply
+from nebula.llm.dialect_tools import DIALECT_TOOLS, DialectTool, Offer, make_offer
+from nebula.llm.errors import BadReplyError, FormatError, ModelError
+from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
+from nebula.messages import (
+    AssistantMessage,
+    AssistantToolUse,
+    Message,
+    Text,
+    ToolSpec,
+    ToolUseResult,
+    UserMessage,
+)
+
+SHAPE = '{"thought": "…", "tool_calls": [{"name": "…", "parameters": {…}}], "final_answer": "…"}'
+PROMPT = """\
+You work by calling tools. Reply with ONE JSON object and nothing else, no code fence, no text around it:
+{shape}
+- thought: one or two sentences on what you do next.
+- tool_calls: the tools to run now, each with its name and an object of parameters; [] when no tool is needed.
+- final_answer: your answer to the user once nothing is left to do; "" while you call tools.
+Results of tools come back in <tool_response> blocks. Never write one yourself. Inside JSON strings write line breaks
+as \\n, quotes as \\" and backslashes as \\\\.
+
+The tools:
+<tools>
+{tools}
+</tools>
+"""
+COMPLAINT = (
+    "Your last reply could not be used: {reason}. Nothing was run. Reply again with one JSON object of this shape "
+    "and nothing else: {shape}"
+)
+ATTEMPTS = 2
+MAX_QUOTED_REPLY = 4000
+PLAIN_RUNGS = ("json", "stripped", "tags")
+
+
+class JsonDialect:
+    """`model`, asked and understood in the dialect whenever a request offers tools.
+
+    tools       how our tools are offered (an empty table offers them under their own names)
+    tool_role   results go back as messages of role `tool`; else as user messages, for templates that drop that role
+    constrain   hand the shape of the reply to the server as a JSON schema
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        tools: Iterable[DialectTool] = DIALECT_TOOLS,
+        tool_role: bool = False,
+        constrain: bool = True,
+    ) -> None:
+        self._model = model
+        self._table = tuple(tools)
+        self._tool_role = tool_role
+        self._constrain = constrain
+        self._translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
+        self._offered: tuple[Sequence[ToolSpec], Offer, str] | None = None
+
+    @property
+    def provider(self) -> str:
+        return self._model.provider
+
+    async def list_models(self) -> list[ModelInfo]:
+        return await self._model.list_models()
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        if not request.tools:
+            plain: Any = self._model.stream(request)
+            async with aclosing(plain):
+                async for item in plain:
+                    yield item
+            return
+        offer, prompt = self._offer(request.tools)
+        asked = self._ask_in_dialect(request, offer, prompt)
+        used = Usage()
+        for attempt in range(1, ATTEMPTS + 1):
+            heard: Reply | None = None
+            items: Any = self._model.stream(asked)
+            async with aclosing(items):
+                async for item in items:
+                    if isinstance(item, Reply):
+                        heard = item
+                    elif not isinstance(item, TextDelta):  # raw JSON is nothing to show
+                        yield item
+            if heard is None:
+                raise BadReplyError("The model's stream ended without a reply.")
+            used += heard.usage
+            try:
+                reading = _read(heard, offer)
+            except FormatFailure as failure:
+                if attempt == ATTEMPTS:
+                    raise _format_error(request.model, failure, heard) from None
+                yield Retrying(f"The reply could not be read: {failure}.", attempt + 1, 0.0)
+                asked = _with_complaint(asked, heard, failure)
+                continue
+            reply = finished(reading, heard, offer, request.messages)
+            if reply.message.content:
+                yield TextDelta(reply.message.content)
+            yield replace(reply, usage=used)
+            return
+
+    def _offer(self, tools: Sequence[ToolSpec]) -> tuple[Offer, str]:
+        if self._offered is None or self._offered[0] != tools:
+            offer = make_offer(tools, self._table)
+            listed = "\n".join(json.dumps(spec.to_json(), ensure_ascii=False) for spec in offer.specs)
+            self._offered = (tools, offer, PROMPT.format(shape=SHAPE, tools=listed))
+        return self._offered[1], self._offered[2]
+
+    def _ask_in_dialect(self, request: ModelRequest, offer: Offer, prompt: str) -> ModelRequest:
+        schema = request.json_schema
+        if schema is None and self._constrain:
+            schema = reply_schema(offer)
+        return replace(
+            request,
+            system=f"{request.system}\n\n{prompt}" if request.system else prompt,
+            messages=self._translate(request.messages, offer),
+            tools=(),
+            json_schema=schema,
+        )
+
+    def _translate(self, messages: Sequence[Message], offer: Offer) -> list[Message]:
+        """The history as the dialect tells it. Each message is told once: the connector remembers it by identity."""
+        told: list[Message] = []
+        before: Message | None = None
+        translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
+        for message in messages:
+            key = (id(message), id(before))
+            known = self._translated.get(key) or (message, before, self._told(message, before, offer))
+            translated[key] = known
+            told.append(known[2])
+            before = message
+        self._translated = translated
+        return told
+
+    def _told(self, message: Message, before: Message | None, offer: Offer) -> Message:
+        if isinstance(message, AssistantMessage):
+            return AssistantMessage.new_response(message.message_id, spoken(message, offer))
+        results = message.tool_use_results
+        if not results:
+            return message
+        if self._tool_role:
+            return message
+        names = tool_names(before)
+        blocks = "\n".join(_response_block(result, names.get(result.tool_use_id, "")) for result in results)
+        prompt = f"{blocks}\n{message.prompt}" if message.prompt else blocks
+        context = replace(UserMessage.new_prompt(prompt), env_context=message.env_context)
+        return replace(
+            context,
+            additional_context=message.additional_context,
+            timestamp=message.timestamp,
+            images=message.images,
+        )
+
+
+class DialectWhereNeeded:
+    """Native tool calls where a model has them, the dialect where not; asked once a model."""
+
+    def __init__(self, model: DescribingModel) -> None:
+        self._model = model
+        self._without_tools: set[str] = set()
+        self._dialects = {role: JsonDialect(model, tool_role=role) for role in (True, False)}
+
+    @property
+    def provider(self) -> str:
+        return self._model.provider
+
+    async def list_models(self) -> list[ModelInfo]:
+        return await self._model.list_models()
+
+    async def describe(self, model: str) -> ModelInfo:
+        return await self._model.describe(model)
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        try:
+            info = await self._model.describe(request.model)
+        except ModelError:
+            # Not for us to judge: the request itself will meet the same fault, with its retries.
+            info = ModelInfo(request.model, self.provider)
+        if request.tools and not needs_dialect(info) and request.model not in self._without_tools:
+            items: Any = self._native(request)
+            try:
+                async with aclosing(items):
+                    async for item in items:
+                        yield item
+                return
+            except BadReplyError as error:
+                if "does not support tools" not in error.message:
+                    raise
+                self._without_tools.add(request.model)
+        items = self._dialects[info.tool_role is not False].stream(request)
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    async def _native(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        items: Any = self._model.stream(request)
+        async with aclosing(items):
+            async for item in items:
+                yield _with_printed_calls(item, request) if isinstance(item, Reply) else item
+
+
+def needs_dialect(info: ModelInfo) -> bool:
+    """Whether the provider says that this model has no tool calls of its own."""
+    return info.tools is False
+
+
+def reply_schema(offer: Offer) -> dict[str, Any]:
+    """The dialect's object as a JSON schema, for servers that can hold a model to one."""
+    call = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "enum": [spec.name for spec in offer.specs]},
+            "parameters": {"type": "object"},
+        },
+        "required": ["name", "parameters"],
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "thought": {"type": "string"},
+            "tool_calls": {"type": "array", "items": call},
+            "final_answer": {"type": "string"},
+        },
+        "required": ["thought", "tool_calls", "final_answer"],
+    }
+
+
+def spoken(message: AssistantMessage, offer: Offer) -> str:
+    """A message of the history as the model would have said it in the dialect."""
+    calls = []
+    for use in message.tool_uses or ():
+        name, args = (use.name, use.args) if use.name in offer.by_name else offer.spoken(use.orig_name, use.orig_args)
+        calls.append({"name": name, "parameters": args})
+    said = {
+        "thought": message.content if calls else "",
+        "tool_calls": calls,
+        "final_answer": "" if calls else message.content,
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
+def finished(reading: Reading, heard: Reply, offer: Offer, history: Sequence[Message]) -> Reply:
+    """The reply that native tool calls would have given.
+
+    While tools are called, the final answer is provisional and left out: it tells of work not yet done.
+    """
+    message_id = heard.message.message_id
+    if not reading.calls:
+        message: AssistantMessage = AssistantMessage.new_response(message_id, reading.answer or "")
+        return Reply(message, heard.usage, reading.rung, heard.stop)
+    ids = CallIds(history)
+    uses: list[AssistantToolUse] = []
+    invalid: dict[str, str] = {}
+    for call in reading.calls:
+        use_id = ids.next(None)
+        args, broken = read_arguments(RawCall(call.name, value=dict(call.args)), cut=False)
+        orig_name, orig_args, reason = offer.translate(call.name, args)
+        if broken or reason:
+            invalid[use_id] = broken or reason or ""
+        uses.append(AssistantToolUse(use_id, call.name, orig_name, args, orig_args))
+    message = AssistantMessage.new_tool_use(message_id, reading.thought, uses)
+    return Reply(message, heard.usage, reading.rung, "tool_calls", invalid)
+
+
+def _read(heard: Reply, offer: Offer) -> Reading:
+    uses = heard.message.tool_uses
+    if uses:
+        if heard.invalid_calls:
+            raise FormatFailure(next(iter(heard.invalid_calls.values())))
+        calls = tuple(SpokenCall(use.name, use.args) for use in uses)
+        return Reading(heard.message.content, calls, None, "native")
+    try:
+        return read_reply(heard.message.content, tools=offer.names, readers=offer.readers)
+    except FormatFailure as failure:
+        if heard.stop == "length":
+            raise FormatFailure(f"{failure}; it reached the output limit, so write less at a time") from None
+        raise
+
+
+def _with_printed_calls(reply: Reply, request: ModelRequest) -> Reply:
+    """A reply whose text is nothing but tool calls, which some local models print instead of making them."""
+    if reply.message.tool_uses or not reply.message.content.lstrip().startswith(("{", "[", "<")):
+        return reply
+    offer = make_offer(request.tools, ())
+    try:
+        reading = read_reply(reply.message.content, tools=offer.names, readers=())
+    except FormatFailure:
+        return reply
+    if reading.rung not in PLAIN_RUNGS or not reading.calls or any(c.name not in offer.names for c in reading.calls):
+        return reply
+    return finished(reading, reply, offer, request.messages)
+
+
+def _with_complaint(asked: ModelRequest, heard: Reply, failure: FormatFailure) -> ModelRequest:
+    said = heard.message.content[:MAX_QUOTED_REPLY] or "(nothing)"
+    complaint = COMPLAINT.format(reason=failure, shape=SHAPE)
+    turn = (AssistantMessage.new_response(None, said), UserMessage.new_prompt(complaint))
+    return replace(asked, messages=(*asked.messages, *turn))
+
+
+def _format_error(model: str, failure: FormatFailure, heard: Reply) -> FormatError:
+    return FormatError(
+        f"{model} did not keep to the JSON dialect, even after being told why: {failure}. Try a larger model, or one "
+        "with tool calls of its own.",
+        reply=heard.message.content,
+    )
+
+
+def _response_block(result: ToolUseResult, name: str) -> str:
+    content: Any = result_text(result)
+    if len(result.content) == 1 and not isinstance(result.content[0], Text):
+        content = json.loads(content)
+    body = json.dumps({"name": name, "content": content} if name else {"content": content}, ensure_ascii=False)
+    return f"<tool_response>\n{body}\n</tool_response>"

@@ -1,0 +1,221 @@
+"""A JSON reader for what models write, that repairs only what has one reading.
+
+Beyond JSON it takes: raw control characters inside strings, a comma before a closing bracket, Python's single and
+triple quotes, and True, False, None. It never guesses: a quote that is not escaped, an unknown escape, a value that
+is cut off are faults, each with its place. Which liberties were taken is reported, so that the caller can tell a
+clean reply from a repaired one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+MAX_DEPTH = 100
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_WORD = re.compile(r"[A-Za-z_]+")
+_PLAIN = {quote: re.compile(rf"[^{quote}\\]+") for quote in ("'", '"')}
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "/", "\\": "\\", '"': '"', "'": "'"}
+
+
+class Fault(ValueError):
+    """The text is not JSON, even leniently."""
+
+    def __init__(self, problem: str, text: str, place: int) -> None:
+        line = text.count("\n", 0, place) + 1
+        column = place - text.rfind("\n", 0, place)
+        super().__init__(f"{problem} at line {line}, column {column}")
+        self.place = place
+
+
+class Cut(Fault):
+    """The text ends before the value does. `closers`: the brackets that would complete it, where only those are
+    missing; None where something else is missing as well, and completing it would be a guess."""
+
+    def __init__(self, problem: str, text: str, closers: str | None = None) -> None:
+        super().__init__(problem, text, len(text))
+        self.closers = closers
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    value: Any
+    end: int
+    repaired: bool
+    """Strict JSON would have refused it."""
+
+
+def parse_value(text: str, start: int = 0) -> Parsed:
+    """The JSON value that begins at `start` (after white space). Raises `Cut` or `Fault`."""
+    reader = _Reader(text)
+    value, end = reader.value(reader.space(start), 0)
+    return Parsed(value, end, reader.repaired)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.repaired = False
+        self._open: list[str] = []
+
+    def space(self, at: int) -> int:
+        found = _SPACE.match(self.text, at)
+        return found.end() if found else at
+
+    def value(self, at: int, depth: int) -> tuple[Any, int]:
+        text = self.text
+        if at >= len(text):
+            raise Cut("a value is missing", text)
+        if depth > MAX_DEPTH:
+            raise Fault("nested too deep", text, at)
+        first = text[at]
+        if first == "{":
+            return self._object(at + 1, depth)
+        if first == "[":
+            return self._array(at + 1, depth)
+        if first in "\"'":
+            return self._string(at)
+        return self._scalar(at)
+
+    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        result: dict[str, Any] = {}
+        at, more = self._enter("}", at)
+        while more:
+            if self.text[at] not in "\"'":
+                raise Fault("expected a key in quotes", self.text, at)
+            key, at = self._string(at)
+            at = self._expect(":", self.space(at))
+            result[key], at = self.value(self.space(at), depth + 1)
+            at, more = self._next_member("}", at)
+        return result, at
+
+    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
+        result: list[Any] = []
+        at, more = self._enter("]", at)
+        while more:
+            item, at = self.value(at, depth + 1)
+            result.append(item)
+            at, more = self._next_member("]", at)
+        return result, at
+
+    def _enter(self, closer: str, at: int) -> tuple[int, bool]:
+        """Past the opening bracket: where the first member begins, or where the empty value ends."""
+        self._open.append(closer)
+        at = self.space(at)
+        return self._at_member(closer, at)
+
+    def _next_member(self, closer: str, at: int) -> tuple[int, bool]:
+        """Past a member: where the next one begins, or where the value ends."""
+        at = self.space(at)
+        if at >= len(self.text):
+            raise Cut("closing brackets are missing", self.text, self._closers(at))
+        if self.text[at] == closer:
+            return self._at_member(closer, at)
+        at, more = self._at_member(closer, self.space(self._expect(",", at, closer)))
+        self.repaired = self.repaired or not more  # a comma before the closing bracket
+        return at, more
+
+    def _at_member(self, closer: str, at: int) -> tuple[int, bool]:
+        if at >= len(self.text):
+            raise Cut("the reply is cut off", self.text)
+        if self.text[at] != closer:
+            return at, True
+        self._open.pop()
+        return at + 1, False
+
+    def _closers(self, at: int) -> str | None:
+        # A number at the very end may have lost digits; all else that is complete shows that it is.
+        last = self.text[:at].rstrip()[-1:]
+        return None if last.isdigit() else "".join(reversed(self._open))
+
+    def _expect(self, char: str, at: int, other: str = "") -> int:
+        if at >= len(self.text):
+            raise Cut("the reply is cut off", self.text)
+        if self.text[at] != char:
+            wanted = f"'{char}' or '{other}'" if other else f"'{char}'"
+            raise Fault(f"expected {wanted}, found {self.text[at]!r}", self.text, at)
+        return at + 1
+
+    def _string(self, at: int) -> tuple[str, int]:
+        text, quote = self.text, self.text[at]
+        start = at
+        fence = quote * 3 if text.startswith(quote * 3, at) else quote
+        if fence != '"':
+            self.repaired = True
+        at += len(fence)
+        parts: list[str] = []
+        plain = _PLAIN[quote]
+        while True:
+            if found := plain.match(text, at):
+                parts.append(found.group())
+                at = found.end()
+            if at >= len(text):
+                raise Cut("the reply is cut off inside a string", text)
+            if text.startswith(fence, at):
+                break
+            if text[at] == "\\":
+                char, at = self._escape(at + 1)
+                parts.append(char)
+            else:  # a single quote sign inside triple quotes
+                parts.append(text[at])
+                at += 1
+        value = "".join(parts)
+        if not self.repaired and _CONTROL.search(text, start, at):
+            self.repaired = True
+        return _joined(value), at + len(fence)
+
+    def _escape(self, at: int) -> tuple[str, int]:
+        text = self.text
+        if at >= len(text):
+            raise Cut("the reply is cut off inside a string", text)
+        char = text[at]
+        if char in _ESCAPES:
+            self.repaired = self.repaired or char == "'"
+            return _ESCAPES[char], at + 1
+        digits = {"u": 4, "x": 2}.get(char)
+        if digits is None:
+            raise Fault(f"unknown escape \\{char} (a backslash is written \\\\)", text, at - 1)
+        code = text[at + 1 : at + 1 + digits]
+        if len(code) < digits:
+            raise Cut("the reply is cut off inside a string", text)
+        if not re.fullmatch(r"[0-9a-fA-F]+", code):
+            raise Fault(f"unknown escape \\{char}{code}", text, at - 1)
+        self.repaired = self.repaired or char == "x"
+        return chr(int(code, 16)), at + 1 + digits
+
+    def _scalar(self, at: int) -> tuple[Any, int]:
+        text = self.text
+        if found := _NUMBER.match(text, at):
+            return _number(found.group()), found.end()
+        word = _WORD.match(text, at)
+        if word is None:
+            self._refuse(at)
+        name = word.group()
+        if name not in _WORDS:
+            if word.end() == len(text) and any(known.startswith(name) for known in _WORDS):
+                raise Cut("the reply is cut off", text)
+            self._refuse(at)
+        self.repaired = self.repaired or name[0].isupper()
+        return _WORDS[name], word.end()
+
+    def _refuse(self, at: int) -> NoReturn:
+        raise Fault(f"expected a value, found {self.text[at]!r}", self.text, at)
+
+
+def _number(text: str) -> int | float:
+    # Python refuses to read integers of thousands of digits; no tool wants one.
+    return int(text) if text.lstrip("-").isdigit() and len(text) < 1000 else float(text)
+
+
+def _joined(text: str) -> str:
+    """Surrogate halves from \\u escapes joined into their character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

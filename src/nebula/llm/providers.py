@@ -1,0 +1,131 @@
+"""From plain values to a connector, and from a model's name to the provider it belongs to."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nebula.llm.contract import Model, ModelInfo
+from nebula.llm.errors import ModelError, NotFoundError
+from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
+
+if TYPE_CHECKING:
+    from nebula.llm.http import Timeouts
+
+PROVIDERS = ("openai", "gemini", "ollama")
+MAX_LISTED = 12
+
+_OPENAI_NAME = re.compile(r"(gpt-(?!oss)|chatgpt-|o\d)[^/:]*$")
+_GEMINI_NAME = re.compile(r"gemini-[^/:]*$")
+
+
+def connect(
+    provider: str,
+    *,
+    base_url: str = "",
+    api_key: str = "",
+    retry: RetryPolicy = DEFAULT_RETRY,
+    timeouts: Timeouts | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Model:
+    """A connector. Nothing is contacted yet.
+
+    `environ` is where proxies and certificates are looked up (default: the process's environment). An Ollama comes
+    with the JSON dialect for those of its models that have no tool calls of their own.
+    """
+    if provider == "openai":
+        from nebula.llm.http import DEFAULT_TIMEOUTS
+        from nebula.llm.openai import OpenAIModel
+
+        return OpenAIModel(api_key, base_url, retry=retry, timeouts=timeouts or DEFAULT_TIMEOUTS, environ=environ)
+    if provider == "gemini":
+        from nebula.llm.gemini import GeminiModel
+        from nebula.llm.http import DEFAULT_TIMEOUTS
+
+        return GeminiModel(api_key, base_url, retry=retry, timeouts=timeouts or DEFAULT_TIMEOUTS, environ=environ)
+    if provider == "ollama":
+        from nebula.llm.dialect import DialectWhereNeeded
+        from nebula.llm.ollama import PATIENT, OllamaModel
+
+        return DialectWhereNeeded(
+            OllamaModel(base_url, api_key=api_key, retry=retry, timeouts=timeouts or PATIENT, environ=environ)
+        )
+    raise NotFoundError(f"{provider!r} is no provider; choose one of {', '.join(PROVIDERS)}.")
+
+
+def split_name(name: str) -> tuple[str | None, str]:
+    """`provider/model` said outright; other slashes belong to the model's name."""
+    first, slash, rest = name.partition("/")
+    return (first, rest) if slash and first in PROVIDERS and rest else (None, name)
+
+
+def known_provider(name: str) -> str | None:
+    """The provider whose models have names like this one."""
+    if _OPENAI_NAME.match(name):
+        return "openai"
+    return "gemini" if _GEMINI_NAME.match(name) else None
+
+
+async def resolve_model(name: str, configured: Mapping[str, Model]) -> tuple[str, str]:
+    """Provider and model that `name` means, among the configured providers (in their order).
+
+    `provider/model` and well-known names need no question; else the provider that lists the model has it. Where
+    there is only one provider, it has it: a server of one's own need not list all it can.
+    """
+    outright, model = split_name(name)
+    if outright is not None:
+        if outright not in configured:
+            raise NotFoundError(f"{name!r} asks for {outright}, which is not configured. {_how_to_configure(outright)}")
+        return outright, model
+    known = known_provider(model)
+    if known is not None and known in configured:
+        return known, model
+    if len(configured) == 1:
+        return next(iter(configured)), model
+    if not configured:
+        raise NotFoundError(f"No provider is configured for the model {name!r}. {_how_to_configure(None)}")
+    return await _listing_provider(model, configured), model
+
+
+async def _listing_provider(model: str, configured: Mapping[str, Model]) -> str:
+    answers = await asyncio.gather(*(_listed(each) for each in configured.values()))
+    names: list[str] = []
+    silent: list[str] = []
+    for provider, answer in zip(configured, answers, strict=True):
+        if isinstance(answer, ModelError):
+            silent.append(f"{provider} did not answer: {answer.message}")
+            continue
+        listed = {info.name for info in answer}
+        if model in listed or f"{model}:latest" in listed:
+            return provider
+        names += [f"{provider}/{info.name}" for info in answer]
+    near = _nearest(model, names)
+    hint = f" Near it: {', '.join(near)}." if near else ""
+    raise NotFoundError(f"No configured provider lists the model {model!r}.{hint} {' '.join(silent)}".strip())
+
+
+async def _listed(model: Model) -> list[ModelInfo] | ModelError:
+    try:
+        return await model.list_models()
+    except ModelError as error:
+        return error
+
+
+def _nearest(model: str, names: list[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    short = {name.partition("/")[2]: name for name in names}
+    return [short[each] for each in get_close_matches(model, short, n=3, cutoff=0.5)]
+
+
+def _how_to_configure(provider: str | None) -> str:
+    ways = {
+        "openai": "set OPENAI_API_KEY",
+        "gemini": "set GEMINI_API_KEY",
+        "ollama": "start Ollama (or set OLLAMA_HOST)",
+    }
+    chosen = [ways[provider]] if provider else list(ways.values())
+    sentence = ", or ".join(chosen)
+    return sentence[0].upper() + sentence[1:] + "."

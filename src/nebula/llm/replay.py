@@ -1,0 +1,66 @@
+"""A recorded conversation played through the same contract, for the demo and for tests without a server.
+
+A recording is JSON: a list of replies `{"text": "…", "tool_calls": [{"name": "…", "args": {…}}]}`, or an object
+with that list under `replies`. It is played in order, whatever is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from nebula.llm.contract import ModelInfo, ModelRequest, StreamItem, TextDelta, Usage
+from nebula.llm.errors import BadReplyError
+from nebula.llm.wire import Draft, RawCall
+
+MODEL_NAME = "recording"
+END = "The recording ends here."
+PIECE = 3
+
+
+class ReplayModel:
+    """`pace_s` is the pause between pieces of text; 0 plays at once."""
+
+    provider = "replay"
+
+    def __init__(self, recording: Sequence[Mapping[str, Any]] | Mapping[str, Any], *, pace_s: float = 0.0) -> None:
+        replies: Any = recording.get("replies") if isinstance(recording, Mapping) else recording
+        if not isinstance(replies, Sequence) or not all(isinstance(reply, Mapping) for reply in replies):
+            raise BadReplyError("A recording is a list of replies, each an object with `text` and `tool_calls`.")
+        self._replies: list[Mapping[str, Any]] = list(replies)
+        self._pace_s = pace_s
+        self.position = 0
+        """How many replies have been played."""
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, pace_s: float = 0.0) -> ReplayModel:
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls(json.load(file), pace_s=pace_s)
+        except (OSError, ValueError) as error:
+            raise BadReplyError(f"The recording {os.fspath(path)} cannot be read: {error}") from None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        reply: Mapping[str, Any] = {"text": END}
+        if self.position < len(self._replies):
+            reply = self._replies[self.position]
+        draft = Draft(usage=Usage(0, 0), stop="end")
+        text = str(reply.get("text", ""))
+        for start in range(0, len(text), PIECE):
+            if self._pace_s:
+                await asyncio.sleep(self._pace_s)
+            draft.add_text(text[start : start + PIECE])
+            yield TextDelta(text[start : start + PIECE])
+        for call in reply.get("tool_calls", ()):
+            draft.calls.append(RawCall(call["name"], call.get("id"), call.get("args") or {}))
+        self.position += 1
+        yield draft.finish(request.messages)
+
+    async def list_models(self) -> list[ModelInfo]:
+        return [ModelInfo(MODEL_NAME, self.provider, tools=True)]
+
+    async def aclose(self) -> None:
+        return None

@@ -1,0 +1,218 @@
+"""The ladder: what local models really send, read or refused, each knowingly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.llm.dialect_reader import FormatFailure, Reading, SpokenCall, read_reply
+from nebula.llm.lenient_json import Cut, Fault, parse_value
+
+TOOLS = {"read_file", "list_files", "write_file"}
+READERS = {"read_file", "list_files"}
+
+
+def read(text: str) -> Reading:
+    return read_reply(text, tools=TOOLS, readers=READERS)
+
+
+READ_A = SpokenCall("read_file", {"path": "a.py"})
+READ_B = SpokenCall("read_file", {"path": "b.py"})
+CALL_A = '{"name": "read_file", "parameters": {"path": "a.py"}}'
+CALL_B = '{"name": "read_file", "arguments": {"path": "b.py"}}'
+OBJECT = f'{{"thought": "見る", "tool_calls": [{CALL_A}], "final_answer": ""}}'
+
+CALLS = {
+    # rung 3: the whole text
+    OBJECT: ("json", [READ_A]),
+    f"  {OBJECT}\n": ("json", [READ_A]),
+    CALL_A: ("json", [READ_A]),
+    f"[{CALL_A}, {CALL_B}]": ("json", [READ_A, READ_B]),
+    '{"tool_calls": {"name": "read_file", "args": {"path": "a.py"}}}': ("json", [READ_A]),
+    '{"tool_calls": [{"tool": "read_file", "input": {"path": "a.py"}}]}': ("json", [READ_A]),
+    '{"tool_calls": [{"function": {"name": "read_file", "arguments": "{\\"path\\": \\"a.py\\"}"}}]}': (
+        "json",
+        [READ_A],
+    ),
+    '{"tool_calls": [{"type": "function", "function": "read_file", "parameters": {"path": "a.py"}}]}': (
+        "json",
+        [READ_A],
+    ),
+    '{"name": "read_file", "arguments": "{\\"path\\": \\"a.py\\"}"}': ("json", [READ_A]),
+    '{"name": "list_files"}': ("json", [SpokenCall("list_files", {})]),
+    '{"name": "list_files", "arguments": ""}': ("json", [SpokenCall("list_files", {})]),
+    '{"name": "list_files", "parameters": null}': ("json", [SpokenCall("list_files", {})]),
+    # rung 2: thoughts and tokens
+    f"<think>Should I {{use}} it?</think>\n{OBJECT}": ("stripped", [READ_A]),
+    f"reading it is best.</think>{OBJECT}": ("stripped", [READ_A]),
+    f"\ufeff{OBJECT}<|im_end|>": ("stripped", [READ_A]),
+    f"<|im_start|>assistant\n{OBJECT}</s>": ("stripped", [READ_A]),
+    # rung 4: tags
+    f"<tool_call>\n{CALL_B}\n</tool_call>": ("tags", [READ_B]),
+    f"<tool_call>{CALL_A}</tool_call>\n<tool_call>{CALL_B}</tool_call>": ("tags", [READ_A, READ_B]),
+    f"<tool_call>\n{CALL_A}": ("tags", [READ_A]),
+    f"Sure.\n<tool_call>{CALL_A}</tool_call> Done!": ("tags", [READ_A]),
+    '<function=read_file>{"path": "a.py"}</function>': ("tags", [READ_A]),
+    f"[TOOL_CALLS][{CALL_A}]": ("tags", [READ_A]),
+    # rung 5: fences
+    f"```json\n{OBJECT}\n```": ("fence", [READ_A]),
+    f"Here:\n```\n{OBJECT}\n```\nDone.": ("fence", [READ_A]),
+    f"```json\n{CALL_A}\n```\nand\n```json\n{CALL_B}\n```": ("fence", [READ_A, READ_B]),
+    f"```python\nd = {{'a': {{}}}}\n```\n```json\n{CALL_A}\n```": ("fence", [READ_A]),
+    # rung 6: among prose, or several in a row
+    f"I will read it: {OBJECT} That is all.": ("scan", [READ_A]),
+    f"{CALL_A}\n{CALL_B}": ("scan", [READ_A, READ_B]),
+    f"Given {{x}} and {{}}, {CALL_A}": ("scan", [READ_A]),
+    f"{OBJECT}\n<tool_response>{{}}</tool_response>\n{CALL_B}": ("scan", [READ_A]),
+    # rung 7: lossless repairs
+    "{'name': 'read_file', 'parameters': {'path': 'a.py'}}": ("repair", [READ_A]),
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a.py",},},],}': ("repair", [READ_A]),
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a\nb\tc"}}]}': (
+        "repair",
+        [SpokenCall("read_file", {"path": "a\nb\tc"})],
+    ),
+    "{'name': 'list_files', 'arguments': {'path': '.', 'recursive': True, 'x': None}}": (
+        "repair",
+        [SpokenCall("list_files", {"path": ".", "recursive": True, "x": None})],
+    ),
+    '{"name": "write_file", "parameters": {"path": "a", "content": """def f():\n    return "x"\n"""}}': (
+        "repair",
+        [SpokenCall("write_file", {"path": "a", "content": 'def f():\n    return "x"\n'})],
+    ),
+    # rung 8: closing brackets only, and nothing but reading
+    OBJECT[: OBJECT.index("]")]: ("brackets", [READ_A]),
+    f"<tool_call>{CALL_A[:-1]}": ("brackets", [READ_A]),
+}
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_a_call_is_read_on_its_rung(text: str) -> None:
+    rung, calls = CALLS[text]
+    reading = read(text)
+    assert list(reading.calls) == calls
+    assert reading.rung == rung
+
+
+ANSWERS = {
+    '{"thought": "", "tool_calls": [], "final_answer": "できた"}': ("json", "できた"),
+    '{"final_answer": "done"}': ("json", "done"),
+    '{"tool_calls": null, "final_answer": {"a": 1}}': ("json", '{"a": 1}'),
+    '{"thought": "x", "tool_calls": [], "final_answer": ""}': ("json", ""),
+    '{"tool_calls": [], "final_answer": "done"': ("brackets", "done"),
+    "```json\n{'final_answer': 'it\\'s done'}\n```": ("repair", "it's done"),
+}
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_is_read_on_its_rung(text: str) -> None:
+    reading = read(text)
+    assert (reading.rung, reading.answer, reading.calls) == (*ANSWERS[text], ())
+
+
+def test_thought_comes_from_the_object_or_the_words_before() -> None:
+    assert read(OBJECT).thought == "見る"
+    assert read(f"I look first.\n<tool_call>{CALL_A}</tool_call>").thought == "I look first."
+
+
+WRITE = '{"thought": "t", "tool_calls": [{"name": "write_file", "parameters": {"path": "a.py", "content": "x = 1"}}]}'
+
+REFUSED = {
+    "": "empty",
+    "  \n": "empty",
+    "The file was written.": "plain text",
+    "<think>never closed, {}": "nothing but thoughts",
+    '{"thought": "hm", "tool_calls": []}': "neither tool_calls nor a final_answer",
+    '{"answer": 42}': "plain text",
+    '{"name": "John", "age": 3}': "plain text",
+    # a write that is cut off is never completed
+    WRITE[:-1]: "half a change",
+    WRITE[:-2]: "half a change",
+    WRITE[:-4]: "half a change",
+    WRITE[:-6]: "cut off inside a string",
+    f"```json\n{WRITE[:-2]}": "half a change",
+    f"<tool_call>{WRITE[32:-4]}": "half a change",
+    f"Now I write.\n{WRITE[:-3]}": "half a change",
+    f"{OBJECT}\n{WRITE[:-3]}": "half a change",
+    '{"tool_calls": [{"name": "unheard_of", "parameters": {"a": "b"}': "half a change",
+    # what may have lost something is not completed either
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a", "start_line": 1': "cut off",
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a",': "cut off",
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": tru': "cut off",
+    # never a guess at quotes and escapes
+    '{"name": "write_file", "parameters": {"path": "a", "content": "print("hi")"}}': "line 1, column 71",
+    '{"name": "write_file", "parameters": {"path": "a", "content": "re.match(\'\\d+\')"}}': "unknown escape \\d",
+    # a broken object is not searched for calls inside it
+    f'{{"thought": "say "x"", "tool_calls": [{CALL_A}]}}': "cannot be read",
+    "{\"thought\": broken, \"content\": \"{'name': 'write_file', 'parameters': {'path': 'x', 'content': ''}}\"}": "cannot be read",
+    # parts that are there and make no sense
+    '{"tool_calls": [{"parameters": {}}]}': "no name",
+    '{"tool_calls": ["read_file"]}': "no name",
+    '{"tool_calls": [{"name": "read_file", "parameters": ["a"]}]}': "must be an object",
+    '{"tool_calls": [{"name": "read_file", "parameters": "{\\"path\\": \\"a"}]}': "cut off inside a string",
+    "<tool_call>read_file a.py</tool_call>": "cannot be read",
+    f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "cannot be read",
+    '<tool_call>{"path": "a.py"}</tool_call>': "no call with a name",
+    '<|tool_call>call:f(a: "b")': "plain text",
+    "{" * 5000: "too many braces",
+    '{"a":' * 5000: "too many braces",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_read_for_sure_is_refused_with_the_reason(text: str) -> None:
+    with pytest.raises(FormatFailure) as failure:
+        read(text)
+    assert REFUSED[text] in str(failure.value)
+
+
+JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JSON_VALUES)
+def test_json_is_read_as_json_reads_it(value: Any) -> None:
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=2)):
+        parsed = parse_value(text)
+        assert parsed.value == value
+        assert not parsed.repaired
+
+
+@given(JSON_VALUES)
+def test_python_literals_are_read_too(value: Any) -> None:
+    try:
+        parsed = parse_value(repr(value))
+    except Fault:
+        return  # escapes that only Python knows (\x00 is one of ours, \U0001f600 is not)
+    assert parsed.value == value
+
+
+@given(st.text(), st.text(), st.data())
+def test_no_write_ever_comes_out_of_a_shortened_reply(path: str, content: str, data: st.DataObject) -> None:
+    whole = json.dumps(
+        {"tool_calls": [{"name": "write_file", "parameters": {"path": path, "content": content}}]}, ensure_ascii=False
+    )
+    cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
+    with pytest.raises(FormatFailure):
+        read(cut)
+    assert read(whole).calls == (SpokenCall("write_file", {"path": path, "content": content}),)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        read(text)
+    except FormatFailure as failure:
+        assert str(failure)
+
+
+def test_a_cut_says_which_brackets_are_missing() -> None:
+    with pytest.raises(Cut) as cut:
+        parse_value('{"a": [{"b": "c"')
+    assert cut.value.closers == "}]}"

@@ -1,0 +1,320 @@
+"""The JSON dialect around a connector: the same messages come out as from native tool calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nebula.events import Usage
+from nebula.llm.contract import Model, ModelInfo, ModelRequest, Reply, Retrying, StreamItem
+from nebula.llm.dialect import JsonDialect, needs_dialect
+from nebula.llm.errors import FormatError
+from nebula.llm.gemini import GeminiModel
+from nebula.llm.ollama import OllamaModel
+from nebula.llm.openai import OpenAIModel
+from nebula.llm.providers import connect
+from nebula.messages import (
+    AssistantMessage,
+    AssistantToolUse,
+    Json,
+    Message,
+    Text,
+    ToolResultStatus,
+    ToolSpec,
+    ToolUseResult,
+    UserMessage,
+)
+from scripted_model import Call, ScriptedModel, Turn, hermes
+
+PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+READ_FILE = ToolSpec("readFile", "Read a file", PATH)
+TOOLS = (
+    READ_FILE,
+    ToolSpec("writeFile", "Make a file", {**PATH, "properties": {"path": {}, "content": {}}}),
+    ToolSpec("editFile", "Change a file", {**PATH, "properties": {"path": {}, "new_content": {}}}),
+    ToolSpec("mcpThing", "Something foreign", {"type": "object"}),
+)
+PROMPT = UserMessage.new_prompt("始めて")
+
+
+async def items_of(
+    model: Model, messages: Sequence[Message], tools: Sequence[ToolSpec] = TOOLS, name: str = "hermes3:8b"
+) -> list[StreamItem]:
+    request = ModelRequest(name, "Be brief.", messages, tools)
+    async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
+        return [item async for item in items]
+
+
+async def reply_to(
+    model: Model, messages: Sequence[Message], tools: Sequence[ToolSpec] = TOOLS, name: str = "hermes3:8b"
+) -> Reply:
+    last = (await items_of(model, messages, tools, name))[-1]
+    assert isinstance(last, Reply)
+    return last
+
+
+CONVERSATION = [
+    Turn("まず読みます 🦀。", [Call("readFile", {"path": "日本語/設定 🗾.txt"}), Call("readFile", {"path": "b.txt"})]),
+    Turn("", [Call("readFile", {"path": 'c "quoted" \\ \n.txt', "start_line": 3})], thinking="考え中"),
+    Turn("できました 👩‍👩‍👧‍👦。\n次は？"),
+]
+
+
+async def whole_conversation(model: Model) -> list[AssistantMessage]:
+    history: list[Message] = [PROMPT]
+    heard = []
+    for _ in CONVERSATION:
+        reply = await reply_to(model, tuple(history), (READ_FILE,), "gemini-2.5-flash")
+        heard.append(reply.message)
+        results = [
+            ToolUseResult(use.id, (Json({"content": "こんにちは"}),), ToolResultStatus.Success)
+            for use in reply.message.tool_uses or ()
+        ]
+        history += [reply.message, UserMessage.new_tool_use_results(results)]
+    return heard
+
+
+@pytest.mark.parametrize("fragment", [None, 1])
+async def test_connectors_and_dialect_give_identical_messages(fragment: int | None) -> None:
+    heard = {}
+    for wire in ("openai", "gemini", "ollama", "dialect/openai", "dialect/gemini", "dialect/ollama"):
+        spoken = [hermes(turn) for turn in CONVERSATION] if wire.startswith("dialect") else CONVERSATION
+        with ScriptedModel(spoken, fragment=fragment) as server:
+            model: Model = {
+                "openai": lambda server=server: OpenAIModel("k", server.openai_url, environ={}),
+                "gemini": lambda server=server: GeminiModel("k", server.gemini_url, environ={}),
+                "ollama": lambda server=server: OllamaModel(server.ollama_url, environ={}),
+            }[wire.rpartition("/")[2]]()
+            if wire.startswith("dialect"):
+                model = JsonDialect(model, tools=())
+            heard[wire] = await whole_conversation(model)
+            await model.aclose()
+    assert len(heard["openai"]) == 3
+    for wire, messages in heard.items():
+        assert messages == heard["openai"], wire
+
+
+async def with_replies(*texts: str, messages: Sequence[Message] = (PROMPT,)) -> tuple[list[StreamItem], list[Any]]:
+    with ScriptedModel([Turn(text) for text in texts]) as server:
+        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        try:
+            return await items_of(model, messages), [request.json for request in server.turns]
+        finally:
+            await model.aclose()
+
+
+def saying(*calls: tuple[str, dict[str, Any]], thought: str = "") -> str:
+    listed = [{"name": name, "parameters": args} for name, args in calls]
+    return json.dumps({"thought": thought, "tool_calls": listed, "final_answer": "provisional"})
+
+
+async def test_the_model_sees_its_own_names_and_the_tools_keep_theirs() -> None:
+    text = saying(
+        ("read_file", {"path": "a"}),
+        ("write_file", {"path": "a", "content": "x", "mode": "create"}),
+        ("write_file", {"path": "b", "content": "y", "mode": "overwrite"}),
+        ("write_file", {"path": "c", "content": "z"}),
+        ("readFile", {"path": "d"}),
+        ("mcpThing", {"e": 1}),
+        thought="I look.",
+    )
+    items, _ = await with_replies(text)
+    reply = items[-1]
+    assert isinstance(reply, Reply)
+    assert reply.message.content == "I look."
+    uses = reply.message.tool_uses or ()
+    assert [(use.id, use.name, use.orig_name, use.orig_args) for use in uses] == [
+        ("call_1", "read_file", "readFile", {"path": "a"}),
+        ("call_2", "write_file", "writeFile", {"path": "a", "content": "x"}),
+        ("call_3", "write_file", "editFile", {"path": "b", "new_content": "y"}),
+        ("call_4", "write_file", "writeFile", {"path": "c", "content": "z"}),
+        ("call_5", "readFile", "readFile", {"path": "d"}),
+        ("call_6", "mcpThing", "mcpThing", {"e": 1}),
+    ]
+    assert uses[1].args == {"path": "a", "content": "x", "mode": "create"}
+    assert (reply.rung, reply.stop, reply.invalid_calls) == ("json", "tool_calls", {})
+
+
+async def test_a_mode_that_is_not_offered_is_kept_but_not_run() -> None:
+    items, _ = await with_replies(saying(("write_file", {"path": "a", "content": "x", "mode": "append"})))
+    reply = items[-1]
+    assert isinstance(reply, Reply)
+    assert reply.invalid_calls == {"call_1": "mode of write_file must be create or overwrite. Nothing was run."}
+
+
+async def test_plan_mode_offers_no_write() -> None:
+    with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
+        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        await items_of(model, [PROMPT], (READ_FILE,))
+        await model.aclose()
+        body = server.turns[0].json
+    assert "read_file" in body["messages"][0]["content"]
+    assert "write_file" not in json.dumps(body)
+    assert body["format"]["properties"]["tool_calls"]["items"]["properties"]["name"]["enum"] == ["read_file"]
+    assert "tools" not in body
+
+
+async def test_one_retry_with_the_exact_error_then_it_is_read() -> None:
+    items, bodies = await with_replies("I am done!", '{"final_answer": "done"}')
+    assert items[0] == Retrying(
+        "The reply could not be read: the reply is plain text; one JSON object was asked for.", 2, 0.0
+    )
+    reply = items[-1]
+    assert isinstance(reply, Reply) and reply.message.content == "done"
+    assert reply.usage == Usage(200, 40)
+    asked = bodies[1]["messages"]
+    assert asked[-2] == {"role": "assistant", "content": "I am done!"}
+    assert asked[-1]["role"] == "user"
+    assert "the reply is plain text; one JSON object was asked for" in asked[-1]["content"]
+    assert '"tool_calls"' in asked[-1]["content"]
+
+
+async def test_prose_twice_is_the_end() -> None:
+    with pytest.raises(FormatError) as error:
+        await with_replies("I am done!", "Really!")
+    assert error.value.exhausted and error.value.kind == "bad_reply"
+    assert error.value.reply == "Really!"
+
+
+async def test_a_write_that_was_cut_off_is_asked_for_again_and_never_completed() -> None:
+    whole = saying(("write_file", {"path": "a", "content": "x", "mode": "create"}))
+    items, bodies = await with_replies(whole[:-30], whole)
+    assert isinstance(items[0], Retrying)
+    assert len(bodies) == 2
+    assert isinstance(items[-1], Reply) and len(items[-1].message.tool_uses or ()) == 1
+
+
+async def test_native_calls_are_understood_too() -> None:
+    with ScriptedModel([Turn("見ます", [Call("read_file", {"path": "a"})])]) as server:
+        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        reply = await reply_to(model, [PROMPT])
+        await model.aclose()
+    uses = reply.message.tool_uses or ()
+    assert (reply.rung, uses[0].name, uses[0].orig_name) == ("native", "read_file", "readFile")
+
+
+def history() -> list[Message]:
+    native = AssistantToolUse(
+        "call_1", "editFile", "editFile", {"path": "a", "new_content": "x"}, {"path": "a", "new_content": "x"}
+    )
+    results = [
+        ToolUseResult("call_1", (Json({"success": True}),), ToolResultStatus.Success),
+        ToolUseResult("call_2", (Text("it\nfailed"),), ToolResultStatus.Error),
+    ]
+    told = AssistantToolUse("call_2", "read_file", "readFile", {"path": "b"}, {"path": "b"})
+    return [
+        PROMPT,
+        AssistantMessage.new_tool_use("msg_1", "Now.", [native, told]),
+        UserMessage.new_tool_use_results(results),
+        AssistantMessage.new_response("msg_2", "Done."),
+        UserMessage.new_prompt("More?"),
+    ]
+
+
+@pytest.mark.parametrize("tool_role", [False, True])
+async def test_the_history_is_told_in_the_dialect(tool_role: bool) -> None:
+    with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
+        model = JsonDialect(OllamaModel(server.ollama_url, environ={}), tool_role=tool_role)
+        await items_of(model, history())
+        await model.aclose()
+        messages = server.turns[0].json["messages"][2:]
+    calls = [
+        {"name": "write_file", "parameters": {"path": "a", "content": "x", "mode": "overwrite"}},
+        {"name": "read_file", "parameters": {"path": "b"}},
+    ]
+    assert json.loads(messages[0]["content"]) == {"thought": "Now.", "tool_calls": calls, "final_answer": ""}
+    if tool_role:
+        assert [(each["role"], each["content"]) for each in messages[1:3]] == [
+            ("tool", '{"success":true}'),
+            ("tool", "it\nfailed"),
+        ]
+    else:
+        assert messages[1] == {
+            "role": "user",
+            "content": '<tool_response>\n{"name": "editFile", "content": {"success": true}}\n</tool_response>\n'
+            '<tool_response>\n{"name": "read_file", "content": "it\\nfailed"}\n</tool_response>',
+        }
+    assert json.loads(messages[-2]["content"]) == {"thought": "", "tool_calls": [], "final_answer": "Done."}
+    assert messages[-1] == {"role": "user", "content": "More?"}
+
+
+async def test_without_tools_the_model_is_asked_plainly() -> None:
+    with ScriptedModel([Turn("just prose")]) as server:
+        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        reply = await reply_to(model, [PROMPT], ())
+        await model.aclose()
+    assert reply.message.content == "just prose"
+
+
+async def test_an_ollama_model_without_tool_calls_goes_through_the_dialect_by_itself() -> None:
+    script = [Turn(saying(("read_file", {"path": "a"}))), Turn("", [Call("readFile", {"path": "a"})])]
+    with ScriptedModel(script, capabilities={"hermes3:8b": ["completion"]}) as server:
+        model = connect("ollama", base_url=server.ollama_url, environ={})
+        spoken = await reply_to(model, [PROMPT])
+        request = ModelRequest("qwen3:8b", "", [PROMPT], TOOLS)
+        native = [item async for item in model.stream(request)][-1]
+        await model.aclose()
+        assert "tools" not in server.turns[0].json
+        assert "tools" in server.turns[1].json
+    assert isinstance(native, Reply)
+    assert (spoken.message.tool_uses or ())[0].orig_name == "readFile"
+    assert native.rung is None and spoken.rung == "json"
+
+
+async def test_a_template_without_the_tool_role_gets_results_as_user_messages() -> None:
+    for template, role in (("{{ .Prompt }}", "user"), ('{{ if eq .Role "tool" }}', "tool")):
+        with ScriptedModel(
+            [Turn('{"final_answer": "ok"}')],
+            capabilities={"hermes3:8b": ["completion"]},
+            template={"hermes3:8b": template},
+        ) as server:
+            model = connect("ollama", base_url=server.ollama_url, environ={})
+            await items_of(model, history())
+            await model.aclose()
+            assert server.turns[0].json["messages"][3]["role"] == role
+
+
+async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
+    from scripted_model import Fault
+
+    refusal = Fault.status_code(400, body='{"error": "registry.ollama.ai/library/x does not support tools"}')
+    script = [refusal, Turn(saying(("read_file", {"path": "a"}))), Turn('{"final_answer": "ok"}')]
+    with ScriptedModel(script) as server:
+        model = connect("ollama", base_url=server.ollama_url, environ={})
+        first = await reply_to(model, [PROMPT])
+        second = await reply_to(model, [PROMPT])
+        await model.aclose()
+        assert len(server.turns) == 3
+    assert first.rung == second.rung == "json"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_call"),
+    [
+        ('<tool_call>\n{"name": "readFile", "arguments": {"path": "a"}}\n</tool_call>', True),
+        ('{"name": "readFile", "parameters": {"path": "a"}}', True),
+        ('{"name": "other", "parameters": {"path": "a"}}', False),
+        ('Like this: {"name": "readFile", "parameters": {"path": "a"}}', False),
+        ('{"tasks": []}', False),
+    ],
+)
+async def test_native_models_that_print_their_calls(text: str, is_call: bool) -> None:
+    with ScriptedModel([Turn(text)]) as server:
+        model = connect("ollama", base_url=server.ollama_url, environ={})
+        reply = await reply_to(model, [PROMPT])
+        await model.aclose()
+    if is_call:
+        assert [use.orig_args for use in reply.message.tool_uses or ()] == [{"path": "a"}]
+    else:
+        assert reply == replace(reply, message=AssistantMessage.new_response("msg_1", text), rung=None)
+
+
+def test_needs_dialect_only_where_the_provider_says_so() -> None:
+    assert needs_dialect(ModelInfo("m", "ollama", tools=False))
+    assert not needs_dialect(ModelInfo("m", "ollama", tools=None))
+    assert not needs_dialect(ModelInfo("m", "ollama", tools=True))
