@@ -448,9 +448,10 @@ def test_a_session_of_ten_thousand_messages_loads_at_once(sessions, project):
         [(started, *row) for _ in range(2500) for row in rows],
     )
     sessions._connection.execute("COMMIT")
+    # Our own time, the best of several: a busy machine is not what is measured here.
     best = 9.0
-    for _ in range(3):
-        begun = time.perf_counter()
+    for _ in range(5):
+        begun = time.process_time()
         assert len(sessions.messages(started)) == 10_000
-        best = min(best, time.perf_counter() - begun)
+        best = min(best, time.process_time() - begun)
     assert best <= 0.3
