@@ -39,13 +39,15 @@ def counter(model: str = "") -> Callable[[str], int]:
 # JavaScript, Japanese documents. Mean error 5-8 % of each kind, 95 % of the pieces within 20 %.
 _LETTERS = bytes(range(65, 91)) + bytes(range(97, 123))
 _CAPITALS = bytes(range(65, 91))
-_WEIGHTS: tuple[tuple[bytes, float], ...] = (
+_ASCII_WEIGHTS: tuple[tuple[bytes, float], ...] = (
     (_LETTERS, 0.160),
     (_CAPITALS, 0.126),  # on top: a capital often begins a token inside an identifier
     (b"0123456789", 1.0),
     (b"\n", 0.134),
     (b" \t", 0.079),
     (bytes(set(range(33, 127)) - set(_LETTERS) - set(b"0123456789")), 0.623),
+)
+_OTHER_WEIGHTS: tuple[tuple[bytes, float], ...] = (
     (bytes(range(0xC2, 0xE0)), 0.5),  # two-byte letters: Latin with accents, Greek, Cyrillic
     (b"\xe0\xe1\xe2", 1.05),  # Indic scripts, arrows, box drawing, typographic marks
     (b"\xe3", 0.621),  # kana and Japanese marks
@@ -64,7 +66,7 @@ def estimate_tokens(text: str) -> int:
     data = text.encode("utf-8", "replace")
     size = len(data)
     total = _PER_WORD * len(data.split())
-    for kind, weight in _WEIGHTS:
+    for kind, weight in _ASCII_WEIGHTS if size == len(text) else _ASCII_WEIGHTS + _OTHER_WEIGHTS:
         total += weight * (size - len(data.translate(None, kind)))
     return max(1, round(total))
 
