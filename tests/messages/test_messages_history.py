@@ -200,6 +200,13 @@ def test_a_turn_longer_than_the_limit_loses_its_oldest_rounds() -> None:
     assert kept == (says("task"), *rounds[-6:])
 
 
+def test_stand_ins_do_not_push_out_what_the_user_said() -> None:
+    strays = [message for _ in range(10) for message in (answers("x"), gives("9"), answers("y"), says(""))]
+    kept = repair_history([says("task"), *strays], limit=5)
+    assert kept[0].content == Prompt("task")
+    assert len(kept) == 5
+
+
 def test_a_turn_that_starts_with_a_refusal_can_be_the_first() -> None:
     refusals = [
         message

@@ -60,7 +60,8 @@ class History(Sequence[Message]):
         self._messages: list[Message] = []
         self._run: list[Message] = []
         self._run_is_made = False
-        # Positions of the messages with a prompt, counted from the first message ever: cutting does not move them.
+        # Where the user spoke (stand-ins for empty prompts and stray results do not count), as positions from
+        # the first message ever: cutting does not move those.
         self._turn_starts: deque[int] = deque()
         self._dropped = 0
         for message in messages:
@@ -112,11 +113,13 @@ class History(Sequence[Message]):
             return
         if isinstance(self._run[-1], UserMessage):
             users = [message for message in self._run if isinstance(message, UserMessage)]
-            self._push(answering(joined_user_message(users), self._unanswered()))
+            if any(message.prompt and not message.prompt.isspace() for message in users):
+                self._turn_starts.append(self._dropped + len(self._messages))
+            self._messages.append(answering(joined_user_message(users), self._unanswered()))
         else:
             assistants = [message for message in self._run if isinstance(message, AssistantMessage)]
             self._make_way_for_assistant()
-            self._push(_with_existing_tools(joined_assistant_message(assistants), self._tools))
+            self._messages.append(_with_existing_tools(joined_assistant_message(assistants), self._tools))
         self._run_is_made = True
         self._cut()
 
@@ -124,18 +127,13 @@ class History(Sequence[Message]):
         waiting = self._unanswered()
         if waiting:
             nothing = UserMessage("", UserEnvContext(), CancelledToolUses(None, ()))
-            self._push(answering(nothing, waiting))
+            self._messages.append(answering(nothing, waiting))
         elif not self._messages:
-            self._push(UserMessage("", UserEnvContext(), Prompt(EMPTY_PROMPT)))
+            self._messages.append(UserMessage("", UserEnvContext(), Prompt(EMPTY_PROMPT)))
 
     def _unanswered(self) -> tuple[AssistantToolUse, ...]:
         last = self._messages[-1] if self._messages else None
         return (last.tool_uses or ()) if isinstance(last, AssistantMessage) else ()
-
-    def _push(self, message: Message) -> None:
-        if isinstance(message, UserMessage) and message.prompt is not None:
-            self._turn_starts.append(self._dropped + len(self._messages))
-        self._messages.append(message)
 
     def _pop(self) -> None:
         self._messages.pop()
@@ -147,9 +145,10 @@ class History(Sequence[Message]):
         excess = len(self._messages) - self._limit
         if excess <= 0:
             return
-        while len(self._turn_starts) > 1 and self._turn_starts[0] - self._dropped < excess:
-            self._turn_starts.popleft()
-        turn = self._turn_starts[0] - self._dropped
+        starts = self._turn_starts
+        while len(starts) > 1 and starts[0] - self._dropped < excess:
+            starts.popleft()
+        turn = starts[0] - self._dropped if starts else 0
         first = self._messages[turn]
         # The turn's own first message stays, so one more of the others goes; they go in pairs.
         rounds_end = turn + 1
@@ -157,7 +156,8 @@ class History(Sequence[Message]):
             rounds_end += excess - turn + (excess - turn) % 2
         self._messages[:rounds_end] = [answering(first, ()) if isinstance(first, UserMessage) else first]
         self._dropped += rounds_end - 1
-        self._turn_starts[0] = self._dropped
+        if starts:
+            starts[0] = self._dropped
 
 
 def _continues(last: Message, message: Message) -> bool:
