@@ -1,0 +1,114 @@
+"""The conversation as a graph, in text: the chain map, and the same with prompts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nebula.cli.terminal.width import cut
+from nebula.graph.chain_map import draw_map
+from nebula.graph.errors import GraphError
+from nebula.graph.flows import Topology
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.sitting import Sitting
+    from nebula.graph.manager import Graph
+    from nebula.graph.values import Flow
+
+NAMED = 60
+"""So many of the newest nodes are shown with their prompts; reading each is a file."""
+
+
+def show_map(sitting: Sitting, *, everything: bool = False) -> None:
+    found = _flow(sitting, everything=everything)
+    if found is None:
+        return
+    graph, flow = found
+    sitting.screen.line(draw_map(flow))
+    sitting.screen.line()
+    here = sitting.session.conversation.leaf
+    for entry in flow.entries[-NAMED:]:
+        sitting.screen.line(_label(graph, entry.index, entry.id, here, sitting.screen.columns))
+
+
+def show_tree(sitting: Sitting, *, everything: bool = False) -> None:
+    found = _flow(sitting, everything=everything)
+    if found is None:
+        return
+    graph, flow = found
+    ids = {entry.index: entry.id for entry in flow.entries}
+    named = {entry.index for entry in flow.entries[-NAMED:]}
+    here = sitting.session.conversation.leaf
+    for indent, index, again in tree_order(Topology(flow)):
+        room = sitting.screen.columns - len(indent)
+        if again or index not in named:
+            sitting.screen.line(f"{indent}{'↪ ' if again else ''}{index}")
+        else:
+            sitting.screen.line(indent + _label(graph, index, ids[index], here, room))
+
+
+def tree_order(topology: Topology) -> list[tuple[str, int, bool]]:
+    """Indent, node, and whether it was drawn before (branches that meet). Only a branching indents."""
+    drawn: set[int] = set()
+    lines: list[tuple[str, int, bool]] = []
+    roots = [index for index, parents in topology.parents.items() if not parents]
+    pending = [("", "", root) for root in reversed(roots)]
+    while pending:
+        before, indent, index = pending.pop()
+        lines.append((before, index, index in drawn))
+        if index in drawn:
+            continue
+        drawn.add(index)
+        children = topology.children[index]
+        if len(children) == 1:
+            pending.append((indent, indent, children[0]))
+        else:
+            last = len(children) - 1
+            branches = [
+                (indent + ("└ " if place == last else "├ "), indent + ("  " if place == last else "│ "), child)
+                for place, child in enumerate(children)
+            ]
+            pending += reversed(branches)
+    return lines
+
+
+def _flow(sitting: Sitting, *, everything: bool) -> tuple[Graph, Flow] | None:
+    """The part of the graph that this talk belongs to; all of it where the talk has not begun."""
+    graph = sitting.session.keeper.graph
+    try:
+        flow = graph.get_flow() if graph is not None else None
+    except GraphError:
+        flow = None
+    if graph is None or flow is None or not flow.entries:
+        sitting.screen.line(sitting.words("graph_empty"))
+        return None
+    here = sitting.session.conversation.leaf
+    return graph, flow if everything or here is None else connected_part(flow, here)
+
+
+def connected_part(flow: Flow, node_id: str) -> Flow:
+    topology = Topology(flow)
+    start = topology.index_of.get(node_id)
+    if start is None:
+        return flow
+    part, pending = {start}, [start]
+    while pending:
+        index = pending.pop()
+        near = [each for each in topology.children[index] + topology.parents[index] if each not in part]
+        part.update(near)
+        pending += near
+    return replace(
+        flow,
+        entries=tuple(entry for entry in flow.entries if entry.index in part),
+        edges=tuple(edge for edge in flow.edges if edge.source in part),
+    )
+
+
+def _label(graph: Graph, index: int, node_id: str, here: str | None, columns: int) -> str:
+    try:
+        prompt = graph.get_node(node_id).prompt
+    except GraphError as problem:
+        prompt = f"({problem})"
+    mark = "*" if node_id == here else " "
+    return cut(f"{mark}{index:3} {node_id[:8]}  {one_line(' '.join(prompt.split()))}", columns - 1)

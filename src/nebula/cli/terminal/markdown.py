@@ -1,0 +1,40 @@
+"""Markdown on a terminal, by rich, with the few things set otherwise that get in the way of reading and copying."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import ClassVar
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
+
+_SPACES_AT_END = re.compile(r"[ ]+((?:\x1b\[0m)*)$", re.MULTILINE)
+
+
+class LeftHeading(Heading):
+    """A heading at the left margin, without the box and the centring."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        yield self.text
+
+
+class PlainMarkdown(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+
+
+def rendered(text: str, columns: int) -> str:
+    """With styles as escape sequences. Links show their address: nothing is hidden behind a word."""
+    console = Console(
+        file=StringIO(),
+        width=columns,
+        force_terminal=True,
+        color_system="standard",
+        legacy_windows=False,
+        highlight=False,
+        emoji=False,
+    )
+    with console.capture() as capture:
+        console.print(PlainMarkdown(text, code_theme="ansi_dark", hyperlinks=False), end="")
+    return _SPACES_AT_END.sub(r"\1", capture.get()).strip("\n")

@@ -1,0 +1,109 @@
+"""One sitting at the terminal: the session at hand, and everything its parts share."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nebula.agent.assembly import open_session
+from nebula.cli.terminal.approval import TerminalApprover
+from nebula.cli.terminal.screen import Screen
+from nebula.cli.terminal.typed_ahead import TypedAhead
+from nebula.cli.words import Words
+from nebula.config import Settings
+from nebula.stage import House
+from nebula.tools.approval import allow_all
+
+if TYPE_CHECKING:
+    from nebula.agent.session import Session
+    from nebula.cli.terminal.reading import Reading
+    from nebula.cli.terminal.spent import Spent
+    from nebula.cli.terminal.view import TurnView
+    from nebula.events import Final
+
+
+class Sitting:
+    """`reading` and `session` are set while it opens; both are there before the first prompt."""
+
+    reading: Reading
+    session: Session
+
+    def __init__(self, options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+        self.options = options
+        self.settings = settings
+        self.screen = screen
+        self.words = Words(settings.lang)
+        self.typed = TypedAhead()
+        self.house = House(settings.lang, settings.curtain, settings.backstage)
+        self.turn: asyncio.Task[Final] | None = None
+        self.view: TurnView | None = None
+        self.spent: list[Spent] = []
+        self.plan_offered = False
+        self.leaving = False
+        self.context_used = 0
+
+    # The session
+
+    async def open(self, resume: str | None, from_nodes: Sequence[str] = (), mode: str = "agent") -> None:
+        """A new session, or one of an earlier sitting by its id."""
+        yes = bool(self.options.yes)
+        self.session = await open_session(
+            self.settings,
+            approver=allow_all if yes else TerminalApprover(self),
+            by_rule="yes" if yes else None,
+            mode=mode,
+            resume=resume,
+            from_nodes=from_nodes,
+            allow=self.options.allow,
+        )
+        self.spent = self._spent_before() if resume is not None else []
+        self.plan_offered = False
+        self.measure_context()
+
+    async def reopen(self, resume: str | None) -> None:
+        """Leaves the session at hand for another; mode and model stay."""
+        mode = self.session.mode
+        self.settings = self.session.settings
+        await self.session.close()
+        await self.open(resume, mode=mode)
+
+    def _spent_before(self) -> list[Spent]:
+        from nebula.cli.terminal.spent import remembered
+
+        leaf = self.session.conversation.leaf
+        return remembered(self.session.keeper.path_to([leaf]), self.session.id) if leaf else []
+
+    # What keys and commands do
+
+    def label(self) -> str:
+        return f"[{self.session.mode.upper()}] You: "
+
+    def switch_mode(self, mode: str | None = None) -> None:
+        """To this one, or to the other one."""
+        self.session.mode = mode or ("agent" if self.session.mode == "plan" else "plan")
+        self.plan_offered = False
+
+    def toggle_backstage(self) -> None:
+        self.house = replace(self.house, backstage=not self.house.backstage)
+        if self.view is not None:
+            self.view.stage.house = self.house
+
+    def interrupt(self) -> None:
+        if self.turn is not None:
+            self.turn.cancel()
+
+    # What it costs
+
+    def measure_context(self) -> None:
+        """An estimate for the status line, from what is at hand: nothing is read for it."""
+        self.context_used = sum(turn.tokens for turn in self.session.conversation.turns)
+
+    def status(self) -> str:
+        brain = self.session.brain
+        percent = min(100, round(100 * self.context_used / max(1, brain.context)))
+        tokens = sum(each.usage.input_tokens + each.usage.output_tokens for each in self.spent)
+        text = self.words("status", mode=self.session.mode, model=brain.name, percent=percent, tokens=tokens)
+        return f"{text} · {self.words('status_backstage')}" if self.house.backstage else text

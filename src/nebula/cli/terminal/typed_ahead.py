@@ -1,0 +1,50 @@
+"""What is typed while a turn runs: kept for the next prompt, never an answer to a question nobody has read yet."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+QUIET_S = 0.6
+"""A question is put only when nobody has been typing for so long."""
+
+
+@dataclass(slots=True)
+class TypedAhead:
+    lines: list[str] = field(default_factory=list)
+    """Finished with Enter: sent in order, one after each turn."""
+    text: str = ""
+    """Not finished: stands in the next prompt, ready to be edited."""
+    _last_key: float = float("-inf")
+
+    def typed(self, text: str) -> None:
+        self.text += text
+        self._last_key = time.monotonic()
+
+    def erased(self) -> None:
+        self.text = self.text[:-1]
+        self._last_key = time.monotonic()
+
+    def entered(self) -> None:
+        if self.text.strip():
+            self.lines.append(self.text)
+        self.text = ""
+
+    def next_line(self) -> str | None:
+        return self.lines.pop(0) if self.lines else None
+
+    def take_text(self) -> str:
+        text, self.text = self.text, ""
+        return text
+
+    def hold(self) -> None:
+        """After an interruption nothing is sent by itself: the lines become text to be looked at."""
+        self.text = "\n".join([*self.lines, self.text]).strip("\n")
+        self.lines.clear()
+
+    def quiet_in(self) -> float:
+        """Seconds until the user has paused long enough."""
+        return max(0.0, self._last_key + QUIET_S - time.monotonic())
+
+    def shown(self) -> str:
+        return " ⏎ ".join([*self.lines, self.text])
