@@ -214,6 +214,15 @@ class Retry(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """Something that the user should know; nothing failed."""
+
+    type: ClassVar[str] = "notice"
+    message: str
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Error(Event):
     """What went wrong, in one sentence that says what to do."""
 
@@ -266,7 +275,11 @@ class Stamped:
 
 
 Reader = Callable[[Stamped], None]
-"""One who reads the stream. A reader that raises ends the turn: what cannot be recorded must not be shown."""
+"""One who reads the stream: a recorder, or somebody in the audience."""
+
+
+class RecordingFailed(Exception):
+    """An event could not be written down. The turn ends: what cannot be recorded must not go on."""
 
 
 def new_trace_id() -> str:
@@ -285,16 +298,26 @@ def now() -> datetime:
 
 @dataclass(slots=True)
 class EventStream:
-    """Stamps events and hands each to every reader, in order, before the next one may happen."""
+    """Stamps events and hands each to every recorder and then to the audience, in order, before the next may happen."""
 
     session_id: str
     trace_id: str = field(default_factory=new_trace_id)
-    readers: tuple[Reader, ...] = ()
+    recorders: tuple[Reader, ...] = ()
+    audience: tuple[Reader, ...] = ()
     seq: int = 0
 
-    def emit(self, event: Event) -> Stamped:
+    def emit(self, event: Event, *, must_record: bool = True) -> Stamped:
+        """Without `must_record` a failing recorder keeps nobody else from hearing how the turn ended."""
         self.seq += 1
         stamped = Stamped(event, self.trace_id, self.session_id, self.seq, now().isoformat(timespec="milliseconds"))
-        for reader in self.readers:
-            reader(stamped)
+        for record in self.recorders:
+            try:
+                record(stamped)
+            except Exception as problem:
+                if must_record:
+                    raise RecordingFailed(
+                        f"This turn could not be recorded ({problem}). Make room or mend the place, then go on."
+                    ) from problem
+        for show in self.audience:
+            show(stamped)
         return stamped

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nebula.events import Approval, Diff, Error, Final, Message, Plan, Retry, Step, Task, ToolResult
+from nebula.events import Approval, Diff, Error, Final, Message, Notice, Plan, Retry, Step, Task, ToolResult
 
 if TYPE_CHECKING:
     from nebula.events import Event, FileChange, Stamped
@@ -115,7 +115,7 @@ def perform(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[Cue,
         return _speak(scene, event)
     if isinstance(event, Final):
         return _close(scene, event, house)
-    if isinstance(event, Error):
+    if isinstance(event, Error | Notice):
         return _remark(scene, event.message)
     if isinstance(event, Approval) and event.decision is None:
         return scene._replace(curtain_down=False), (Ask(_seen_whole(event)),)

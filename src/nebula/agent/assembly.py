@@ -17,6 +17,7 @@ from nebula.agent.session import Brain, Desk, Session
 from nebula.agent.tools import Checks
 from nebula.config import Settings
 from nebula.events import Reader
+from nebula.memory.errors import UnknownSession
 from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader
 from nebula.memory.sessions import Sessions
@@ -98,7 +99,10 @@ def _session_id(memory: Sessions, settings: Settings, brain: Brain, resume: str 
     if resume is None:
         return memory.start(settings.root, brain.name)
     if resume:
-        return memory.resume(resume).id
+        found = memory.find(resume)
+        if found.project_path != os.path.realpath(settings.root):
+            raise UnknownSession(f"session {found.id} belongs to {found.project_path}; go there to resume it")
+        return memory.resume(found.id).id
     newest = memory.latest(settings.root)
     return memory.resume(newest.id).id if newest else memory.start(settings.root, brain.name)
 

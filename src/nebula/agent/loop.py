@@ -48,6 +48,10 @@ def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
     return history
 
 
+class NotKept(Exception):
+    """The turn could not become a node. It is told, and lost nowhere: memory and log have every word of it."""
+
+
 def _no_node(_: Tally, __: Status) -> str | None:
     return None
 
@@ -96,10 +100,18 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
         remark = LIMIT_REMARK.format(rounds=turn.max_rounds)
     elif status == "ok" and tally.refused:
         status, remark = "refused", REFUSED_REMARK
-    node_id = turn.keep(tally, status)
+    node_id = _kept(turn, tally, status)
     final = tally.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
     turn.stream.emit(final, must_record=False)
     return final
+
+
+def _kept(turn: Turn, tally: Tally, status: Status) -> str | None:
+    try:
+        return turn.keep(tally, status)
+    except NotKept as problem:
+        turn.stream.emit(Error("graph", str(problem), turn.task_id), must_record=False)
+        return None
 
 
 async def run_rounds(turn: Turn, tally: Tally) -> Status:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.loop import NotKept
 from nebula.agent.nodes import round_texts
 from nebula.agent.prices import cost
 from nebula.agent.tally import Tally
 from nebula.events import Status
+from nebula.graph.errors import GraphError
 
 if TYPE_CHECKING:
     from nebula.agent.session import Brain
@@ -34,9 +36,12 @@ class NodeKeeper:
     ) -> Callable[[Tally, Status], str | None]:
         def keep(tally: Tally, status: Status) -> str | None:
             nothing_said = not tally.messages and not tally.files
-            if self.graph is None or (nothing_said and status in ("error", "interrupted")):
+            if self._open is None or (nothing_said and status in ("error", "interrupted")):
                 return None
-            self._add(node_id, session_id, brain, parents, tally)
+            try:
+                self._add(node_id, session_id, brain, parents, tally)
+            except (GraphError, OSError) as problem:
+                raise NotKept(f"This turn could not be put into the conversation graph: {problem}") from problem
             return node_id
 
         return keep

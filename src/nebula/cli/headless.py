@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from nebula.cli.arguments import UsageError, checked_root
 from nebula.config import Settings, load_settings
 from nebula.events import Error, EventStream, Final, Stamped, Task
 from nebula.llm.errors import ModelError
+from nebula.memory.trace import json_line
 from nebula.stage import Backstage, Close, House, Remark, Say, Stage
 from nebula.tools.approval import Decision, Question, allow_all
 
@@ -112,7 +112,7 @@ def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+    print(json_line(value), flush=True)
 
 
 class _TextFace:
