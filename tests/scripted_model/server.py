@@ -173,18 +173,23 @@ class ScriptedModel:
         try:
             await asyncio.wait({answering, watching}, return_when=asyncio.FIRST_COMPLETED)
             if not answering.done() and not watching.result():
-                with self._changed:
-                    request.disconnected = True
-                    self._changed.notify_all()
-                return None
-            keep = await answering
-            if not keep:
+                raise ConnectionResetError
+            if not await answering:
                 return None
             return watching.result() if watching.done() else b""
+        except ConnectionError:  # also from writing, or from a reset that the watcher met
+            if request.answered is None:
+                self._note_disconnect(request)
+            return None
         finally:
             answering.cancel()
             watching.cancel()
             await asyncio.wait({answering, watching})
+
+    def _note_disconnect(self, request: RecordedRequest) -> None:
+        with self._changed:
+            request.disconnected = True
+            self._changed.notify_all()
 
     async def _respond(self, request: RecordedRequest, writer: asyncio.StreamWriter) -> bool:
         step, wire = self._plan(request)

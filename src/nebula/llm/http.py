@@ -96,9 +96,7 @@ class Response:
             async with asyncio.timeout(self._idle_s):
                 return await self._connection.read()
         except TimeoutError:
-            raise UnavailableError(
-                f"{self.url.shown} sent nothing for {self._idle_s:g} s; the answer was given up."
-            ) from None
+            raise UnavailableError(f"{self.url.shown} fell silent for {self._idle_s:g} s.") from None
         except OSError as error:
             raise UnavailableError(f"The connection to {self.url.shown} broke: {error.strerror or error}.") from None
 

@@ -1,0 +1,270 @@
+"""What goes wrong between us and a model: retries, cuts, time-outs, refusals, and the sentence each gets."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from nebula.llm.contract import Model, ModelRequest, Notice, Reply, Retrying, StreamItem, TextDelta
+from nebula.llm.errors import (
+    AuthError,
+    BadReplyError,
+    LimitError,
+    ModelError,
+    NotFoundError,
+    UnavailableError,
+)
+from nebula.llm.gemini import GeminiModel
+from nebula.llm.http import Timeouts
+from nebula.llm.ollama import OllamaModel
+from nebula.llm.openai import OpenAIModel
+from nebula.llm.retry import RetryPolicy, parse_retry_after
+from nebula.messages import UserMessage
+from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
+
+KEY = "sk-very-secret-0123456789"
+QUICK = RetryPolicy(base_delay_s=0.01, max_delay_s=0.02, max_retry_after_s=0.3)
+everywhere = pytest.mark.parametrize("wire", ["openai", "gemini", "ollama"])
+
+
+def model_at(url: str, wire: str = "openai", **more: Any) -> Model:
+    more = {"retry": QUICK, "environ": {}, **more}
+    if wire == "openai":
+        return OpenAIModel(KEY, url + "/v1", **more)
+    return GeminiModel(KEY, url, **more) if wire == "gemini" else OllamaModel(url, **more)
+
+
+async def items_of(model: Model) -> list[StreamItem]:
+    request = ModelRequest("some-model", "", [UserMessage.new_prompt("hi")])
+    try:
+        async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
+            return [item async for item in items]
+    finally:
+        await model.aclose()
+
+
+async def items_from(script: Sequence[Any], wire: str = "openai", **more: Any) -> list[StreamItem]:
+    with ScriptedModel(script) as server:
+        return await items_of(model_at(server.url, wire, **more))
+
+
+async def error_from(script: Sequence[Any], wire: str = "openai", **more: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await items_from(script, wire, **more)
+    assert KEY not in str(caught.value) and KEY not in repr(caught.value)
+    return caught.value
+
+
+def retries(items: Sequence[StreamItem]) -> list[Retrying]:
+    return [item for item in items if isinstance(item, Retrying)]
+
+
+@everywhere
+@pytest.mark.parametrize("fault", [Fault.status_code(429), Fault.status_code(503), Fault.reset(), Fault.close()])
+async def test_a_passing_fault_is_retried(wire: str, fault: Fault) -> None:
+    items = await items_from([fault, fault, Turn("hello")], wire)
+    # On Ollama the first loss falls on a connection kept since /api/show, which is replaced without a word.
+    silently = wire == "ollama" and fault.kind != "status"
+    assert [item.attempt for item in retries(items)] == ([2] if silently else [2, 3])
+    assert isinstance(items[-1], Reply) and items[-1].message.content == "hello"
+
+
+async def test_after_four_attempts_it_is_given_up() -> None:
+    error = await error_from([Fault.status_code(503)] * 9)
+    assert isinstance(error, UnavailableError) and error.status == 503
+    with ScriptedModel([Fault.status_code(503)] * 9) as server:
+        with pytest.raises(UnavailableError):
+            await items_of(model_at(server.url, retry=RetryPolicy(max_attempts=2, base_delay_s=0.01)))
+        assert len(server.turns) == 2
+
+
+@pytest.mark.parametrize("wait", ["0.2", "0"])
+async def test_retry_after_in_seconds_is_kept(wait: str) -> None:
+    items = await items_from([Fault.status_code(429, retry_after=wait), Turn("hello")])
+    assert retries(items)[0].delay_s == float(wait)
+
+
+async def test_retry_after_is_capped_and_waited_for() -> None:
+    started = time.monotonic()
+    items = await items_from([Fault.status_code(503, retry_after="3600"), Turn("hello")])
+    assert retries(items)[0].delay_s == 0.3
+    assert time.monotonic() - started >= 0.3
+
+
+def test_retry_after_as_a_date() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+    told = parse_retry_after(later)
+    assert told is not None and 35 < told <= 40
+    assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert parse_retry_after("soon") is None and parse_retry_after("-1") is None and parse_retry_after(None) is None
+
+
+async def test_gemini_tells_the_pause_in_its_body() -> None:
+    body = '{"error": {"code": 429, "message": "Quota exceeded", "details": [{"retryDelay": "0.1s"}]}}'
+    items = await items_from([Fault.status_code(429, body=body), Turn("hello")], "gemini")
+    assert retries(items)[0].delay_s == 0.1
+
+
+@everywhere
+async def test_a_stream_cut_in_the_middle_starts_over_once(wire: str) -> None:
+    cut = Turn("one two three four five six seven", fault=Fault.cut(after_bytes=1200))
+    items = await items_from([cut, Turn("whole")], wire)
+    first_retry = items.index(retries(items)[0])
+    assert any(isinstance(item, TextDelta) for item in items[:first_retry])
+    assert isinstance(items[-1], Reply) and items[-1].message.content == "whole"
+    error = await error_from([cut, cut, Turn("never asked")], wire)
+    assert isinstance(error, UnavailableError)
+
+
+@everywhere
+async def test_a_call_cut_in_the_middle_is_never_given(wire: str) -> None:
+    call = Turn("", [Call("writeFile", {"path": "a", "content": "x" * 400})], fault=Fault.cut(after_bytes=600))
+    items = await items_from([call, Turn("ok")], wire)
+    assert isinstance(items[-1], Reply) and items[-1].message.tool_uses is None
+
+
+@everywhere
+async def test_an_error_inside_the_stream_is_a_fault_too(wire: str) -> None:
+    broken = Turn("one two three four five", fault=Fault.stream_error("overloaded"))
+    items = await items_from([broken, Turn("ok")], wire)
+    assert "overloaded" in retries(items)[0].reason
+    assert isinstance(items[-1], Reply)
+
+
+async def test_silence_before_the_first_byte_times_out() -> None:
+    slow = Turn("late", fault=Fault.slow(5))
+    limits = Timeouts(first_byte_s=0.1)
+    error = await error_from([slow] * 2, retry=RetryPolicy(max_attempts=2, base_delay_s=0.01), timeouts=limits)
+    assert isinstance(error, UnavailableError) and "gave no answer within 0.1 s" in str(error)
+
+
+async def test_silence_in_the_middle_times_out() -> None:
+    stall = Turn("one two three", fault=Fault.stall(after_bytes=300))
+    error = await error_from([stall], retry=RetryPolicy(max_attempts=1), timeouts=Timeouts(idle_s=0.1))
+    assert isinstance(error, UnavailableError) and "fell silent for 0.1 s" in str(error)
+
+
+async def test_nobody_listens() -> None:
+    url = refused_url()
+    with pytest.raises(UnavailableError) as error:
+        await items_of(model_at(url))
+    assert "Is the server running" in str(error.value) and url.removeprefix("http://") in str(error.value)
+
+
+@pytest.mark.parametrize("how", ["cancel", "close"])
+@everywhere
+async def test_stopping_closes_the_connection(wire: str, how: str) -> None:
+    endless = Turn("one two three four five six", fault=Fault.stall(after_bytes=600))
+    with ScriptedModel([endless]) as server:
+        model = model_at(server.url, wire)
+        started = asyncio.Event()
+
+        async def listen() -> None:
+            async for _ in model.stream(ModelRequest("m", "", [UserMessage.new_prompt("hi")])):
+                started.set()
+
+        if how == "cancel":
+            task = asyncio.create_task(listen())
+            await started.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            async with aclosing(model.stream(ModelRequest("m", "", [UserMessage.new_prompt("hi")]))) as items:  # type: ignore[type-var]
+                async for _ in items:
+                    break
+        await asyncio.to_thread(server.wait_until, lambda: server.turns[0].disconnected, 5)
+        await model.aclose()
+
+
+REFUSALS: list[tuple[str, Fault, type[ModelError], list[str]]] = [
+    ("openai", Fault.status_code(401, body=f'{{"error": {{"message": "Incorrect API key: {KEY}"}}}}'), AuthError, ["OPENAI_API_KEY"]),
+    ("gemini", Fault.status_code(400, body='{"error": {"message": "API key not valid. Please pass"}}'), AuthError, ["GEMINI_API_KEY"]),
+    ("openai", Fault.status_code(403, body=f'{{"error": {{"message": "no access with {KEY}"}}}}'), AuthError, ["no access with [key]"]),
+    ("ollama", Fault.status_code(401), AuthError, ["OLLAMA_HOST"]),
+    ("openai", Fault.status_code(404), NotFoundError, ["some-model", "OPENAI_BASE_URL"]),
+    ("ollama", Fault.status_code(404), NotFoundError, ["ollama pull some-model"]),
+    ("openai", Fault.status_code(302, headers={"location": "https://evil.example/x?key=1"}), NotFoundError, ["https://evil.example/x."]),
+    ("openai", Fault.status_code(400, body='{"error": {"message": "maximum context length is 8192 tokens"}}'), LimitError, ["/compact"]),
+    ("openai", Fault.status_code(429, body='{"error": {"message": "x", "code": "insufficient_quota"}}'), LimitError, ["used up"]),
+    ("openai", Fault.status_code(400), BadReplyError, ["scripted fault"]),
+    ("openai", Fault.garbage(), BadReplyError, ["not part of its API", "OPENAI_BASE_URL"]),
+    ("gemini", Fault.garbage(), BadReplyError, ["not part of its API", "GEMINI_BASE_URL"]),
+    ("ollama", Fault.garbage(), BadReplyError, ["not part of its API", "OLLAMA_HOST"]),
+    ("openai", Fault.garbage('data: {"choices": 7}\n\n'), BadReplyError, ["shape"]),
+    ("openai", Fault.page(), BadReplyError, ["text/html", "OPENAI_BASE_URL"]),
+    ("gemini", Fault.page(), BadReplyError, ["text/html"]),
+    ("ollama", Fault.page(), BadReplyError, ["text/html"]),
+    ("openai", Fault.garbage(""), UnavailableError, ["cut off"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "fault", "kind", "words"), REFUSALS)
+async def test_a_refusal_says_what_to_do(wire: str, fault: Fault, kind: type[ModelError], words: list[str]) -> None:
+    error = await error_from([fault], wire, retry=RetryPolicy(max_attempts=1))
+    assert type(error) is kind
+    for word in words:
+        assert word in str(error)
+
+
+async def test_refusals_for_good_are_not_retried() -> None:
+    for status in (400, 401, 403, 404):
+        with ScriptedModel([Fault.status_code(status)] * 4) as server:
+            with pytest.raises(ModelError):
+                await items_of(model_at(server.url))
+            assert len(server.turns) == 1
+
+
+def test_the_five_kinds() -> None:
+    kinds = [AuthError, LimitError, NotFoundError, UnavailableError, BadReplyError]
+    assert [kind("x").kind for kind in kinds] == ["auth", "limit", "not_found", "unavailable", "bad_reply"]
+
+
+async def test_a_missing_key_is_told_before_anything_is_sent() -> None:
+    for model, name in ((OpenAIModel(environ={}), "OPENAI_API_KEY"), (GeminiModel(environ={}), "GEMINI_API_KEY")):
+        with pytest.raises(AuthError, match=name):
+            await items_of(model)
+
+
+async def test_a_key_with_a_line_break_is_not_quoted() -> None:
+    with pytest.raises(BadReplyError) as error:
+        await items_of(OpenAIModel(KEY + "\n", "http://127.0.0.1:1/v1", environ={}))
+    assert KEY not in str(error.value) and "line breaks" in str(error.value)
+
+
+async def test_a_connection_that_the_server_closed_meanwhile_is_replaced_silently() -> None:
+    with ScriptedModel([Turn("one"), Fault.close(), Turn("two")]) as server:
+        model = model_at(server.url)
+        request = ModelRequest("m", "", [UserMessage.new_prompt("hi")])
+        first = [item async for item in model.stream(request)]
+        second = [item async for item in model.stream(request)]
+        await model.aclose()
+        assert server.connections == 2
+    assert isinstance(first[-1], Reply) and isinstance(second[-1], Reply)
+    assert not retries(second)
+
+
+async def test_ollama_warns_when_the_conversation_is_too_long_for_the_model() -> None:
+    with ScriptedModel([Turn("a"), Turn("b")], context_length=2000, models={"ollama": ["m"]}) as server:
+        model = model_at(server.url, "ollama")
+        request = ModelRequest("m", "", [UserMessage.new_prompt("x" * 9000)])
+        heard = [[item async for item in model.stream(request)] for _ in range(2)]
+        await model.aclose()
+        assert [turn.json["options"]["num_ctx"] for turn in server.turns] == [2000, 2000]
+    assert isinstance(heard[0][0], Notice) and "2,000" in heard[0][0].text
+    assert not any(isinstance(item, Notice) for item in heard[1])
+
+
+def test_pauses_grow_and_stay_within_bounds() -> None:
+    policy = RetryPolicy()
+    pauses = [policy.delay_s(number, UnavailableError("x")) for number in range(1, 8)]
+    for number, pause in enumerate(pauses):
+        full = min(0.5 * 2**number, 8.0)
+        assert full / 2 <= pause <= full
