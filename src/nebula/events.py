@@ -230,6 +230,8 @@ class Error(Event):
     kind: str
     message: str
     task_id: str | None = None
+    detail: str | None = None
+    """Where a bug showed itself; for the trace, never for the audience."""
 
 
 @dataclass(frozen=True, slots=True)

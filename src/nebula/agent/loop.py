@@ -19,6 +19,7 @@ from nebula.events import (
     EventStream,
     Final,
     Message,
+    Notice,
     RecordingFailed,
     Retry,
     Status,
@@ -27,6 +28,7 @@ from nebula.events import (
     ToolResult,
 )
 from nebula.llm.contract import Model, ModelRequest, Reply, Retrying
+from nebula.llm.contract import Notice as Heard
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
@@ -38,10 +40,6 @@ from nebula.messages import (
 from nebula.messages import Message as Said
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.toolset import ToolSet
-
-LIMIT_REMARK = "Stopped after {rounds} model calls in one turn (max_rounds). Say 'go on' to continue."
-INTERRUPTED_REMARK = "Interrupted. What was done so far is recorded; the session can be resumed."
-REFUSED_REMARK = "A write was refused, and the task ended without it."
 
 
 def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
@@ -88,7 +86,7 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
         turn.history.append(prompt)
         status = await run_rounds(turn, tally)
     except asyncio.CancelledError:
-        status, remark = "interrupted", INTERRUPTED_REMARK
+        status = "interrupted"
     except ModelError as error:
         status, remark = "error", str(error)
         exit_code = EXIT_FORMAT if isinstance(error, BadReplyError) and error.exhausted else None
@@ -96,14 +94,21 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     except RecordingFailed as failure:
         status, remark = "error", str(failure)
         turn.stream.emit(Error("recording", remark, turn.task_id), must_record=False)
-    if status == "limit":
-        remark = LIMIT_REMARK.format(rounds=turn.max_rounds)
-    elif status == "ok" and tally.refused:
-        status, remark = "refused", REFUSED_REMARK
+    except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
+        status, remark = "error", f"An internal error ended the turn: {type(bug).__name__}: {bug}"
+        turn.stream.emit(Error("internal", remark, turn.task_id, _where(bug)), must_record=False)
+    if status == "ok" and tally.refused:
+        status = "refused"
     node_id = _kept(turn, tally, status)
     final = tally.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
     turn.stream.emit(final, must_record=False)
     return final
+
+
+def _where(bug: Exception) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(bug))
 
 
 def _kept(turn: Turn, tally: Tally, status: Status) -> str | None:
@@ -148,6 +153,8 @@ async def _ask(turn: Turn, tally: Tally) -> Reply:
         async for item in items:
             if isinstance(item, Retrying):
                 turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id))
+            elif isinstance(item, Heard):
+                turn.stream.emit(Notice(item.text, turn.task_id))
             elif isinstance(item, Reply):
                 seconds = time.monotonic() - started
                 tally.heard(item.message, item.usage, seconds)
