@@ -187,7 +187,9 @@ def test_attack_is_answered(
     path: object, when_read: str, when_written: str, booby_trapped: Path, open_at: Open, opener: OpenBeneath
 ) -> None:
     workspace = open_at(opener=opener)
-    around = {place: place.read_text() for place in booby_trapped.parent.rglob("*.txt") if place.parent != booby_trapped}
+    around = {
+        place: place.read_text() for place in booby_trapped.parent.rglob("*.txt") if place.parent != booby_trapped
+    }
 
     assert outcome(lambda: workspace.read_file(path)) == when_read  # type: ignore[arg-type]
     assert outcome(lambda: workspace.write_file(path, "evil", "overwrite")) == when_written  # type: ignore[arg-type]
@@ -200,7 +202,9 @@ def test_attack_is_answered(
 
 
 @pytest.mark.parametrize("mode", ["create", "overwrite", "append"])
-@pytest.mark.parametrize("path", ["out.txt", "dangling-out.txt", "dangling-in.txt", "out-folder/x.txt", "in.txt", ".git/x"])
+@pytest.mark.parametrize(
+    "path", ["out.txt", "dangling-out.txt", "dangling-in.txt", "out-folder/x.txt", "in.txt", ".git/x"]
+)
 def test_no_mode_writes_through(path: str, mode: str, booby_trapped: Path, open_at: Open, opener: OpenBeneath) -> None:
     workspace = open_at(opener=opener)
     with pytest.raises(WorkspaceError):
@@ -240,7 +244,9 @@ def test_dots_that_stay_inside_are_folded(booby_trapped: Path, workspace: LocalW
     assert workspace.read_file("sub//./file.txt").path == "sub/file.txt"
 
 
-@pytest.mark.parametrize("name", ["入力／出力.md", "👩‍💻.md", "می‌خواهم.txt", "naïve.txt", "a b.txt", "…etc.txt", ".gitignore", "x.env"])
+@pytest.mark.parametrize(
+    "name", ["入力／出力.md", "👩‍💻.md", "می‌خواهم.txt", "naïve.txt", "a b.txt", "…etc.txt", ".gitignore", "x.env"]
+)
 def test_honest_names_are_left_alone(name: str, workspace: LocalWorkspace) -> None:
     workspace.write_file(name, "text")
     assert workspace.read_file(name).content == "text"
@@ -273,7 +279,9 @@ ORDER: list[tuple[str, str, str, int]] = [
 
 
 @pytest.mark.parametrize(("path", "content", "mode", "status"), ORDER, ids=lambda value: ascii(value)[:20])
-def test_order_of_judgement_for_writes(path: str, content: str, mode: str, status: int, root: Path, open_at: Open) -> None:
+def test_order_of_judgement_for_writes(
+    path: str, content: str, mode: str, status: int, root: Path, open_at: Open
+) -> None:
     (root / "old.txt").write_text("old")
     (root / "old.exe").write_text("old")
     (root / "binary.txt").write_bytes(b"\xff\xfe")

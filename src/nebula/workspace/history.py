@@ -13,7 +13,8 @@ from typing import Literal
 
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
-from nebula.workspace.journal import Change
+from nebula.workspace.jail import translate
+from nebula.workspace.journal import Change, Mark
 from nebula.workspace.paths import NormalPath, normal_path
 from nebula.workspace.writer import KEPT_BYTES, Order, Writer
 
@@ -53,17 +54,15 @@ class _Timeline:
     undone: list[str] = field(default_factory=list)
     changes: dict[str, list[Change]] = field(default_factory=dict)
 
-    def replay(self, change: Change) -> None:
-        group = change.group
-        if change.kind in {"write", "restore"}:
+    def replay(self, entry: Change | Mark) -> None:
+        group = entry.group
+        if isinstance(entry, Mark):
+            self._move(group, self.undone if entry.undone else self.done)
+        elif entry.kind in {"write", "restore"}:
             if group in self.undone or group not in self.changes:
                 self.changes[group] = []
-            self.changes[group].append(change)
+            self.changes[group].append(entry)
             self.undone.clear()
-            self._move(group, self.done)
-        elif change.kind == "undo":
-            self._move(group, self.undone)
-        else:
             self._move(group, self.done)
 
     def _move(self, group: str, to: list[str]) -> None:
@@ -79,7 +78,7 @@ class History:
 
     def changes(self, group: str | None = None) -> list[Change]:
         """The recorded changes of a turn, or all of them, oldest first."""
-        return [change for change in self._writer.log.read() if group is None or change.group == group]
+        return [change for change in self._writer.log.changes() if group is None or change.group == group]
 
     def content(self, sha256: str) -> bytes | None:
         """A content the journal kept; None if it did not."""
@@ -104,7 +103,7 @@ class History:
     def plan_restore(self, state: Mapping[str, str | None], group: str) -> Plan:
         """Bring files to a recorded state: path -> sha256, or None for a file that was not there."""
         own: dict[str, set[str | None]] = {}
-        for change in self._writer.log.read():
+        for change in self._writer.log.changes():
             own.setdefault(change.path, set()).update({change.before, change.after})
         return _plan("restore", group, [self._restoring(path, state[path], own) for path in state])
 
@@ -120,6 +119,8 @@ class History:
                     raise Stale(f"{step.path}: changed since; nothing was touched. Look at it and try again.")
             for path, step in zip(paths, plan.steps, strict=True):
                 self._apply_step(plan, path, step, contents)
+            if plan.kind != "restore":
+                self._mark(plan)
         self._writer.remove_folders(plan.emptied)
         return plan.steps
 
@@ -134,8 +135,8 @@ class History:
 
     def _timeline(self) -> _Timeline:
         timeline = _Timeline()
-        for change in self._writer.log.read():
-            timeline.replay(change)
+        for entry in self._writer.log.read():
+            timeline.replay(entry)
         return timeline
 
     def _step(self, path: str, known: set[str | None], target: str | None) -> Step:
@@ -168,6 +169,13 @@ class History:
         if place.standing.untouchable or not place.parts:
             raise ProtectedPath(f"{place.text}: is never written.")
         return self._writer.find(place).sha256
+
+    def _mark(self, plan: Plan) -> None:
+        """Last of all: a turn half taken back by a crash counts as done, and can be taken back again."""
+        try:
+            self._writer.log.mark(Mark(plan.group, undone=plan.kind == "undo"))
+        except OSError as error:
+            raise translate(error, ".nebula/journal") from None
 
     def _contents(self, plan: Plan) -> dict[str, bytes]:
         contents = {}

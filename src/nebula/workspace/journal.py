@@ -47,6 +47,14 @@ class Change:
     ts: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A turn was taken back as a whole, or done again."""
+
+    group: str
+    undone: bool
+
+
 class ChangeLog:
     def __init__(self, folder_fd: int, calls: Syscalls) -> None:
         self._folder_fd = folder_fd
@@ -72,14 +80,22 @@ class ChangeLog:
         """Record that a change did not happen after all."""
         self._append({"ts": timestamps.now(), "kind": "abort", "of": seq})
 
-    def read(self) -> list[Change]:
-        """All changes that happened, oldest first; lines that cannot be read are passed over."""
-        changes: dict[int, Change] = {}
+    def mark(self, mark: Mark) -> None:
+        self._append({"ts": timestamps.now(), "kind": "mark", "group": mark.group, "undone": mark.undone})
+
+    def changes(self) -> list[Change]:
+        return [entry for entry in self.read() if isinstance(entry, Change)]
+
+    def read(self) -> list[Change | Mark]:
+        """All changes that happened, and marks, oldest first; lines that cannot be read are passed over."""
+        changes: dict[int, Change | Mark] = {}
         for seq, record in self._records():
             if record.get("kind") == "abort":
                 of = record.get("of")
                 if isinstance(of, int):
                     changes.pop(of, None)
+            elif record.get("kind") == "mark":
+                changes[seq] = Mark(str(record.get("group", "")), record.get("undone") is True)
             elif (change := _parse(seq, record)) is not None:
                 changes[seq] = change
         return list(changes.values())
@@ -89,8 +105,12 @@ class ChangeLog:
             end = os.fstat(fd).st_size
             torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
             line = json.dumps({"seq": end + torn, **record}, ensure_ascii=False) + "\n"
-            self._calls.write_all(fd, ("\n" * torn + line).encode())
-            self._calls.fsync(fd)
+            try:
+                self._calls.write_all(fd, ("\n" * torn + line).encode())
+                self._calls.fsync(fd)
+            except OSError:
+                os.ftruncate(fd, end)  # what was not acknowledged shall not be read later
+                raise
             return end + torn
 
     @contextmanager

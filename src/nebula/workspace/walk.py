@@ -59,18 +59,25 @@ class LibraryWalk:
     def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
         from pathlib import Path
 
-        from ignore import WalkBuilder
+        import ignore
         from ignore.overrides import OverrideBuilder
 
         name = _by_descriptor(folder_fd, folder)
         start = Path(name if name == folder else os.readlink(name))
         rules = OverrideBuilder(start)
-        for name in SKIPPED_FOLDERS:
-            rules.add(f"!{name}")
-        walk = WalkBuilder(start).hidden(False).ignore(False).require_git(False).parents(use_parents)
+        for skipped in SKIPPED_FOLDERS:
+            rules.add(f"!{skipped}")
+        walk = ignore.WalkBuilder(start).hidden(False).ignore(False).require_git(False).parents(use_parents)
+        entries = iter(walk.overrides(rules.build()).build())
         prefix = os.fsencode(start) + b"/"
-        names = (os.fsencode(entry.path()).removeprefix(prefix) for entry in walk.overrides(rules.build()).build())
-        return [name for name in names if name != prefix[:-1]]
+        names = []
+        while True:
+            try:
+                names.append(os.fsencode(next(entries).path()).removeprefix(prefix))
+            except StopIteration:
+                return names[1:]  # the first is the folder itself
+            except (ignore.Error, ignore.IOError):
+                continue  # unreadable, too deep, or gone: the walk goes on without it
 
     def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> list[bytes]:
         del keyword  # no help here: every file is read through the jail

@@ -188,12 +188,13 @@ class Writer:
             raise
 
     def _unlink_litter(self, path: str) -> None:
-        place = normal_path(path)
-        folder = self._jail.open_parent(place)
-        try:
-            self._calls.unlink(place.name, folder)
-        finally:
-            os.close(folder)
+        with suppress(FileNotFoundError, WorkspaceError):  # gone, or a path we would never have noted
+            place = normal_path(path)
+            folder = self._jail.open_parent(place)
+            try:
+                self._calls.unlink(place.name, folder)
+            finally:
+                os.close(folder)
 
 
 def look_at(folder: int, path: NormalPath) -> Found:

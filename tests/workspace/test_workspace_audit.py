@@ -1,0 +1,98 @@
+"""One line a request, whatever the request held, also when the log is rotated away."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from nebula.workspace import LocalWorkspace, WorkspaceError
+from nebula.workspace.audit import AuditLog
+from nebula.workspace.audited import AuditedWorkspace
+from nebula.workspace.errors import StorageFailed
+
+Open = Callable[..., LocalWorkspace]
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def log(root: Path) -> AuditLog:
+    return AuditLog.of_project(str(root))
+
+
+def test_calls_and_refusals_are_recorded(root: Path, workspace: LocalWorkspace, log: AuditLog) -> None:
+    audited = AuditedWorkspace(workspace, log).for_turn("trace-1")
+    audited.write_file("a.txt", "あ")
+    audited.read_file("a.txt")
+    audited.list_files()
+    audited.search(".", "あ")
+    for path in ("../x", "a.txt"):
+        with pytest.raises(WorkspaceError):
+            audited.write_file(path, "x")
+    with pytest.raises(WorkspaceError):
+        audited.check_write(".git/config", "overwrite")
+    recorded = lines(root / ".nebula/audit.jsonl")
+    assert [list(line) for line in recorded] == [["ts", "trace_id", "method", "path", "size", "status"]] * 7
+    assert {line["trace_id"] for line in recorded} == {"trace-1"}
+    assert [(line["method"], line["path"], line["size"], line["status"]) for line in recorded] == [
+        ("write_file", "a.txt", 3, 200),
+        ("read_file", "a.txt", 3, 200),
+        ("list_files", ".", None, 200),
+        ("search", ".", None, 200),
+        ("write_file", "../x", None, 400),
+        ("write_file", "a.txt", None, 409),
+        ("write_file", ".git/config", None, 403),
+    ]
+
+
+@pytest.mark.parametrize("path", ["a\nb", '"}\n{"forged": 1}', "\ud800", "\x1b[2J", "x" * 5000, "日本\u2028"])
+def test_a_line_is_a_line(path: str, root: Path, log: AuditLog) -> None:
+    log.record("t", "read_file", path, None, 400)
+    (line,) = lines(root / ".nebula/audit.jsonl")
+    assert line["path"] == path[:1024]
+    assert (root / ".nebula/audit.jsonl").read_bytes().isascii()
+
+
+def test_rotation(root: Path, log: AuditLog) -> None:
+    file = root / ".nebula/audit.jsonl"
+    log.record("t", "read_file", "1", 1, 200)
+    file.rename(file.with_suffix(".1"))
+    log.record("t", "read_file", "2", 1, 200)
+    file.unlink()
+    log.record("t", "read_file", "3", 1, 200)
+    assert [line["path"] for line in lines(file)] == ["3"]
+    assert [line["path"] for line in lines(file.with_suffix(".1"))] == ["1"]
+
+
+def test_lines_of_many_threads_do_not_mix(root: Path, log: AuditLog) -> None:
+    other = AuditLog.of_project(str(root))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: (log, other)[n % 2].record("t", "read_file", f"{n} " * 200, n, 200), range(400)))
+    assert sorted(int(str(line["size"])) for line in lines(root / ".nebula/audit.jsonl")) == list(range(400))
+
+
+def test_where_the_user_wants_it(root: Path) -> None:
+    place = root.parent / "logs/audit.jsonl"
+    AuditLog(str(place)).record("t", "read_file", "a", 1, 200)
+    assert len(lines(place)) == 1
+
+
+def test_planted_link_is_not_followed(root: Path) -> None:
+    victim = root.parent / "victim"
+    victim.write_text("precious")
+    (root / ".nebula").mkdir()
+    (root / ".nebula/audit.jsonl").symlink_to(victim)
+    with pytest.raises(StorageFailed):
+        AuditLog.of_project(str(root))
+    (root / ".nebula/audit.jsonl").unlink()
+    os.mkfifo(root / ".nebula/audit.jsonl")
+    with pytest.raises(StorageFailed):
+        AuditLog.of_project(str(root))
+    assert victim.read_text() == "precious"

@@ -1,0 +1,278 @@
+"""Looking at a hostile repository runs none of its programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nebula.workspace.git import READING, GitFailed, find_repository, git_setting, safe_git
+
+
+def git(root: Path, *args: str) -> None:
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *identity, *args], cwd=root, check=True, env=env, capture_output=True)
+
+
+@pytest.fixture
+def repository(root: Path) -> Path:
+    git(root, "init", "-q", "-b", "main")
+    (root / "a.txt").write_text("one\n")
+    (root / "b.bin").write_text("two\n")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "first")
+    return root
+
+
+@pytest.fixture
+def planted(repository: Path) -> Path:
+    """A program that leaves a mark, to be wired to everything git can run."""
+    program = repository.parent / "evil.sh"
+    program.write_text(f"#!/bin/sh\ntouch {repository.parent}/RAN\ncat\n")
+    program.chmod(0o755)
+    return program
+
+
+def config(repository: Path, *pairs: str) -> None:
+    for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        git(repository, "config", key, value)
+
+
+def attributes(repository: Path, text: str, *, hidden: bool = False) -> None:
+    place = ".git/info/attributes" if hidden else ".gitattributes"
+    (repository / place).parent.mkdir(exist_ok=True)
+    (repository / place).write_text(text)
+
+
+def plant_fsmonitor(repository: Path, evil: str) -> None:
+    config(repository, "core.fsmonitor", evil)
+
+
+def plant_hooks(repository: Path, evil: str) -> None:
+    config(repository, "core.hooksPath", str(repository / "hooks"))
+    for folder in (repository / "hooks", repository / ".git/hooks"):
+        folder.mkdir(exist_ok=True)
+        for hook in ("pre-commit", "post-index-change", "post-checkout", "fsmonitor-watchman", "reference-transaction"):
+            (folder / hook).write_text(f"#!/bin/sh\n{evil}\n")
+            (folder / hook).chmod(0o755)
+
+
+def plant_external_diff(repository: Path, evil: str) -> None:
+    config(repository, "diff.external", evil)
+
+
+def plant_diff_driver(repository: Path, evil: str) -> None:
+    attributes(repository, "* diff=evil\n")
+    config(repository, "diff.evil.command", evil)
+
+
+def plant_textconv(repository: Path, evil: str) -> None:
+    attributes(repository, "* diff=evil\n", hidden=True)
+    config(repository, "diff.evil.textconv", evil)
+
+
+def plant_filter(repository: Path, evil: str) -> None:
+    attributes(repository, "* filter=evil\n")
+    config(repository, "filter.evil.clean", evil, "filter.evil.smudge", evil, "filter.evil.required", "true")
+
+
+def plant_filter_with_odd_name(repository: Path, evil: str) -> None:
+    attributes(repository, "* filter=e=v.i\n", hidden=True)
+    config(repository, "filter.e=v.i.clean", evil)
+
+
+def plant_filter_process(repository: Path, evil: str) -> None:
+    attributes(repository, "* filter=evil\n")
+    config(repository, "filter.evil.process", evil)
+
+
+def plant_included_filter(repository: Path, evil: str) -> None:
+    attributes(repository, "* filter=evil\n")
+    (repository / "more.config").write_text(f'[filter "evil"]\n\tclean = {evil}\n')
+    config(repository, "include.path", "../more.config")
+
+
+def plant_pager(repository: Path, evil: str) -> None:
+    config(repository, "core.pager", evil, "pager.diff", evil, "pager.log", evil, "pager.status", evil)
+    config(repository, "core.editor", evil, "sequence.editor", evil)
+
+
+def plant_signature_program(repository: Path, evil: str) -> None:
+    config(repository, "gpg.program", evil, "log.showSignature", "true")
+    head = subprocess.run(["git", "cat-file", "commit", "HEAD"], cwd=repository, capture_output=True, check=True).stdout
+    top, _, message = head.partition(b"\n\n")
+    signed = top + b"\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\n" + message
+    name = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin"],
+        input=signed,
+        cwd=repository,
+        capture_output=True,
+        check=True,
+    ).stdout
+    git(repository, "update-ref", "refs/heads/main", name.decode().strip())
+
+
+def plant_aliases(repository: Path, evil: str) -> None:
+    config(repository, "alias.status", f"!{evil}", "alias.st", f"!{evil}")
+
+
+def plant_lazy_fetch(repository: Path, evil: str) -> None:
+    config(repository, "core.repositoryFormatVersion", "1", "extensions.partialClone", "origin")
+    config(repository, "remote.origin.url", f"ext::{evil}", "remote.origin.promisor", "true")
+    config(repository, "protocol.ext.allow", "always", "core.sshCommand", evil)
+    blob = subprocess.run(
+        ["git", "rev-parse", "HEAD:a.txt"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    name = blob.stdout.strip()
+    (repository / f".git/objects/{name[:2]}/{name[2:]}").unlink()
+
+
+def plant_submodule(repository: Path, evil: str) -> None:
+    inner = repository / "sub"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "x.txt").write_text("x")
+    git(inner, "add", ".")
+    git(inner, "commit", "-q", "-m", "inner")
+    git(repository, "add", "sub")
+    git(repository, "commit", "-q", "-m", "with sub")
+    config(inner, "core.fsmonitor", evil)
+    (inner / "x.txt").write_text("changed")
+
+
+def plant_program_in_the_path(repository: Path, evil: str) -> None:
+    for name in ("git", "cat", "false", "ssh"):
+        (repository / name).write_text(f"#!/bin/sh\n{evil}\n")
+        (repository / name).chmod(0o755)
+
+
+def plant_worktree_config(repository: Path, evil: str) -> None:
+    config(repository, "core.repositoryFormatVersion", "1", "extensions.worktreeConfig", "true")
+    attributes(repository, "* filter=evil\n")
+    (repository / ".git/config.worktree").write_text(
+        f'[core]\n\tfsmonitor = {evil}\n[filter "evil"]\n\tclean = {evil}\n'
+    )
+
+
+PLANTS: list[Callable[[Path, str], None]] = [
+    value for name, value in sorted(globals().items()) if name.startswith("plant_")
+]
+
+COMMANDS = [
+    ("status", "--porcelain=v1", "-z", "--branch"),
+    ("diff",),
+    ("diff", "--cached", "-M", "-z", "--name-status"),
+    ("diff", "HEAD"),
+    ("diff-index", "-p", "HEAD"),
+    ("diff-index", "--cached", "HEAD"),
+    ("diff-files", "-p"),
+    ("log", "-p", "-3"),
+    ("show", "HEAD"),
+    ("ls-files", "-z", "-m", "-o", "--exclude-standard"),
+    ("ls-tree", "-r", "HEAD"),
+    ("rev-parse", "--abbrev-ref", "HEAD"),
+    ("cat-file", "-p", "HEAD:a.txt"),
+    ("config", "--list"),
+    ("for-each-ref",),
+    ("check-ignore", "a.txt"),
+    ("hash-object", "a.txt"),
+]
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__.removeprefix("plant_"))
+def test_nothing_planted_runs(
+    plant: Callable[[Path, str], None], repository: Path, planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(repository, str(planted))
+    (repository / "a.txt").write_text("one\nchanged\n")
+    (repository / "b.bin").touch()
+    mark = repository.parent / "RAN"
+    mark.unlink(missing_ok=True)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(repository), ".", os.environ["PATH"]]))
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(planted))
+    monkeypatch.setenv("GIT_PAGER", str(planted))
+    for command in COMMANDS:
+        safe_git(str(repository), *command)
+        assert not mark.exists(), command
+
+
+def test_plain_git_would_have_run_them(repository: Path, planted: Path) -> None:
+    """The traps are real: without the wrapper they spring."""
+    mark = repository.parent / "RAN"
+    for plant in (plant_fsmonitor, plant_external_diff, plant_filter):
+        plant(repository, str(planted))
+        (repository / "a.txt").write_text("one\nchanged\n")
+        mark.unlink(missing_ok=True)
+        subprocess.run("git status; git diff", shell=True, cwd=repository, capture_output=True)
+        assert mark.exists(), plant
+        git(repository, "config", "--remove-section", "diff") if plant is plant_external_diff else None
+        git(repository, "config", "core.fsmonitor", "false")
+
+
+def test_answers_are_git_s(repository: Path) -> None:
+    (repository / "日本.txt").write_text("new")
+    root = str(repository)
+    assert safe_git(root, "rev-parse", "--abbrev-ref", "HEAD").stdout == b"main\n"
+    assert safe_git(root, "status", "--porcelain", "-z").stdout == "?? 日本.txt\0".encode()
+    assert safe_git(root, "cat-file", "blob", "HEAD:a.txt").stdout == b"one\n"
+    assert safe_git(root, "cat-file", "--batch-check", feed=b"HEAD\n").stdout.split()[1] == b"commit"
+    assert not safe_git(root, "rev-parse", "no-such-ref").ok
+
+
+def test_from_a_folder_and_a_worktree(repository: Path) -> None:
+    (repository / "sub").mkdir()
+    assert safe_git(str(repository / "sub"), "rev-parse", "--show-prefix").stdout == b"sub/\n"
+    other = repository.parent / "other"
+    git(repository, "worktree", "add", "-q", "-b", "side", str(other))
+    assert safe_git(str(other), "rev-parse", "--abbrev-ref", "HEAD").stdout == b"side\n"
+
+
+def test_only_reading(repository: Path) -> None:
+    for command in (
+        (),
+        ("commit", "-m", "x"),
+        ("add", "."),
+        ("checkout", "."),
+        ("gc",),
+        ("-c", "core.pager=x", "log"),
+        ("config", "core.pager", "x"),
+        ("diff", "--ext-diff"),
+        ("diff", "--output=x"),
+        ("hash-object", "-w", "a.txt"),
+        ("symbolic-ref", "HEAD", "refs/heads/x"),
+    ):
+        with pytest.raises(ValueError, match="git"):
+            safe_git(str(repository), *command)
+    assert "status" in READING
+
+
+def test_no_repository_is_said(root: Path) -> None:
+    with pytest.raises(GitFailed, match="not in a git repository"):
+        safe_git(str(root), "status")
+    bare = root / "bare"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    assert find_repository(str(bare)) is None
+
+
+def test_time_limit(repository: Path) -> None:
+    os.mkfifo(repository / "pipe")
+    with pytest.raises(GitFailed, match="took longer"):
+        safe_git(str(repository), "hash-object", "pipe", timeout=0.2)
+
+
+def test_looking_writes_nothing(repository: Path) -> None:
+    (repository / "a.txt").touch()
+    before = {path: path.stat().st_mtime_ns for path in (repository / ".git").rglob("*")}
+    for command in COMMANDS:
+        safe_git(str(repository), *command)
+    assert {path: path.stat().st_mtime_ns for path in (repository / ".git").rglob("*")} == before
+
+
+def test_setting_as_the_user_has_it(repository: Path) -> None:
+    config(repository, "core.hooksPath", "my-hooks")
+    assert git_setting(str(repository), "core.hooksPath") == "my-hooks"
+    assert git_setting(str(repository), "no.such") is None

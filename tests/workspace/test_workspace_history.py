@@ -1,0 +1,227 @@
+"""Undo, redo and restore: planned, shown, bound to what was shown, and recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nebula.workspace import LocalWorkspace
+from nebula.workspace.digest import digest
+from nebula.workspace.errors import NotFound, Stale
+from nebula.workspace.journal import CHANGES_FILE
+
+Open = Callable[..., LocalWorkspace]
+See = Callable[[], dict[str, bytes | None]]
+
+
+@pytest.fixture
+def two_turns(workspace: LocalWorkspace, root: Path) -> LocalWorkspace:
+    (root / "kept.txt").write_text("user's\n")
+    first, second = workspace.for_turn("first"), workspace.for_turn("second")
+    first.write_file("new/made.txt", "one\n")
+    first.write_file("kept.txt", "agent's\n", "overwrite")
+    second.write_file("kept.txt", "more\n", "append")
+    second.write_file("kept.txt", "and more\n", "append")
+    return workspace
+
+
+def test_undo_goes_back_turn_by_turn_and_redo_returns(two_turns: LocalWorkspace, see: See) -> None:
+    end = see()
+    history = two_turns.history
+    history.undo()
+    assert see()["kept.txt"] == b"agent's\n"
+    history.undo()
+    assert see() == {"kept.txt": b"user's\n"}
+    with pytest.raises(NotFound, match="nothing to undo"):
+        history.undo()
+    history.redo()
+    history.redo()
+    assert see() == end
+    with pytest.raises(NotFound, match="nothing to redo"):
+        history.redo()
+
+
+def test_preview_touches_nothing(two_turns: LocalWorkspace, see: See) -> None:
+    before = see()
+    plan = two_turns.history.plan_undo("first")
+    assert [(step.path, step.target) for step in plan.steps] == [
+        ("kept.txt", digest(b"user's\n")),
+        ("new/made.txt", None),
+    ]
+    assert [step.path for step in plan.conflicts] == ["kept.txt"]  # the second turn changed it after the first
+    assert see() == before
+
+
+def test_changed_since_is_said_and_nothing_touched(two_turns: LocalWorkspace, root: Path, see: See) -> None:
+    two_turns.history.undo("second")
+    (root / "kept.txt").write_text("edited by hand\n")
+    before = see()
+    with pytest.raises(Stale, match="kept.txt: changed since"):
+        two_turns.history.undo("first")
+    assert see() == before
+
+
+def test_changed_between_preview_and_apply(two_turns: LocalWorkspace, root: Path, see: See) -> None:
+    plan = two_turns.history.plan_undo()
+    (root / "kept.txt").write_text("edited by hand\n")
+    before = see()
+    with pytest.raises(Stale):
+        two_turns.history.apply(plan)
+    assert see() == before
+
+
+def test_deleted_by_the_user_is_a_change_too(two_turns: LocalWorkspace, root: Path) -> None:
+    (root / "kept.txt").unlink()
+    with pytest.raises(Stale):
+        two_turns.history.undo()
+    assert not (root / "kept.txt").exists()
+
+
+def test_writing_after_undo_ends_redo(two_turns: LocalWorkspace) -> None:
+    two_turns.history.undo()
+    two_turns.for_turn("third").write_file("other.txt", "x")
+    with pytest.raises(NotFound):
+        two_turns.history.redo()
+
+
+def test_undo_removes_folders_it_made_but_not_what_others_put_there(
+    two_turns: LocalWorkspace, root: Path, see: See
+) -> None:
+    (root / "new/by-user.txt").write_text("mine")
+    two_turns.history.undo("second")
+    two_turns.history.undo("first")
+    assert see() == {"kept.txt": b"user's\n", "new": None, "new/by-user.txt": b"mine"}
+
+
+def test_undo_is_recorded(two_turns: LocalWorkspace) -> None:
+    two_turns.history.undo()
+    kinds = [(change.group, change.kind) for change in two_turns.history.changes()]
+    assert kinds[-1] == ("second", "undo")
+    assert [change.path for change in two_turns.history.changes("first")] == ["new/made.txt", "kept.txt"]
+
+
+def test_another_process_can_undo(two_turns: LocalWorkspace, open_at: Open, see: See) -> None:
+    two_turns.close()
+    open_at().history.undo()
+    assert see()["kept.txt"] == b"agent's\n"
+
+
+class TestRestore:
+    def test_files_as_a_node_left_them(self, two_turns: LocalWorkspace, root: Path, see: See) -> None:
+        node = {"kept.txt": digest(b"agent's\n"), "new/made.txt": digest(b"one\n")}
+        two_turns.for_turn("third").write_file("new/made.txt", "two\n", "overwrite")
+        (root / "kept.txt").write_text("edited by hand\n")
+        two_turns.history.restore(node, "restore-1")
+        assert see() == {"kept.txt": b"agent's\n", "new": None, "new/made.txt": b"one\n"}
+        two_turns.history.undo("restore-1")
+        assert see()["kept.txt"] == b"edited by hand\n"
+
+    def test_to_before_a_file_was_made(self, two_turns: LocalWorkspace, see: See) -> None:
+        two_turns.history.restore({"new/made.txt": None}, "restore-1")
+        assert "new/made.txt" not in see()
+        two_turns.history.undo()
+        assert see()["new/made.txt"] == b"one\n"
+
+    def test_never_removes_what_the_agent_did_not_make(self, two_turns: LocalWorkspace, root: Path, see: See) -> None:
+        (root / "mine.txt").write_text("mine")
+        (root / "new/made.txt").write_text("agent's file, edited by hand")
+        before = see()
+        for state in ({"mine.txt": None}, {"kept.txt": None}, {"new/made.txt": None}):
+            plan = two_turns.history.plan_restore(state, "r")
+            assert plan.conflicts
+            with pytest.raises(Stale):
+                two_turns.history.apply(plan)
+        assert see() == before
+
+    def test_content_that_was_not_kept(self, two_turns: LocalWorkspace, see: See) -> None:
+        before = see()
+        with pytest.raises(Stale, match="not kept"):
+            two_turns.history.restore({"kept.txt": "0" * 64, "new/made.txt": None}, "r")
+        assert see() == before
+
+    @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".nebula/config.json", "../out.txt", "link.txt"])
+    def test_goes_nowhere_a_write_could_not(self, path: str, two_turns: LocalWorkspace, root: Path) -> None:
+        (root / "link.txt").symlink_to("kept.txt")
+        with pytest.raises(Stale):
+            two_turns.history.restore({path: digest(b"one\n")}, "r")
+        assert not (root.parent / "out.txt").exists()
+        assert (root / "link.txt").is_symlink()
+
+
+class TestJournal:
+    def test_torn_last_line_reads_as_absent(
+        self, two_turns: LocalWorkspace, root: Path, open_at: Open, see: See
+    ) -> None:
+        journal = root / ".nebula/journal" / CHANGES_FILE
+        whole = journal.read_bytes()
+        journal.write_bytes(whole + b'{"seq": 99, "kind": "wri')
+        again = open_at()
+        assert len(again.history.changes()) == 4
+        again.for_turn("third").write_file("x.txt", "x")
+        assert [change.path for change in again.history.changes("third")] == ["x.txt"]
+        again.history.undo()
+        assert "x.txt" not in see()
+
+    def test_damaged_content_is_not_restored(self, two_turns: LocalWorkspace, root: Path, see: See) -> None:
+        name = digest(b"agent's\n")
+        (root / ".nebula/journal/objects" / name[:2] / name[2:]).write_bytes(b"damaged\n")
+        before = see()
+        with pytest.raises(Stale, match="not kept"):
+            two_turns.history.undo()
+        assert see() == before
+
+    def test_one_that_came_with_the_project_is_set_aside(self, root: Path, open_at: Open, see: See) -> None:
+        folder = root / ".nebula/journal"
+        evil = digest(b"evil\n")
+        (folder / "objects" / evil[:2]).mkdir(parents=True)
+        (folder / "objects" / evil[:2] / evil[2:]).write_bytes(b"evil\n")
+        (root / "run.sh").write_text("good\n")
+        record = {"kind": "write", "group": "g", "path": "run.sh", "before": evil, "after": digest(b"good\n")}
+        (folder / CHANGES_FILE).write_text(f'{{"kind": "header", "home": 1}}\n{json.dumps(record)}\n')
+        workspace = open_at()
+        with pytest.raises(NotFound):
+            workspace.history.undo()
+        assert see() == {"run.sh": b"good\n"}
+        workspace.for_turn("mine").write_file("run.sh", "better\n", "overwrite")
+        workspace.history.undo()
+        assert see() == {"run.sh": b"good\n"}
+
+    def test_same_content_is_kept_once(self, workspace: LocalWorkspace, root: Path) -> None:
+        for number in range(5):
+            workspace.write_file(f"{number}.txt", "same")
+        objects = [path for path in (root / ".nebula/journal/objects").rglob("*") if path.is_file()]
+        assert len(objects) == 1
+
+    def test_git_is_left_alone(self, root: Path, workspace: LocalWorkspace) -> None:
+        subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+        before = sorted(path for path in (root / ".git").rglob("*"))
+        workspace.for_turn("t").write_file("a.txt", "x")
+        workspace.history.undo()
+        assert sorted(path for path in (root / ".git").rglob("*")) == before
+
+    def test_cost_of_a_write_does_not_grow(self, workspace: LocalWorkspace, root: Path) -> None:
+        """Counted, not timed: the bytes read for a write are the same after many writes as after few."""
+        workspace.write_file("a.txt", "x")
+
+        def bytes_read() -> int:
+            before = _read_so_far()
+            workspace.write_file("a.txt", "y", "overwrite")
+            workspace.write_file("a.txt", "x", "overwrite")
+            return _read_so_far() - before
+
+        bytes_read()
+        few = bytes_read()
+        for number in range(60):
+            workspace.write_file(f"{number}.txt", "x")
+        assert bytes_read() <= few + 200
+
+
+def _read_so_far() -> int:
+    if not os.path.exists("/proc/self/io"):
+        pytest.skip("this system does not count reads")
+    return int(Path("/proc/self/io").read_text().split()[1])

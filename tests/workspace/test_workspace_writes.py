@@ -1,0 +1,287 @@
+"""What a write promises: whole, durable, alone, with the mode kept and no litter."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from nebula.workspace import ABSENT, LocalWorkspace, Policy, WorkspaceError
+from nebula.workspace.atomic import TEMPORARY_PREFIX
+from nebula.workspace.digest import digest
+from nebula.workspace.errors import AlreadyExists, Forbidden, Stale
+from nebula.workspace.syscalls import Syscalls
+
+Open = Callable[..., LocalWorkspace]
+See = Callable[[], dict[str, bytes | None]]
+Litter = Callable[[], list[str]]
+
+
+def test_modes(workspace: LocalWorkspace, see: See) -> None:
+    created = workspace.write_file("a/b.txt", "one\n")
+    assert (created.path, created.before, created.size) == ("a/b.txt", None, 4)
+    assert created.after == digest(b"one\n")
+    with pytest.raises(AlreadyExists):
+        workspace.write_file("a/b.txt", "two\n", "create")
+    replaced = workspace.write_file("./a/b.txt", "two\n", "overwrite")
+    assert (replaced.before, replaced.after) == (created.after, digest(b"two\n"))
+    workspace.write_file("a/b.txt", "three\n", "append")
+    workspace.write_file("new-by-overwrite.txt", "x", "overwrite")
+    workspace.write_file("new-by-append.txt", "y", "append")
+    assert see() == {
+        "a": None,
+        "a/b.txt": b"two\nthree\n",
+        "new-by-append.txt": b"y",
+        "new-by-overwrite.txt": b"x",
+    }
+
+
+@pytest.mark.parametrize("content", ["\ufeffbom\n", "a\r\nb\r\n", "mixed\r\n\n\r", "no end", "", "日本語\u2028\0tail"])
+def test_bytes_go_in_and_come_out_unchanged(content: str, workspace: LocalWorkspace, root: Path) -> None:
+    workspace.write_file("a.txt", content)
+    assert (root / "a.txt").read_bytes() == content.encode()
+    assert workspace.read_file("a.txt").content == content
+    workspace.write_file("a.txt", "end", "append")
+    assert workspace.read_file("a.txt").content == content + "end"
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o664])
+def test_mode_is_kept(mode: int, workspace: LocalWorkspace, root: Path) -> None:
+    file = root / "run.sh"
+    file.write_text("old")
+    file.chmod(mode)
+    workspace.write_file("run.sh", "new", "overwrite")
+    workspace.write_file("run.sh", "er", "append")
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+    assert file.read_text() == "newer"
+
+
+def test_new_files_follow_the_umask(workspace: LocalWorkspace, root: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        workspace.write_file("folder/new.txt", "x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((root / "folder/new.txt").stat().st_mode) == 0o640
+    assert stat.S_IMODE((root / "folder").stat().st_mode) == 0o750
+    assert stat.S_IMODE((root / ".nebula").stat().st_mode) == 0o700
+
+
+def test_file_marked_read_only_stays(workspace: LocalWorkspace, root: Path) -> None:
+    (root / "a.txt").write_text("old")
+    (root / "a.txt").chmod(0o444)
+    with pytest.raises(Forbidden):
+        workspace.write_file("a.txt", "new", "overwrite")
+    assert (root / "a.txt").read_text() == "old"
+
+
+def test_other_name_of_a_hard_link_is_untouched(workspace: LocalWorkspace, root: Path) -> None:
+    outside = root.parent / "outside.txt"
+    outside.write_text("old")
+    os.link(outside, root / "a.txt")
+    workspace.write_file("a.txt", "new", "overwrite")
+    assert outside.read_text() == "old"
+
+
+class TestExpected:
+    def test_write_is_bound_to_what_was_seen(self, workspace: LocalWorkspace, root: Path) -> None:
+        (root / "a.txt").write_text("seen")
+        seen = workspace.read_file("a.txt").sha256
+        (root / "a.txt").write_text("changed by the user")
+        for mode in ("overwrite", "append"):
+            with pytest.raises(Stale):
+                workspace.write_file("a.txt", "new", mode, expected=seen)  # type: ignore[arg-type]
+        assert (root / "a.txt").read_text() == "changed by the user"
+        now = workspace.check_write("a.txt", "overwrite")
+        workspace.write_file("a.txt", "new", "overwrite", expected=now.expected)
+        assert (root / "a.txt").read_text() == "new"
+
+    def test_absent_means_still_absent(self, workspace: LocalWorkspace, root: Path) -> None:
+        state = workspace.check_write("a.txt", "overwrite")
+        assert (state.kind, state.expected) == ("missing", ABSENT)
+        (root / "a.txt").write_text("made by the user")
+        with pytest.raises(Stale):
+            workspace.write_file("a.txt", "new", "overwrite", expected=state.expected)
+
+    def test_gone_meanwhile(self, workspace: LocalWorkspace, root: Path) -> None:
+        (root / "a.txt").write_text("seen")
+        seen = workspace.read_file("a.txt").sha256
+        (root / "a.txt").unlink()
+        with pytest.raises(Stale):
+            workspace.write_file("a.txt", "new", "overwrite", expected=seen)
+        assert not (root / "a.txt").exists()
+
+
+def test_check_write_says_what_write_would(workspace: LocalWorkspace, root: Path, open_at: Open, see: See) -> None:
+    (root / "old.txt").write_text("old")
+    small = open_at(Policy(max_bytes=5))
+    for path, mode, content in (
+        ("old.txt", "create", "x"),
+        ("new.txt", "create", "x" * 6),
+        ("old.txt", "append", "xyz"),
+    ):
+        with pytest.raises(WorkspaceError) as checked:
+            small.check_write(path, mode, content)  # type: ignore[arg-type]
+        with pytest.raises(WorkspaceError) as written:
+            small.write_file(path, content, mode)  # type: ignore[arg-type]
+        assert checked.value.message == written.value.message
+    assert see() == {"old.txt": b"old"}
+    assert workspace.check_write("old.txt", "overwrite", "x").sha256 == digest(b"old")
+
+
+@pytest.mark.slow
+def test_two_hundred_appends_give_two_hundred_lines(workspace: LocalWorkspace, root: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: workspace.write_file("log.txt", f"{number}\n", "append"), range(200)))
+    assert sorted(map(int, (root / "log.txt").read_text().split())) == list(range(200))
+
+
+@pytest.mark.slow
+def test_appends_of_several_processes(root: Path) -> None:
+    program = textwrap.dedent("""
+        import sys
+        from nebula.workspace import open_workspace
+        workspace = open_workspace(sys.argv[1])
+        for number in range(50):
+            workspace.write_file("log.txt", f"{sys.argv[2]} {number}\\n", "append")
+    """)
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(root), str(name)]) for name in range(4)]
+    assert [writer.wait() for writer in writers] == [0] * 4
+    lines = (root / "log.txt").read_text().splitlines()
+    assert sorted(lines) == sorted(f"{name} {number}" for name in range(4) for number in range(50))
+
+
+def test_exactly_one_creator_wins(workspace: LocalWorkspace, open_at: Open, root: Path) -> None:
+    other = open_at()
+    gate = threading.Barrier(8)
+
+    def create(number: int) -> int:
+        gate.wait()
+        try:
+            (workspace, other)[number % 2].write_file("one.txt", f"{number}", "create")
+        except AlreadyExists:
+            return 0
+        return 1
+
+    for _ in range(10):
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(create, range(8))) == 1
+        (root / "one.txt").unlink()
+
+
+@pytest.mark.slow
+def test_readers_never_see_a_mixture(workspace: LocalWorkspace) -> None:
+    contents = [letter * 100_000 for letter in "abc"]
+    workspace.write_file("a.txt", contents[0])
+    stop = threading.Event()
+
+    def keep_writing() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            workspace.write_file("a.txt", contents[number % 3], "overwrite")
+
+    writer = threading.Thread(target=keep_writing)
+    writer.start()
+    try:
+        for _ in range(20_000):
+            assert workspace.read_file("a.txt").content in contents
+    finally:
+        stop.set()
+        writer.join()
+
+
+class OtherFileSystem(Syscalls):
+    """As if the root's folders were mounts: nothing can be moved there from the staging directory."""
+
+    def __init__(self) -> None:
+        self.staging = -1
+
+    def _refuse_from_staging(self, dir_fd: int, new_dir_fd: int) -> None:
+        origin, target = (os.readlink(f"/proc/self/fd/{fd}") for fd in (dir_fd, new_dir_fd))
+        if origin.endswith("/staging") and "/.nebula" not in target:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    def rename(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        self._refuse_from_staging(dir_fd, new_dir_fd)
+        super().rename(name, dir_fd, new_name, new_dir_fd)
+
+    def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        self._refuse_from_staging(dir_fd, new_dir_fd)
+        super().link(name, dir_fd, new_name, new_dir_fd)
+
+
+class NoHardLinks(Syscalls):
+    def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the fault needs to know where descriptors point")
+@pytest.mark.parametrize("calls", [OtherFileSystem(), NoHardLinks()], ids=["mount", "no links"])
+def test_unusual_file_systems(calls: Syscalls, open_at: Open, see: See, litter: Litter) -> None:
+    workspace = open_at(calls=calls)
+    workspace.write_file("sub/a.txt", "one")
+    with pytest.raises(AlreadyExists):
+        workspace.write_file("sub/a.txt", "two")
+    workspace.write_file("sub/a.txt", "two", "overwrite")
+    assert see() == {"sub": None, "sub/a.txt": b"two"}
+    assert litter() == []
+
+
+class TestLitter:
+    def test_of_the_dead_is_swept(
+        self, workspace: LocalWorkspace, open_at: Open, root: Path, litter: Litter, see: See
+    ) -> None:
+        workspace.write_file("sub/a.txt", "x")
+        staging = root / ".nebula/journal/staging"
+        (staging / f"{TEMPORARY_PREFIX}dead").write_text("half")
+        (root / f"sub/{TEMPORARY_PREFIX}beside").write_text("half")
+        (staging / f"{TEMPORARY_PREFIX}beside.beside").write_text(f"sub/{TEMPORARY_PREFIX}beside")
+        open_at().write_file("b.txt", "y")
+        assert litter() == []
+        assert see() == {"b.txt": b"y", "sub": None, "sub/a.txt": b"x"}
+
+    def test_of_the_living_and_of_strangers_stays(
+        self, workspace: LocalWorkspace, open_at: Open, root: Path, litter: Litter
+    ) -> None:
+        import fcntl
+
+        workspace.write_file("a.txt", "x")
+        staging = root / ".nebula/journal/staging"
+        (staging / "somebody-elses").write_text("?")
+        with (staging / f"{TEMPORARY_PREFIX}alive").open("w") as living:
+            fcntl.flock(living, fcntl.LOCK_EX)
+            open_at().write_file("b.txt", "y")
+            assert litter() == sorted([f"{TEMPORARY_PREFIX}alive", "somebody-elses"])
+
+    def test_a_planted_note_removes_nothing_else(self, workspace: LocalWorkspace, open_at: Open, root: Path) -> None:
+        workspace.write_file("a.txt", "x")
+        staging = root / ".nebula/journal/staging"
+        outside = root.parent / f"{TEMPORARY_PREFIX}n"
+        outside.write_text("not ours")
+        for name, target in (("m", "a.txt"), ("n", f"../{TEMPORARY_PREFIX}n")):
+            (staging / f"{TEMPORARY_PREFIX}{name}.beside").write_text(target)
+        open_at().write_file("b.txt", "y")
+        assert (root / "a.txt").exists()
+        assert outside.exists()
+
+
+def test_project_state_is_private_and_ignored(workspace: LocalWorkspace, root: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    workspace.write_file("a.txt", "x")
+    (root / ".nebula/graph").mkdir()
+    (root / ".nebula/graph/node.xml").write_text("<node/>")
+    (root / ".nebula/log.txt").write_text("log")
+    listed = subprocess.run(
+        ["git", "ls-files", "-o", "--exclude-standard"], cwd=root, check=True, capture_output=True, text=True
+    )
+    assert listed.stdout.split() == [".nebula/.gitignore", ".nebula/graph/node.xml", "a.txt"]
