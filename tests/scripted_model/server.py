@@ -158,6 +158,8 @@ class ScriptedModel:
                     self.requests.append(request)
                     self._changed.notify_all()
                 first = await self._answer(request, reader, writer)
+        except _NotHttpError:
+            await _write_whole(writer, 400, "text/plain", b"this is a plain HTTP server")
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -335,11 +337,17 @@ def refused_url() -> str:
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
 
 
+class _NotHttpError(Exception):
+    pass
+
+
 async def _read_request(reader: asyncio.StreamReader, connection: int, first: bytes) -> RecordedRequest | None:
     first = first or await reader.read(1)
     if not first:
         return None
     arrived = time.monotonic()
+    if first == b"\x16":  # the first byte of a TLS handshake
+        raise _NotHttpError
     head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     request_line, *lines = head.rstrip("\r\n").split("\r\n")
     method, target, _ = request_line.split(" ", 2)

@@ -30,7 +30,7 @@ RUNGS = ("native", "json", "stripped", "tags", "fence", "scan", "repair", "brack
 NAME_KEYS = ("name", "tool", "function", "tool_name")
 ARGUMENT_KEYS = ("parameters", "arguments", "args", "input")
 CALL_KEYS = ("tool_calls", "tool_call", "function_call")
-MAX_ATTEMPTS = 2000
+MAX_ATTEMPTS = 500
 
 _THINK = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>(.*?)(</\1>|\Z)", re.S)
 _LATE_THINK = re.compile(r"\A[^{<\[`]*?</(?:think|thinking)>", re.S)

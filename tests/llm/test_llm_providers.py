@@ -1,0 +1,174 @@
+"""Which provider a model's name means, and how a connector is made of plain values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nebula.llm.contract import Model, ModelRequest, Reply, TextDelta
+from nebula.llm.errors import BadReplyError, NotFoundError
+from nebula.llm.gemini import GeminiModel
+from nebula.llm.ollama import ollama_base_url
+from nebula.llm.openai import OpenAIModel, add_call
+from nebula.llm.providers import connect, resolve_model
+from nebula.llm.replay import ReplayModel
+from nebula.llm.wire import Draft, RawCall
+from nebula.messages import AssistantMessage, AssistantToolUse, UserMessage
+from scripted_model import ScriptedModel, Turn, refused_url
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        ("localhost", "http://localhost:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("http://gpu.lan", "http://gpu.lan:11434"),
+        ("https://gpu.lan", "https://gpu.lan"),
+        ("https://gpu.lan:8443/ollama/", "https://gpu.lan:8443/ollama"),
+        ("http://127.0.0.1:11434/", "http://127.0.0.1:11434"),
+        ("http://127.0.0.1:11434/api", "http://127.0.0.1:11434"),
+        ("::1", "http://[::1]:11434"),
+        ("[::]:9", "http://127.0.0.1:9"),
+        ("u:p@gpu.lan", "http://u:p@gpu.lan:11434"),
+    ],
+)
+def test_ollama_host_as_people_write_it(given: str, expected: str) -> None:
+    assert ollama_base_url(given) == expected
+
+
+@pytest.mark.parametrize("base", ["", "/", "/v1beta", "/v1", "/v1beta/"])
+async def test_the_gemini_address_may_or_may_not_have_its_version(base: str) -> None:
+    with ScriptedModel() as server:
+        model = GeminiModel("k", server.url + base, environ={})
+        await model.list_models()
+        await model.aclose()
+        assert server.requests[0].path == "/v1beta/models"
+
+
+def providers(server: ScriptedModel, *names: str) -> dict[str, Model]:
+    urls = {"openai": server.openai_url, "gemini": server.gemini_url, "ollama": server.ollama_url}
+    return {name: connect(name, base_url=urls[name], api_key="k", environ={}) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "asks"),
+    [
+        ("gpt-4.1-nano", ("openai", "gpt-4.1-nano"), False),
+        ("o4-mini", ("openai", "o4-mini"), False),
+        ("gemini-3-pro-preview", ("gemini", "gemini-3-pro-preview"), False),
+        ("ollama/gpt-4.1-nano", ("ollama", "gpt-4.1-nano"), False),
+        ("openai/org/model", ("openai", "org/model"), False),
+        ("gpt-oss:20b", ("ollama", "gpt-oss:20b"), True),
+        ("hermes3", ("ollama", "hermes3"), True),
+        ("org/own-model", ("openai", "org/own-model"), True),
+    ],
+)
+async def test_a_name_belongs_to_the_provider_that_lists_it(name: str, expected: tuple[str, str], asks: bool) -> None:
+    models = {"openai": ["org/own-model"], "gemini": ["gemini-x"], "ollama": ["gpt-oss:20b", "hermes3:latest"]}
+    with ScriptedModel(models=models) as server:
+        configured = providers(server, "openai", "gemini", "ollama")
+        assert await resolve_model(name, configured) == expected
+        for model in configured.values():
+            await model.aclose()
+        assert bool(server.requests) == asks
+
+
+async def test_a_name_that_nobody_lists_is_told_with_the_nearest() -> None:
+    with ScriptedModel() as server:
+        configured = providers(server, "openai", "ollama")
+        configured["gemini"] = connect("gemini", base_url=refused_url(), api_key="k", environ={})
+        with pytest.raises(NotFoundError) as error:
+            await resolve_model("qwen3:9b", configured)
+        for model in configured.values():
+            await model.aclose()
+    assert "ollama/qwen3:8b" in str(error.value) and "gemini did not answer" in str(error.value)
+
+
+async def test_a_single_provider_has_whatever_is_asked_of_it() -> None:
+    assert await resolve_model("scripted-1", {"openai": OpenAIModel("k")}) == ("openai", "scripted-1")
+    with pytest.raises(NotFoundError, match="OLLAMA_HOST"):
+        await resolve_model("ollama/x", {"openai": OpenAIModel("k")})
+    with pytest.raises(NotFoundError, match="OPENAI_API_KEY"):
+        await resolve_model("x", {})
+    with pytest.raises(NotFoundError, match="no provider"):
+        connect("anthropic")
+
+
+async def test_a_server_of_ones_own_needs_no_key() -> None:
+    with ScriptedModel([Turn("hi")]) as server:
+        model = connect("openai", base_url=server.openai_url, environ={})
+        items = [item async for item in model.stream(ModelRequest("m", "", [UserMessage.new_prompt("x")]))]
+        await model.aclose()
+        assert "authorization" not in server.requests[0].headers
+    assert isinstance(items[-1], Reply)
+
+
+RECORDING = {
+    "replies": [{"text": "見ます 🦀", "tool_calls": [{"name": "readFile", "args": {"path": "a"}}]}, {"text": "Done."}]
+}
+
+
+async def test_a_recording_is_played_in_order_and_ends(tmp_path: Path) -> None:
+    file = tmp_path / "recording.json"
+    file.write_text(json.dumps(RECORDING), encoding="utf-8")
+    model = ReplayModel.from_file(file, pace_s=0.001)
+    assert model.provider == "replay"
+    heard = []
+    for _ in range(3):
+        items = [item async for item in model.stream(ModelRequest("recording", "", []))]
+        reply = items[-1]
+        assert isinstance(reply, Reply)
+        assert "".join(item.text for item in items if isinstance(item, TextDelta)) == reply.message.content
+        heard.append(reply.message)
+    use = AssistantToolUse("call_1", "readFile", "readFile", {"path": "a"}, {"path": "a"})
+    assert heard[0] == AssistantMessage.new_tool_use("msg_1", "見ます 🦀", [use])
+    assert [message.content for message in heard[1:]] == ["Done.", "The recording ends here."]
+
+
+def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"a": 1}', encoding="utf-8")
+    with pytest.raises(BadReplyError):
+        ReplayModel.from_file(tmp_path / "x.json")
+    with pytest.raises(BadReplyError, match=r"missing\.json"):
+        ReplayModel.from_file(tmp_path / "missing.json")
+
+
+def calls_of(*fragments: dict[str, object]) -> list[tuple[str | None, str, object]]:
+    calls: list[RawCall] = []
+    for fragment in fragments:
+        add_call(calls, fragment)
+    return [(call.id, call.name, call.arguments) for call in calls]
+
+
+def part(arguments: object, name: str = "", **more: object) -> dict[str, object]:
+    return {**more, "function": {"arguments": arguments, **({"name": name} if name else {})}}
+
+
+def test_tool_call_fragments_find_their_call_in_every_style() -> None:
+    # by index, interleaved
+    assert calls_of(
+        part("", "f", index=0, id="a"), part("", "g", index=1, id="b"), part("{1", index=0), part("{2", index=1)
+    ) == [("a", "f", "{1"), ("b", "g", "{2")]
+    # every call with index 0, each with its own id
+    assert calls_of(part("{}", "f", index=0, id="a"), part("{2", "g", index=0, id="b"), part("}", index=0)) == [
+        ("a", "f", "{}"),
+        ("b", "g", "{2}"),
+    ]
+    # no index
+    assert calls_of(part("{", "f", id="a"), part("}"), part("{}", "g", id="b")) == [("a", "f", "{}"), ("b", "g", "{}")]
+    # neither index nor id
+    assert calls_of(part("{}", "f"), part("{}", "g")) == [(None, "f", "{}"), (None, "g", "{}")]
+    # the id repeated with every fragment, arguments as an object
+    assert calls_of(part("{", "f", index=0, id="a"), part("}", "f", index=0, id="a")) == [("a", "f", "{}")]
+    assert calls_of(part({"p": 1}, "f", index=0, id="a")) == [("a", "f", {"p": 1})]
+
+
+def test_half_an_emoji_waits_for_its_other_half() -> None:
+    draft = Draft()
+    assert [draft.add_text(piece) for piece in ("a\ud83e", "\udd80b", "\udc00", "\ud83e")] == ["a", "🦀b", "\ufffd", ""]
+    assert draft.finish([]).message.content == "a🦀b\ufffd\ufffd"
