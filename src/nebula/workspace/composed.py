@@ -1,0 +1,177 @@
+"""What a gateway with the seed's three endpoints alone does not offer, put together from those.
+
+Costs and limits: a recursive list asks once a folder and knows nothing of `.gitignore` or of binary files; a search
+also reads every file below the directory. Both stop at MAX_FOLDERS and MAX_READ and say so. A state is found by
+reading. A write bound to what the caller saw is compared just before it is sent: another writer can still come
+between, which our own gateway rules out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from nebula.workspace.contract import (
+    DEFAULT_LIST_ITEMS,
+    FileEntry,
+    FileState,
+    FileText,
+    Listing,
+    SearchHits,
+    WriteMode,
+    WriteResult,
+)
+from nebula.workspace.digest import digest
+from nebula.workspace.errors import (
+    AlreadyExists,
+    ExtensionRefused,
+    Forbidden,
+    MalformedRequest,
+    NotFound,
+    NotUtf8,
+    Stale,
+    TooLarge,
+    WorkspaceError,
+)
+from nebula.workspace.paths import normal_path
+from nebula.workspace.protected import UNTOUCHABLE, fold_name
+
+MAX_FOLDERS: Final = 500
+MAX_READ: Final = 2_000
+_UNSIFTED = "This gateway cannot tell what git ignores; everything it lists is here."
+
+
+class SeedGateway(Protocol):
+    """The three things every gateway can do."""
+
+    def list_files(
+        self, path: str = ".", *, extensions: Sequence[str] | None = None, max_items: int | None = None
+    ) -> Listing: ...
+
+    def read_file(self, path: str) -> FileText: ...
+
+    def send_write(self, path: str, content: str, mode: WriteMode, expected: str | None = None) -> object: ...
+
+
+def list_tree(gateway: SeedGateway, path: str, extensions: Sequence[str] | None, max_items: int | None) -> Listing:
+    base = normal_path(path)
+    cap = max_items or DEFAULT_LIST_ITEMS
+    kinds = tuple(kind.lower() if kind.startswith(".") else f".{kind.lower()}" for kind in extensions or ())
+    files: list[FileEntry] = []
+    for entry in _walk(gateway, path):
+        if kinds and (entry.is_dir or not entry.name.lower().endswith(kinds)):
+            continue
+        name = "/".join(entry.path.split("/")[len(base.parts) :])
+        files.append(FileEntry(name, entry.path, entry.is_dir, entry.size))
+        if len(files) > cap:
+            break
+    files.sort(key=lambda entry: entry.path.split("/"))
+    if len(files) > cap:
+        more = f"There are more than {cap} entries, some are shown; list a smaller directory."
+        return Listing(base.text, tuple(files[:cap]), True, more)
+    return Listing(base.text, tuple(files), remark=_UNSIFTED)
+
+
+def search(gateway: SeedGateway, directory: str, keyword: str, max_files: int) -> SearchHits:
+    if not isinstance(keyword, str) or not keyword:
+        raise MalformedRequest("The keyword must be a text of at least 1 character.")
+    hits: list[str] = []
+    read = 0
+    for entry in _walk(gateway, directory):
+        if entry.is_dir:
+            continue
+        read += 1
+        if read > MAX_READ:
+            return SearchHits(
+                tuple(sorted(hits)), True, f"Only {MAX_READ} files were looked at; choose a smaller directory."
+            )
+        try:
+            found = keyword in gateway.read_file(entry.path).content
+        except (ExtensionRefused, Forbidden, NotFound, NotUtf8, TooLarge):
+            continue
+        if found:
+            hits.append(entry.path)
+        if len(hits) > max_files:
+            remark = f"More than {max_files} files match, some are shown; narrow the search."
+            return SearchHits(tuple(sorted(hits[:max_files])), True, remark)
+    return SearchHits(tuple(sorted(hits)))
+
+
+def probe(gateway: SeedGateway, path: str) -> FileState:
+    place = normal_path(path).text
+    try:
+        text = gateway.read_file(path)
+    except NotFound:
+        return _folder_or_missing(gateway, path)
+    except (NotUtf8, TooLarge):
+        return FileState(place, "file")
+    except WorkspaceError as refused:
+        state = _folder_or_missing(gateway, path)
+        return state if state.kind == "directory" else _as_listed(gateway, path, refused)
+    return FileState(place, "file", text.size, text.sha256)
+
+
+def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> FileState:
+    place = normal_path(path).text
+    try:
+        text = gateway.read_file(path)
+    except NotFound:
+        state = _folder_or_missing(gateway, path)
+        if state.kind == "directory":
+            raise AlreadyExists(f"{place}: is a directory; choose another name.") from None
+        return state
+    if mode == "create":
+        raise AlreadyExists(f"{place}: exists already; overwrite it or choose another name.")
+    return FileState(place, "file", text.size, text.sha256)
+
+
+def write_file(gateway: SeedGateway, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteResult:
+    try:
+        before: FileText | None = gateway.read_file(path)
+    except (NotFound, NotUtf8, TooLarge):
+        before = None
+    if expected is not None and expected != (before.sha256 if before else ""):
+        raise Stale(f"{normal_path(path).text}: is not what it was when it was read; read it again.")
+    gateway.send_write(path, content, mode)
+    data = content.encode()
+    if mode == "append" and before is not None:
+        data = before.content.encode() + data
+    return WriteResult(normal_path(path).text, before.sha256 if before else None, digest(data), len(data))
+
+
+def _walk(gateway: SeedGateway, path: str) -> Iterator[FileEntry]:
+    """Breadth first, so that a cap leaves out what lies deepest."""
+    waiting = [path]
+    for _ in range(MAX_FOLDERS):
+        if not waiting:
+            return
+        for entry in gateway.list_files(waiting.pop(0)).files:
+            if fold_name(entry.name) in UNTOUCHABLE:
+                continue
+            yield entry
+            if entry.is_dir:
+                waiting.append(entry.path)
+
+
+def _folder_or_missing(gateway: SeedGateway, path: str) -> FileState:
+    place = normal_path(path).text
+    try:
+        gateway.list_files(path, max_items=1)
+    except NotFound:
+        return FileState(place, "missing")
+    return FileState(place, "directory")
+
+
+def _as_listed(gateway: SeedGateway, path: str, refused: WorkspaceError) -> FileState:
+    """A file that may not be read is still named by its folder."""
+    place = normal_path(path)
+    if not isinstance(refused, ExtensionRefused | Forbidden):
+        raise refused
+    try:
+        entries = gateway.list_files("/".join(place.parts[:-1]) or ".").files
+    except NotFound:
+        return FileState(place.text, "missing")
+    for entry in entries:
+        if entry.name == place.name:
+            return FileState(place.text, "file", entry.size)
+    return FileState(place.text, "missing")
