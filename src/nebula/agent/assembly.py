@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.brains import open_brain
 from nebula.agent.conversation import Conversation
-from nebula.agent.record import NodeKeeper
+from nebula.agent.record import Leaves, NodeKeeper
 from nebula.agent.resume import resumed_turns
 from nebula.agent.session import Brain, Desk, Session
 from nebula.agent.tools import Checks
@@ -47,7 +47,7 @@ async def open_session(
     ensure_state_dir(settings.root)
     memory = Sessions(settings.memory_path)
     session_id = _session_id(memory, settings, brain, resume)
-    keeper = NodeKeeper(graph_opener(settings))
+    keeper = NodeKeeper(graph_opener(settings), Leaves(os.path.join(settings.state_dir, "leaves")))
     session = Session(
         id=session_id,
         settings=settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class NodeKeeper:
     """Keeps turns in a graph. The graph is opened when the first turn ends, not when a session starts."""
 
-    def __init__(self, open_graph: Callable[[], Graph] | None) -> None:
+    def __init__(self, open_graph: Callable[[], Graph] | None, leaves: Leaves) -> None:
         self._open = open_graph
+        self._leaves = leaves
         self._graph: Graph | None = None
 
     @property
@@ -40,6 +42,7 @@ class NodeKeeper:
                 return None
             try:
                 self._add(node_id, session_id, brain, parents, tally)
+                self._leaves.put(session_id, node_id)
             except (GraphError, OSError) as problem:
                 raise NotKept(f"This turn could not be put into the conversation graph: {problem}") from problem
             return node_id
@@ -86,4 +89,35 @@ class NodeKeeper:
         return node_ids
 
     def last_node_of(self, session_id: str) -> Node | None:
-        return self.graph.last_node_of_session(session_id) if self.graph is not None else None
+        """Where the session stood when its last turn ended, if that is still known and there."""
+        node_id = self._leaves.get(session_id)
+        if node_id is None or self.graph is None:
+            return None
+        try:
+            return self.graph.get_node(node_id)
+        except GraphError:
+            return None  # deleted, or unreadable: the memory still has the words
+
+
+class Leaves:
+    """The node at which each session stands: local, outside git, one small file a session, and disposable."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def get(self, session_id: str) -> str | None:
+        try:
+            with open(self._path(session_id), encoding="ascii") as file:
+                return file.read().strip() or None
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def put(self, session_id: str, node_id: str) -> None:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        temporary = f"{self._path(session_id)}.{os.getpid()}"
+        with open(temporary, "w", encoding="ascii") as file:
+            file.write(node_id)
+        os.replace(temporary, self._path(session_id))
+
+    def _path(self, session_id: str) -> str:
+        return os.path.join(self._folder, session_id)
