@@ -8,9 +8,8 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from nebula.llm.errors import AuthError, UnavailableError
 from nebula.llm.proxies import basic_auth
@@ -25,8 +24,7 @@ KNOWN_CA_BUNDLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """How to reach an origin; connections with equal routes are interchangeable."""
 
     scheme: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from nebula.llm.contract import ModelInfo, ModelRequest, Notice, Reply, StreamItem, TextDelta
 from nebula.llm.errors import BadReplyError, ModelError, UnavailableError
@@ -20,8 +19,7 @@ LISTING_TIMEOUTS = Timeouts(connect_s=5.0, first_byte_s=15.0, idle_s=15.0)
 MAX_ERROR_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """A request ready to be sent."""
 
     path: str

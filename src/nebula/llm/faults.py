@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nebula.llm.errors import (
     AuthError,
@@ -33,8 +32,7 @@ QUOTA_WORDS = ("insufficient_quota", "exceeded your current quota, please check 
 KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "api key expired")
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """Whom we talk to, for the sentences in errors."""
 
     label: str

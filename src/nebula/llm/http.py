@@ -10,8 +10,8 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from time import monotonic
+from typing import NamedTuple
 
 import h11
 
@@ -30,8 +30,7 @@ USER_AGENT = "nebula"
 Headers = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(NamedTuple):
     connect_s: float = 15.0
     first_byte_s: float = 180.0
     idle_s: float = 300.0
@@ -101,10 +100,9 @@ class Response:
             raise UnavailableError(f"The connection to {self.url.shown} broke: {error.strerror or error}.") from None
 
 
-@dataclass(slots=True)
-class _Idle:
+class _Idle(NamedTuple):
     connection: Connection
-    since: float = field(default_factory=monotonic)
+    since: float
 
 
 class HttpClient:
@@ -180,7 +178,7 @@ class HttpClient:
         )
         waiting = self._idle.setdefault(connection.route, [])
         if reusable and len(waiting) < IDLE_CONNECTIONS_PER_ROUTE:
-            waiting.append(_Idle(connection))
+            waiting.append(_Idle(connection, monotonic()))
         else:
             connection.abort()
 

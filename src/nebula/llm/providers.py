@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -15,10 +14,6 @@ if TYPE_CHECKING:
     from nebula.llm.http import Timeouts
 
 PROVIDERS = ("openai", "gemini", "ollama")
-MAX_LISTED = 12
-
-_OPENAI_NAME = re.compile(r"(gpt-(?!oss)|chatgpt-|o\d)[^/:]*$")
-_GEMINI_NAME = re.compile(r"gemini-[^/:]*$")
 
 
 def connect(
@@ -63,9 +58,11 @@ def split_name(name: str) -> tuple[str | None, str]:
 
 def known_provider(name: str) -> str | None:
     """The provider whose models have names like this one."""
-    if _OPENAI_NAME.match(name):
+    if ":" in name or "/" in name or name.startswith("gpt-oss"):  # a tag, an owner, OpenAI's model for other servers
+        return None
+    if name.startswith(("gpt-", "chatgpt-")) or (name[:1] == "o" and name[1:2].isdigit()):
         return "openai"
-    return "gemini" if _GEMINI_NAME.match(name) else None
+    return "gemini" if name.startswith("gemini-") else None
 
 
 async def resolve_model(name: str, configured: Mapping[str, Model]) -> tuple[str, str]:

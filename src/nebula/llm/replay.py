@@ -12,7 +12,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from nebula.llm.contract import ModelInfo, ModelRequest, StreamItem, TextDelta, Usage
+from nebula.llm.contract import ModelInfo, ModelRequest, StreamItem, TextDelta
 from nebula.llm.errors import BadReplyError
 from nebula.llm.wire import Draft, RawCall
 
@@ -47,7 +47,7 @@ class ReplayModel:
         reply: Mapping[str, Any] = {"text": END}
         if self.position < len(self._replies):
             reply = self._replies[self.position]
-        draft = Draft(usage=Usage(0, 0), stop="end")
+        draft = Draft()
         text = str(reply.get("text", ""))
         for start in range(0, len(text), PIECE):
             if self._pace_s:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nebula.llm.contract import Retrying, StreamItem, TextDelta
 from nebula.llm.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(NamedTuple):
     max_attempts: int = 4
     """In all, the first one included; 1 never retries."""
     cut_retries: int = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nebula.llm.errors import NotFoundError
 
@@ -10,8 +10,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOPBACK_NAMES = frozenset({"localhost", "::1", "0:0:0:0:0:0:0:1"})
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(NamedTuple):
     scheme: str
     host: str
     port: int

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from nebula.llm.contract import Reply, Usage
+from nebula.llm.contract import NO_USAGE, Reply
 from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolUseResult
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
 
@@ -81,32 +80,34 @@ def result_text(result: ToolUseResult) -> str:
     return "\n".join(block.as_text() for block in result.content)
 
 
-@dataclass(slots=True)
 class RawCall:
     """A tool call as it came in: arguments as pieces of text, or as the value that some wires carry."""
 
-    name: str = ""
-    id: str | None = None
-    value: Any = None
-    pieces: list[str] = field(default_factory=list)
-    index: int | None = None
+    __slots__ = ("id", "index", "name", "pieces", "value")
+
+    def __init__(self, name: str = "", id: str | None = None, value: Any = None, *, index: int | None = None) -> None:
+        self.name = name
+        self.id = id
+        self.value = value
+        self.pieces: list[str] = []
+        self.index = index
 
     @property
     def arguments(self) -> Any:
         return "".join(self.pieces) if self.value is None else self.value
 
 
-@dataclass(slots=True)
 class Draft:
     """A reply being put together from a stream."""
 
-    text: list[str] = field(default_factory=list)
-    calls: list[RawCall] = field(default_factory=list)
-    message_id: str | None = None
-    usage: Usage = field(default_factory=Usage)
-    stop: str | None = None
-    """None until the model says that it has finished."""
-    _held: str = ""
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.calls: list[RawCall] = []
+        self.message_id: str | None = None
+        self.usage = NO_USAGE
+        self.stop: str | None = None
+        """None until the model says that it has finished."""
+        self._held = ""
 
     def add_text(self, piece: str) -> str:
         """Takes in a piece and gives back what may be shown of it: half an emoji waits for its other half."""
