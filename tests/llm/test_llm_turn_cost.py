@@ -1,0 +1,87 @@
+"""A turn costs the same however long the history is: what was said before is put into wire form once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from nebula.llm.contract import Model, ModelRequest, Reply
+from nebula.llm.dialect import JsonDialect
+from nebula.llm.gemini import GeminiModel
+from nebula.llm.ollama import OllamaModel
+from nebula.llm.openai import OpenAIModel
+from nebula.messages import AssistantMessage, Message, ToolSpec, UserMessage
+from scripted_model import ScriptedModel, Turn
+
+
+@dataclass(frozen=True)
+class CountingMessage(UserMessage):
+    """Counts how often it is read out."""
+
+    readings: ClassVar[list[str]] = []
+
+    def content_with_context(self) -> str:
+        self.readings.append(self.prompt or "")
+        return UserMessage.content_with_context(self)
+
+
+@pytest.mark.parametrize("wire", ["openai", "gemini", "ollama", "dialect"])
+async def test_each_message_is_rendered_once(wire: str) -> None:
+    CountingMessage.readings.clear()
+    turns = 6
+    with ScriptedModel([Turn('{"final_answer": "ok"}')] * turns) as server:
+        model: Model = {
+            "openai": lambda: OpenAIModel("k", server.openai_url, environ={}),
+            "gemini": lambda: GeminiModel("k", server.gemini_url, environ={}),
+            "ollama": lambda: OllamaModel(server.ollama_url, environ={}),
+            "dialect": lambda: JsonDialect(OllamaModel(server.ollama_url, environ={})),
+        }[wire]()
+        history: list[Message] = []
+        tools = (ToolSpec("readFile", "Read", {"type": "object"}),)
+        for number in range(turns):
+            plain = UserMessage.new_prompt(f"prompt {number}")
+            history.append(CountingMessage("", plain.env_context, plain.content))
+            items = [item async for item in model.stream(ModelRequest("m", "", tuple(history), tools))]
+            reply = items[-1]
+            assert isinstance(reply, Reply)
+            history.append(reply.message)
+        await model.aclose()
+        sent = server.turns[-1].json
+    assert CountingMessage.readings == [f"prompt {number}" for number in range(turns)]
+    told = sent["contents"] if wire == "gemini" else [each for each in sent["messages"] if each["role"] != "system"]
+    assert len(told) == 2 * turns - 1
+
+
+async def test_remembered_pieces_belong_to_their_message_alone() -> None:
+    """Messages that come and go may get the same id; what is sent is always what was said."""
+    with ScriptedModel([Turn("ok")] * 30) as server:
+        model = OpenAIModel("k", server.openai_url, environ={})
+        for number in range(30):
+            said: list[Message] = [
+                UserMessage.new_prompt(f"{number}"),
+                AssistantMessage.new_response(None, f"{number}!"),
+                UserMessage.new_prompt(f"{number}?"),
+            ]
+            assert [item async for item in model.stream(ModelRequest("m", "", said))]
+        await model.aclose()
+        for number, turn in enumerate(server.turns):
+            contents = [each["content"] for each in turn.json["messages"]]
+            assert contents == [f"{number}", f"{number}!", f"{number}?"]
+
+
+def test_the_way_to_openai_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, nebula.llm.providers; nebula.llm.providers.connect('openai', api_key='k'); "
+        "print(' '.join(sorted(sys.modules)))"
+    )
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert "nebula.llm.openai" in loaded
+    heavy = {"pydantic", "httpx", "urllib.request", "urllib.parse", "http.client", "email", "random", "ipaddress"}
+    others = {"nebula.llm.gemini", "nebula.llm.ollama", "nebula.llm.dialect", "nebula.llm.replay"}
+    assert not loaded & (heavy | others)
