@@ -73,7 +73,7 @@ class History(Sequence[Message]):
             self._run = []
             self._run_is_made = False
         if self._run_is_made:
-            self._pop()
+            self._messages.pop()
             self._run_is_made = False
         self._run.append(message)
 
@@ -113,8 +113,7 @@ class History(Sequence[Message]):
             return
         if isinstance(self._run[-1], UserMessage):
             users = [message for message in self._run if isinstance(message, UserMessage)]
-            if any(message.prompt and not message.prompt.isspace() for message in users):
-                self._turn_starts.append(self._dropped + len(self._messages))
+            self._note_turn_start(users)
             self._messages.append(answering(joined_user_message(users), self._unanswered()))
         else:
             assistants = [message for message in self._run if isinstance(message, AssistantMessage)]
@@ -122,6 +121,12 @@ class History(Sequence[Message]):
             self._messages.append(_with_existing_tools(joined_assistant_message(assistants), self._tools))
         self._run_is_made = True
         self._cut()
+
+    def _note_turn_start(self, users: Iterable[UserMessage]) -> None:
+        position = self._dropped + len(self._messages)
+        known = self._turn_starts and self._turn_starts[-1] == position  # by an earlier look at the same run
+        if not known and any(message.prompt and not message.prompt.isspace() for message in users):
+            self._turn_starts.append(position)
 
     def _make_way_for_assistant(self) -> None:
         waiting = self._unanswered()
@@ -134,11 +139,6 @@ class History(Sequence[Message]):
     def _unanswered(self) -> tuple[AssistantToolUse, ...]:
         last = self._messages[-1] if self._messages else None
         return (last.tool_uses or ()) if isinstance(last, AssistantMessage) else ()
-
-    def _pop(self) -> None:
-        self._messages.pop()
-        if self._turn_starts and self._turn_starts[-1] == self._dropped + len(self._messages):
-            self._turn_starts.pop()
 
     def _cut(self) -> None:
         """Drop the oldest turns, whole; where one turn is too long, its oldest tool rounds."""

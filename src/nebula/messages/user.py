@@ -136,7 +136,7 @@ def _fixed_offset(moment: datetime | None) -> datetime | None:
     offset = moment.utcoffset()
     if offset is None:
         raise ValueError("a timestamp needs a UTC offset; use an aware datetime")
-    return moment.replace(tzinfo=timezone(offset), fold=0)
+    return moment.replace(tzinfo=timezone(offset))
 
 
 def _rfc3339(moment: datetime) -> str:
