@@ -1,0 +1,74 @@
+"""nebula graph: the conversation graph of this project, with the views of `vizprompt`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from nebula.cli.arguments import Parser, checked_root, root_option, unknown_command
+
+COMMANDS = ("flow", "node", "search", "context", "check", "build")
+
+_EPILOG = """\
+commands (each has its own --help):
+  flow       list, show and rewire flows
+  node       show, edit and delete a node
+  search     find nodes by tag, keyword and text
+  context    what a model would be told before a prompt
+  check      find (and mend) what is wrong in the files
+  build      make summaries and tags
+
+Without a command: the map of every flow.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    root, rest = _take_root(argv)
+    data_dir = os.path.join(checked_root(root), ".nebula", "graph")
+    if rest and rest[0] in COMMANDS:
+        from nebula.cli.vizprompt import run_command
+
+        return run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
+    if rest and not rest[0].startswith("-"):
+        return unknown_command("nebula graph", rest[0], COMMANDS)
+    parser = Parser(
+        "nebula graph",
+        "The conversation graph of this project.",
+        epilog=_EPILOG,
+        usage="nebula graph [--root DIR] [COMMAND …]",
+    )
+    root_option(parser)
+    parser.parse_args(rest)
+    return _show_maps(data_dir)
+
+
+def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:
+    """`--root` may stand before the command or behind it."""
+    root: str | None = None
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--root":
+            root = next(words, "")
+        elif word.startswith("--root="):
+            root = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return root, rest
+
+
+def _show_maps(data_dir: str) -> int:
+    from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark
+    from nebula.graph.manager import Graph
+
+    with Graph(data_dir) as graph:
+        flows = [flow for flow in graph.list_flows() if flow.entries]
+        for line, flow in zip(flow_lines(flows), flows, strict=True):
+            print(line)
+            print(graph.draw_map(flow.id))
+            for each in legend(graph, flow):
+                print(each)
+            print()
+    if not flows:
+        remark("The conversation graph is empty so far.")
+    return 0

@@ -1,0 +1,106 @@
+"""vizprompt: the conversation graph from the shell, under the names of its specification."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from nebula import __version__
+from nebula.cli.arguments import Parser, UsageError, unknown_command
+from nebula.cli.plainly import plainly
+
+DEFAULT_DATA_DIR = "project"
+DATA_DIR_VARIABLE = "VIZPROMPT_DATA_DIR"
+
+_PACKAGE = "nebula.cli.vizprompt_commands"
+COMMANDS = {
+    "create-node": f"{_PACKAGE}.create_node",
+    "search": f"{_PACKAGE}.search",
+    "flow": f"{_PACKAGE}.flow",
+    "node": f"{_PACKAGE}.node",
+    "build": f"{_PACKAGE}.build",
+    "check": f"{_PACKAGE}.check",
+    "context": f"{_PACKAGE}.context",
+    "chat": f"{_PACKAGE}.chat",
+    "serve": f"{_PACKAGE}.serve",
+}
+"""Each module has `main(data_dir, argv, prog)`; it is imported when it is asked for."""
+
+_EPILOG = f"""\
+commands (each has its own --help):
+  create-node  store a prompt and its answer as a node
+  search       find nodes by tag, keyword and text
+  flow         list, show and rewire flows
+  node         show, edit and delete a node
+  build        make summaries and tags, by a model or as extracts
+  check        find (and mend) what is wrong in the files
+  context      what a model would be told before a prompt
+  chat         talk to a model; every exchange becomes a node
+  serve        the graph as a web page and over WebSocket
+
+The data lies in ./{DEFAULT_DATA_DIR} unless --data-dir or {DATA_DIR_VARIABLE} says otherwise.
+
+examples:
+  vizprompt create-node --prompt-file input.txt --response-file output.txt
+  vizprompt search --tags "tag1,tag2"
+  vizprompt flow show main
+  vizprompt chat --ollama -m qwen3:8b
+
+exit codes: 0 success, 1 failed or not found, 64 bad usage, 130 interrupted
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return plainly("vizprompt", _run, sys.argv[1:] if argv is None else argv)
+
+
+def _run(argv: Sequence[str]) -> int:
+    data_dir, rest = take_data_dir(argv)
+    if rest and rest[0] in COMMANDS:
+        return run_command(rest[0], data_dir, rest[1:], f"vizprompt {rest[0]}")
+    if rest and not rest[0].startswith("-"):
+        return unknown_command("vizprompt", rest[0], list(COMMANDS))
+    if _parser().parse_args(rest).version:
+        print(f"vizprompt {__version__}")
+        return 0
+    raise UsageError(f"say which command to run: {', '.join(COMMANDS)} (see vizprompt --help)")
+
+
+def run_command(name: str, data_dir: str, argv: Sequence[str], prog: str) -> int:
+    from importlib import import_module
+
+    code: int = import_module(COMMANDS[name]).main(data_dir, argv, prog)
+    return code
+
+
+def take_data_dir(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The data folder, and the words without it: `--data-dir` may stand before the command or anywhere behind it."""
+    folder = os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == "--data-dir":
+            folder = next(words, "")
+        elif word.startswith("--data-dir="):
+            folder = word.partition("=")[2]
+        else:
+            rest.append(word)
+            continue
+        if not folder:
+            raise UsageError("--data-dir needs a folder")
+    return folder, rest
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "vizprompt",
+        "Conversations as a graph of prompt/answer nodes in plain text files.",
+        epilog=_EPILOG,
+        usage="vizprompt [--data-dir DIR] COMMAND [options]",
+    )
+    parser.add_argument("--data-dir", metavar="DIR", help=f"where the graph lies (default: ./{DEFAULT_DATA_DIR})")
+    parser.add_argument("--version", action="store_true", help="print the version and end")
+    return parser

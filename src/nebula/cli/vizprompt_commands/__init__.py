@@ -1,0 +1,1 @@
+"""The subcommands of `vizprompt`, one small file each; `nebula graph` offers some of them too."""

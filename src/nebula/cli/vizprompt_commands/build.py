@@ -1,0 +1,89 @@
+"""vizprompt build: summaries and tags."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser
+from nebula.cli.vizprompt_commands.showing import remark
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.graph.manager import Graph
+    from nebula.graph.named_model import NamedModel
+    from nebula.graph.summaries import BuildReport, Progress
+
+_PROVIDERS = {"openai": "OpenAI, or a server that speaks its API", "gemini": "Gemini", "ollama": "Ollama"}
+_EPILOG = """\
+Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped goes on
+where it was. Without any model the beginnings of the texts stand in; such a summary begins with [extract] or
+[抜粋], and the next build with a model replaces it. Exit code 1 when a node failed.
+
+examples:
+  vizprompt build
+  vizprompt build --all --ollama -m qwen3:8b
+"""
+
+
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+    options = _parser(prog).parse_args(argv)
+    from nebula.graph.manager import Graph
+
+    with Graph(data_dir) as graph:
+        report = asyncio.run(_build(graph, options))
+    for outcome in report.failed:
+        remark(f"{outcome.node_id}: {one_line(outcome.error)}")
+    if report.stopped:
+        remark(f"Stopped: {one_line(report.stopped)} {len(report.not_tried)} nodes were not tried.")
+    print(f"Built: {len(report.built)}  failed: {len(report.failed)}  left: {len(report.not_tried)}")
+    return 1 if report.failed or report.stopped else 0
+
+
+async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
+    from nebula.graph.summaries import build
+
+    writer = None if options.offline else await _writer(graph, options)
+    try:
+        return await build(graph, all=options.all, model=writer, progress=_show_progress)
+    finally:
+        if writer:
+            await writer.model.aclose()
+
+
+async def _writer(graph: Graph, options: argparse.Namespace) -> NamedModel | None:
+    from nebula.graph.named_model import open_model
+    from nebula.llm.errors import ModelError
+
+    try:
+        return await open_model(options.provider or "", options.model or "", of_graph=graph.settings)
+    except ModelError as error:
+        if options.provider or options.model:
+            raise
+        remark(f"{error.message} Extracts are used instead.")
+        return None
+
+
+def _show_progress(progress: Progress) -> None:
+    outcome = progress.outcome
+    said = f"failed: {outcome.error}" if outcome.error else outcome.summary
+    if sys.stderr.isatty():
+        remark(f"[{progress.done}/{progress.total}] {outcome.node_id} {one_line(said)[:100]}")
+
+
+def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    group = parser.add_mutually_exclusive_group(required=required)
+    for provider, name in _PROVIDERS.items():
+        group.add_argument(f"--{provider}", dest="provider", action="store_const", const=provider, help=f"use {name}")
+    parser.add_argument("-m", "--model", metavar="MODEL", help="the model to ask")
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(prog, "Makes the summaries and tags that are due.", epilog=_EPILOG)
+    parser.add_argument("--all", action="store_true", help="build every node, due or not")
+    provider_options(parser, required=False)
+    parser.add_argument("--offline", action="store_true", help="ask no model, make extracts")
+    return parser

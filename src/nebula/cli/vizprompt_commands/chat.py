@@ -1,0 +1,78 @@
+"""vizprompt chat: talk to a model; every exchange becomes a node."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.vizprompt_commands.build import provider_options
+from nebula.cli.vizprompt_commands.create_node import read_text
+
+if TYPE_CHECKING:
+    from nebula.cli.vizprompt_commands.chat_session import ChatSession
+    from nebula.graph.manager import Graph
+    from nebula.graph.named_model import NamedModel
+
+_EPILOG = """\
+With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by line, in
+a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?
+
+examples:
+  vizprompt chat --ollama -m qwen3:8b
+  vizprompt chat --openai "What is a directed acyclic graph?"
+  vizprompt chat --gemini --from ID "And what about trees?"
+"""
+
+
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+    options = _parser(prog).parse_args(argv)
+    if options.budget is not None and options.budget < 1:
+        raise UsageError("--budget must be above zero")
+    prompt = read_text("-") if options.prompt == "-" else options.prompt
+    if prompt is not None and not prompt.strip():
+        raise UsageError("the prompt is empty")
+    from nebula.config import load_settings
+    from nebula.graph.manager import Graph
+    from nebula.graph.named_model import open_model
+
+    settings = load_settings()
+    # One loop for the whole conversation: connections to the model are kept between exchanges.
+    with Graph(data_dir) as graph, asyncio.Runner() as runner:
+        for node_id in options.from_nodes:
+            graph.get_node(node_id)
+        model = runner.run(open_model(options.provider, options.model or "", of_graph=graph.settings, user=settings))
+        try:
+            session = _session(runner, graph, model, settings.lang, options)
+            return session.once(prompt) if prompt is not None else session.converse()
+        finally:
+            runner.run(model.model.aclose())
+
+
+def _session(
+    runner: asyncio.Runner, graph: Graph, model: NamedModel, lang: str, options: argparse.Namespace
+) -> ChatSession:
+    from nebula.cli.vizprompt_commands.chat_session import ChatSession, Speaker
+    from nebula.cli.vizprompt_commands.chat_words import Words
+    from nebula.cli.vizprompt_commands.exchange import Exchange
+    from nebula.graph.context import DEFAULT_BUDGET
+
+    words = Words(lang)
+    speaker = Speaker(words, live=sys.stdout.isatty())
+    exchange = Exchange(graph, model, speaker, options.budget or DEFAULT_BUDGET, lang)
+    return ChatSession(runner, exchange, speaker, words, flow=options.flow, parents=options.from_nodes)
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(prog, "Talks to a model; every exchange becomes a node of the graph.", epilog=_EPILOG)
+    provider_options(parser, required=True)
+    parser.add_argument("--flow", metavar="F", help="put the nodes into this flow, and go on at its end")
+    parser.add_argument(
+        "--from", dest="from_nodes", metavar="ID", action="append", default=[], help="go on from this node"
+    )
+    parser.add_argument("--budget", metavar="N", type=int, help="tokens of context before a prompt (default: 8000)")
+    parser.add_argument("prompt", nargs="?", help="one prompt; without it a conversation begins")
+    return parser

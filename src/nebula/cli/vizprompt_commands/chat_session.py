@@ -1,0 +1,205 @@
+"""A conversation in the terminal: the words of the original, one exchange after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, remark, show_node
+from nebula.graph.errors import GraphError
+from nebula.graph.values import DEFAULT_FLOW
+from nebula.llm.errors import ModelError
+from nebula.stage import neutralise, one_line
+
+if TYPE_CHECKING:
+    from nebula.cli.vizprompt_commands.chat_words import Words
+    from nebula.cli.vizprompt_commands.exchange import Exchange
+    from nebula.graph.values import Node
+
+
+class Speaker:
+    """Shows the answer: piece by piece on a terminal, else when it is complete."""
+
+    def __init__(self, words: Words, *, live: bool) -> None:
+        self._words = words
+        self._live = live
+        self._shown = ""
+
+    def piece(self, text: str) -> None:
+        if self._live:
+            self._shown += text
+            print(neutralise(text), end="", flush=True)
+
+    def void(self, reason: str) -> None:
+        if self._shown:
+            print()
+        self._shown = ""
+        if reason:
+            self.remark("again", reason=reason)
+
+    def finished(self, text: str) -> None:
+        if not self._shown:
+            print(neutralise(text), end="")
+        if not text.endswith("\n"):
+            print()
+        sys.stdout.flush()
+        self._shown = ""
+
+    def remark(self, key: str, /, **values: object) -> None:
+        remark(one_line(self._words(key, **values)))
+
+
+class ChatSession:
+    def __init__(
+        self,
+        runner: asyncio.Runner,
+        exchange: Exchange,
+        speaker: Speaker,
+        words: Words,
+        *,
+        flow: str | None = None,
+        parents: Sequence[str] = (),
+    ) -> None:
+        self._runner = runner
+        self._exchange = exchange
+        self._graph = exchange.graph
+        self._speaker = speaker
+        self._words = words
+        self._flow = self._graph.get_flow(flow).id if flow else None
+        self._parents = list(parents) or (self._end_of(flow) if flow else [])
+        self._previous: Node | None = self._graph.get_node(self._parents[-1]) if self._parents else None
+        self._failed = False
+
+    def once(self, prompt: str) -> int:
+        """One exchange, in the flow `main` unless told otherwise."""
+        self._flow = self._flow or DEFAULT_FLOW
+        node = self._runner.run(self._exchange.ask(prompt, self._parents, self._flow_id))
+        self._tell(node)
+        return 0
+
+    def converse(self) -> int:
+        if sys.stdin.isatty():
+            self._speaker.remark("hint", model=self._exchange.model.name)
+        for line in self._lines():
+            text = line.strip()
+            if text == "/q":
+                break
+            if text.startswith("/"):
+                self._command(text)
+            elif text:
+                self._ask(line.rstrip(), self._parents)
+        return 1 if self._failed and not sys.stdin.isatty() else 0
+
+    def _lines(self) -> Iterator[str]:
+        if not sys.stdin.isatty():
+            for line in sys.stdin.buffer:
+                yield line.decode("utf-8", "replace")
+            return
+        import readline  # noqa: F401  (arrow keys and history for input())
+
+        while True:
+            try:
+                yield input("User: ")
+            except EOFError:
+                print()
+                return
+            except KeyboardInterrupt:
+                print()
+
+    def _ask(self, prompt: str, parents: Sequence[str], branch: str | None = None) -> None:
+        try:
+            node = self._runner.run(self._exchange.ask(prompt, parents, self._flow_id, branch))
+        except (ModelError, GraphError) as problem:
+            self._failed = True
+            self._speaker.void("")
+            remark(one_line(str(problem)))
+        except KeyboardInterrupt:
+            self._speaker.void("")
+            self._speaker.remark("interrupted")
+            if not sys.stdin.isatty():
+                raise
+        else:
+            self._tell(node)
+            self._previous, self._parents = node, [node.id]
+
+    def _tell(self, node: Node) -> None:
+        self._speaker.finished(node.response)
+        self._speaker.remark("saved", id=node.id)
+
+    def _flow_id(self) -> str:
+        """The flow of this conversation; one that nobody chose begins with its first exchange."""
+        if self._flow is None:
+            name = f"Chat Session {datetime.now().astimezone().isoformat(sep=' ', timespec='milliseconds')}"
+            self._flow = self._graph.create_flow(name).id
+        return self._flow
+
+    # The words of the original
+
+    def _command(self, text: str) -> None:
+        words = text.split()
+        name = " ".join(words[:2]) if words[0] == "/flow" else words[0]
+        arguments = words[2:] if words[0] == "/flow" else words[1:]
+        form = next((form for form in self._words.commands if form.partition(" <")[0] == name), None)
+        if form is None:
+            self._speaker.remark("unknown", word=name)
+        elif len(arguments) != form.count("<"):
+            self._speaker.remark("usage", form=form)
+        else:
+            try:
+                self._run(name, arguments)
+            except GraphError as problem:
+                remark(one_line(str(problem)))
+
+    def _run(self, name: str, arguments: Sequence[str]) -> None:
+        match name:
+            case "/?":
+                self._help()
+            case "/clear":
+                self._flow, self._previous, self._parents = None, None, []
+                self._speaker.remark("cleared")
+            case "/flow list":
+                for line in flow_lines(self._graph.list_flows()):
+                    print(line)
+            case "/flow show":
+                self._show_flow(arguments[0])
+            case "/flow select":
+                self._select(arguments[0])
+            case "/prev" if self._previous:
+                show_node(self._graph.get_node(self._previous.id))
+            case "/retry" if self._previous:
+                self._retry(self._previous)
+            case _:
+                self._speaker.remark("no_previous")
+
+    def _help(self) -> None:
+        print(self._words("commands"))
+        width = max(map(len, self._words.commands))
+        for form, about in self._words.commands.items():
+            print(f"  {form:{width}}  {about}")
+
+    def _show_flow(self, wanted: str) -> None:
+        flow = find_flow(self._graph, wanted)
+        print(self._graph.draw_map(flow.id))
+        print()
+        for line in legend(self._graph, flow):
+            print(line)
+
+    def _select(self, wanted: str) -> None:
+        flow = find_flow(self._graph, wanted)
+        self._flow = flow.id
+        self._parents = self._end_of(flow.id)
+        self._previous = self._graph.get_node(self._parents[-1]) if self._parents else None
+        self._speaker.remark("selected", name=flow.name, id=flow.id)
+
+    def _end_of(self, flow: str) -> list[str]:
+        return self._graph.get_flow(flow).nodes[-1:]
+
+    def _retry(self, node: Node) -> None:
+        """The same prompt once more, behind the same parents: a sibling, also of a root."""
+        self._speaker.remark("retrying", prompt=node.prompt[:80])
+        flow = self._graph.get_flow(self._flow_id())
+        parents = [connection.source for connection in flow.connections if connection.target == node.id]
+        self._ask(node.prompt, parents, branch="retry")

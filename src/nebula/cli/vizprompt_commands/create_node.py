@@ -1,0 +1,74 @@
+"""vizprompt create-node: a prompt and its answer as a node."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.vizprompt_commands.showing import split_list
+
+_EPILOG = """\
+Files are read as UTF-8 exactly as they are; '-' is standard input.
+
+examples:
+  vizprompt create-node --prompt "What is a DAG?" --response "A graph without circles."
+  vizprompt create-node --prompt-file input.txt --response-file output.txt --tags graph,theory
+  vizprompt create-node --prompt "And a tree?" --response-file - --parent ID < answer.txt
+"""
+
+
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+    options = _parser(prog).parse_args(argv)
+    if options.prompt_file == options.response_file == "-":
+        raise UsageError("only one of the two texts can come from standard input")
+    prompt = options.prompt if options.prompt_file is None else read_text(options.prompt_file)
+    response = options.response if options.response_file is None else read_text(options.response_file)
+    from nebula.graph.manager import Graph
+
+    with Graph(data_dir) as graph:
+        node = graph.create_node(
+            prompt,
+            response,
+            tags=split_list(options.tags),
+            model=options.model or "",
+            flow=options.flow,
+            parents=options.parent,
+            branch=options.branch,
+        )
+    print(f"Created node: {node.id}")
+    return 0
+
+
+def read_text(path: str) -> str:
+    """A file's text, every line break as it stands."""
+    if path == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:
+            data = file.read()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        name = "standard input" if path == "-" else path
+        raise UsageError(f"{name}: not UTF-8 (byte {problem.start})") from None
+
+
+def _parser(prog: str) -> Parser:
+    from nebula.graph.values import DEFAULT_FLOW
+
+    parser = Parser(prog, "Stores a prompt and its answer as a node, and prints its id.", epilog=_EPILOG)
+    prompt = parser.add_mutually_exclusive_group(required=True)
+    prompt.add_argument("--prompt", metavar="T", help="the prompt")
+    prompt.add_argument("--prompt-file", metavar="F", help="the file that holds it")
+    response = parser.add_mutually_exclusive_group(required=True)
+    response.add_argument("--response", metavar="T", help="the answer")
+    response.add_argument("--response-file", metavar="F", help="the file that holds it")
+    parser.add_argument("--tags", metavar="a,b", help="tags")
+    parser.add_argument("--model", metavar="M", help="the model that answered")
+    parser.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow to put it in (default: main)")
+    parser.add_argument(
+        "--parent", metavar="ID", action="append", default=[], help="the node it follows (repeatable: merge)"
+    )
+    parser.add_argument("--branch", metavar="NAME", help="name of the branch that begins with it")
+    return parser

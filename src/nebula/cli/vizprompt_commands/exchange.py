@@ -1,0 +1,128 @@
+"""One exchange of a chat: the context is built, the model answers, and both become a node."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from nebula.graph.context import ContextPreview, preview_context
+from nebula.graph.context_text import asked_ids
+from nebula.graph.errors import GraphError
+from nebula.graph.tokens import counter
+from nebula.graph.values import Text, Usage
+from nebula.llm.contract import ModelRequest, Notice, Reply, Retrying, TextDelta
+from nebula.llm.errors import BadReplyError
+from nebula.messages import UserMessage, strip_hidden_characters
+
+if TYPE_CHECKING:
+    from nebula.graph.manager import Graph
+    from nebula.graph.named_model import NamedModel
+    from nebula.graph.values import Node
+
+MAX_DETAILS = 2
+"""How often in one exchange the model may ask for a node in full."""
+
+
+class Audience(Protocol):
+    """Who hears the exchange as it goes on."""
+
+    def piece(self, text: str) -> None:
+        """A part of the answer, not final yet."""
+
+    def void(self, reason: str) -> None:
+        """The pieces so far do not count; a new answer begins."""
+
+    def remark(self, key: str, /, **values: object) -> None: ...
+
+
+@dataclass(slots=True)
+class Exchange:
+    graph: Graph
+    model: NamedModel
+    audience: Audience
+    budget: int
+    lang: str
+
+    async def ask(
+        self, prompt: str, parents: Sequence[str], flow: Callable[[], str], branch: str | None = None
+    ) -> Node:
+        """Raises ModelError; then nothing is stored. `flow` names the flow once there is something to put in it."""
+        full: list[str] = []
+        while True:
+            preview = await asyncio.to_thread(self._context, parents, prompt, full)
+            if preview.left_out:
+                self.audience.remark("left_out", count=len(preview.left_out))
+            heard = await self._answer(prompt, preview)
+            wanted = await asyncio.to_thread(self._wanted, heard.text, preview, full)
+            if not wanted or len(full) >= MAX_DETAILS:
+                break
+            full += wanted[: MAX_DETAILS - len(full)]
+            self.audience.remark("details", ids=", ".join(wanted))
+            self.audience.void("")
+        count = counter(self.model.name)
+        texts = (
+            Text("user", prompt, count(prompt), heard.first_s),
+            Text("assistant", heard.text, heard.output or count(heard.text), heard.rest_s),
+        )
+        return await asyncio.to_thread(
+            lambda: self.graph.add_turn(
+                texts=texts,
+                parents=parents,
+                flow=flow(),
+                branch=branch,
+                model=self.model.name,
+                usage=Usage(heard.input, heard.output),
+            )
+        )
+
+    def _context(self, parents: Sequence[str], prompt: str, full: Sequence[str]) -> ContextPreview:
+        return preview_context(
+            self.graph, parents, prompt, budget=self.budget, full=full, model=self.model.name, lang=self.lang
+        )
+
+    async def _answer(self, prompt: str, preview: ContextPreview) -> Heard:
+        said = UserMessage.new_prompt(strip_hidden_characters(prompt))
+        request = ModelRequest(model=self.model.name, system=preview.system, messages=[said])
+        start = time.monotonic()
+        first = 0.0
+        async for item in self.model.model.stream(request):
+            if isinstance(item, TextDelta):
+                first = first or time.monotonic() - start
+                self.audience.piece(item.text)
+            elif isinstance(item, Retrying):
+                self.audience.void(item.reason)
+            elif isinstance(item, Notice):
+                continue
+            elif isinstance(item, Reply):
+                whole = time.monotonic() - start
+                text, usage = item.message.content, item.usage
+                if not text.strip():
+                    raise BadReplyError("the model gave no answer")
+                return Heard(text, first or whole, whole - first, usage.input_tokens, usage.output_tokens)
+        raise BadReplyError("the model gave no answer")
+
+    def _wanted(self, answer: str, preview: ContextPreview, full: Sequence[str]) -> list[str]:
+        """Nodes whose details the answer asks for, in the words that the context offered."""
+        have = {part.node_id for part in preview.parts if part.form == "full"} | set(full)
+        known = []
+        for node_id in asked_ids(answer):
+            try:
+                if node_id not in have and self.graph.get_node(node_id):
+                    known.append(node_id)
+            except GraphError:
+                continue  # an id that the model made up
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer, how long the first word and the rest took, and what it cost."""
+
+    text: str
+    first_s: float
+    rest_s: float
+    input: int
+    output: int

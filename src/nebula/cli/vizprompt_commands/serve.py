@@ -1,0 +1,11 @@
+"""vizprompt serve: the graph as a web page and over WebSocket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(data_dir: str, argv: Sequence[str], _prog: str) -> int:
+    from nebula.cli.serve import vizprompt_serve
+
+    return vizprompt_serve(["--data-dir", data_dir, *argv])

@@ -1,0 +1,287 @@
+"""Building summaries and tags (seed §7.1-3, §7.2): by a model, or as extracts where there is none.
+
+Every node is saved as soon as it is done, so a build that is stopped goes on where it was; what failed stays due and
+is reported. A node edited while the model was writing keeps the new summary and stays due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from nebula.llm.contract import Model, ModelRequest, Reply
+from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
+from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
+
+from .built_tags import BuiltTags
+from .errors import GraphError
+from .extract import cut, extract, is_extract
+from .summary_reply import SummaryReply, UnreadableReply, read_reply
+from .tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from .manager import Graph
+    from .values import Node
+
+PROMPT = """\
+あなたは会話ノードの要約とタグ付けを行う専門家です。
+以下のプロンプトと回答のペアを分析し、簡潔な要約とタグを生成してください。
+
+[プロンプト]
+{prompt}
+
+[回答]
+{response}
+
+以下の形式で出力してください：
+要約: [30-50単語程度の簡潔な説明]
+タグ: [3-7個の重要キーワードをカンマ区切り]"""
+
+AT_ONCE = 4
+MAX_SOURCE_TOKENS = 12_000
+"""More of a node than this is not sent: its beginning and its end say what it is about."""
+UNAVAILABLE_IN_A_ROW = 3
+"""So many nodes in a row without reaching the model, and the rest is not tried."""
+SLACK = 2
+"""A model's summary may be so many times `summary_token_limit`: the limit counts tokens, the prompt asks in words."""
+
+
+class Writer(Protocol):
+    """The model that writes the summaries, and the name to ask it by."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one node. `error` is a sentence; empty when it was built."""
+
+    node_id: str
+    summary: str = ""
+    tags: list[str] = field(default_factory=list)
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done: int
+    total: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    built: list[Outcome]
+    failed: list[Outcome]
+    not_tried: list[str]
+    """Left alone because nothing further would have come of it; still due."""
+    stopped: str = ""
+    """Why not all were tried."""
+
+
+async def build(
+    graph: Graph,
+    *,
+    all: bool = False,
+    node_ids: Sequence[str] | None = None,
+    model: Writer | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    at_once: int = AT_ONCE,
+) -> BuildReport:
+    """Builds what is due: nodes without a summary, edited ones and, with a model, those that only have an extract.
+
+    `all` builds every node; `node_ids` exactly these. Without a model extracts are made, and only where they are
+    needed. `progress` is called after each node.
+    """
+    if node_ids is None:
+        node_ids = await asyncio.to_thread(due_ids, graph, all=all, by_model=model is not None)
+    run = _Run(graph, model, list(node_ids), progress)
+    workers = [asyncio.create_task(run.work()) for _ in range(max(1, min(at_once, len(node_ids))))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return BuildReport(run.built, run.failed, run.waiting[::-1], run.stopped)
+
+
+async def build_node(graph: Graph, node_id: str, model: Writer | None = None) -> Node:
+    """Builds one node, due or not, and returns it. Raises ModelError, UnreadableReply, NotFound, BadFile."""
+    return await _build(graph, BuiltTags(graph.data_dir), node_id, model)
+
+
+def build_now(
+    graph: Graph,
+    *,
+    all: bool = False,
+    node_ids: Sequence[str] | None = None,
+    provider: str = "",
+    model: str = "",
+    offline: bool = False,
+) -> BuildReport:
+    """`build` for callers that are not asynchronous, with the model that is named or configured.
+
+    Where none is configured extracts are made. A provider or model that is named but cannot be had raises ModelError.
+    """
+    work = _build_with_model(graph, all, node_ids, provider, model, offline)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:  # a loop that is running cannot wait for us
+        return pool.submit(asyncio.run, work).result()
+
+
+async def _build_with_model(
+    graph: Graph, all: bool, node_ids: Sequence[str] | None, provider: str, model: str, offline: bool
+) -> BuildReport:
+    from .named_model import open_model
+
+    if offline:
+        return await build(graph, all=all, node_ids=node_ids)
+    try:
+        writer = await open_model(provider, model, of_graph=graph.settings)
+    except ModelError:
+        if provider or model:
+            raise
+        return await build(graph, all=all, node_ids=node_ids)
+    try:
+        return await build(graph, all=all, node_ids=node_ids, model=writer)
+    finally:
+        await writer.model.aclose()
+
+
+def due_ids(graph: Graph, *, all: bool = False, by_model: bool = True) -> list[str]:
+    """Nodes that a build has to look at, oldest first."""
+    if all:
+        return [node.id for node in _oldest_first(graph.list())]
+    due = list(graph.due_nodes())
+    if by_model:
+        known = {node.id for node in due}
+        due += [node for node in graph.list() if is_extract(node.summary) and node.id not in known]
+    return [node.id for node in _oldest_first(due)]
+
+
+def _oldest_first(nodes: Iterable[Node]) -> list[Node]:
+    from .stamps import sort_key
+
+    return sorted(nodes, key=lambda node: sort_key(node.timestamp))
+
+
+class _Run:
+    """One build under way: workers take the next node each until none is left or it is of no use to go on."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        model: Writer | None,
+        node_ids: list[str],
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.built: list[Outcome] = []
+        self.failed: list[Outcome] = []
+        self.waiting = node_ids[::-1]
+        self.stopped = ""
+        self._total = len(node_ids)
+        self._graph = graph
+        self._model = model
+        self._progress = progress
+        self._unavailable = 0
+        self._tags = BuiltTags(graph.data_dir)
+
+    async def work(self) -> None:
+        while self.waiting and not self.stopped:
+            outcome = await self._one(self.waiting.pop())
+            (self.failed if outcome.error else self.built).append(outcome)
+            if self._progress:
+                self._progress(Progress(len(self.built) + len(self.failed), self._total, outcome))
+
+    async def _one(self, node_id: str) -> Outcome:
+        try:
+            node = await _build(self._graph, self._tags, node_id, self._model)
+        except (AuthError, NotFoundError) as error:
+            self.stopped = error.message  # every other node would hear the same
+            return Outcome(node_id, error=error.message)
+        except ModelError as error:
+            self._unavailable += isinstance(error, UnavailableError)
+            if self._unavailable >= UNAVAILABLE_IN_A_ROW:
+                self.stopped = error.message
+            return Outcome(node_id, error=error.message)
+        except (UnreadableReply, GraphError) as error:
+            return Outcome(node_id, error=str(error))
+        self._unavailable = 0
+        return Outcome(node_id, node.summary, list(node.tags))
+
+
+async def _build(graph: Graph, built_tags: BuiltTags, node_id: str, model: Writer | None) -> Node:
+    node = await asyncio.to_thread(graph.get_node, node_id)
+    limit = (await asyncio.to_thread(lambda: graph.settings)).summary_token_limit
+    if model is None:
+        made = extract(node.prompt, node.response, limit)
+    else:
+        made = await _asked(model, node, limit)
+
+    def save() -> Node:
+        tags = built_tags.merged(graph.get_node(node_id), made.tags)
+        saved = graph.save_summary(node_id, made.summary, tags, built_from=node)
+        built_tags.record(node_id, made.tags)
+        return saved
+
+    return await asyncio.to_thread(save)
+
+
+async def _asked(model: Writer, node: Node, limit: int) -> SummaryReply:
+    """The model's answer; one that cannot be read, or a fault that may pass, is met by asking once more."""
+    messages: list[Message] = [UserMessage.new_prompt(summary_prompt(node.prompt, node.response))]
+    try:
+        text = await _reply(model, messages)
+        made = read_reply(text)
+    except UnreadableReply as problem:
+        again = f"{problem}. 次の2行だけを出力してください：\n要約: …\nタグ: …, …"
+        messages += [AssistantMessage.new_response(None, text or "…"), UserMessage.new_prompt(again)]
+        made = read_reply(await _reply(model, messages))
+    except ModelError as error:
+        if not error.retryable:
+            raise
+        made = read_reply(await _reply(model, messages))
+    return SummaryReply(_within(made.summary, limit * SLACK), made.tags)
+
+
+async def _reply(model: Writer, messages: Sequence[Message]) -> str:
+    request = ModelRequest(model=model.name, system="", messages=messages)
+    async for item in model.model.stream(request):
+        if isinstance(item, Reply):
+            return item.message.content
+    raise UnreadableReply("the model said nothing")
+
+
+def summary_prompt(prompt: str, response: str) -> str:
+    """Seed §7.2, with both texts put in whole unless they are very long."""
+    before, between, after = PROMPT.replace("{response}", "{prompt}").split("{prompt}")
+    asked = _shortened(prompt, MAX_SOURCE_TOKENS // 3)
+    answered = _shortened(response, MAX_SOURCE_TOKENS * 2 // 3)
+    return strip_hidden_characters(before + asked + between + answered + after)
+
+
+def _shortened(text: str, limit: int) -> str:
+    if len(text) < limit or estimate_tokens(text) <= limit:
+        return text
+    head = cut(text, limit * 3 // 4, estimate_tokens)
+    tail = cut(text[: len(head) : -1], limit // 4, estimate_tokens)[::-1]
+    return f"{head}\n{tail}"
+
+
+def _within(summary: str, limit: int) -> str:
+    """A summary far too long is cut, at the end of a sentence where there is one."""
+    from .extract import leading_sentences
+
+    return summary if estimate_tokens(summary) <= limit else leading_sentences(summary, limit)
