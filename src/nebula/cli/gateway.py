@@ -46,7 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", metavar="DIR", help="the files (default: EC_APP_ROOT, else the current directory)")
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
     parser.add_argument(
-        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"0 takes any free one (default: {DEFAULT_PORT})"
+        "--port",
+        type=port_number,
+        default=DEFAULT_PORT,
+        metavar="N",
+        help=f"0 takes any free one (default: {DEFAULT_PORT})",
     )
     parser.add_argument(
         "--token", metavar="T", help="what clients must show; EC_TOKEN keeps it out of the process list"
@@ -61,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError("expected a number from 0 to 65535")
     return int(text)

@@ -1,0 +1,151 @@
+"""Actions on nodes: make, read, change, remove, find, summarise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from nebula.agent.brains import open_brain
+from nebula.graph.context import DEFAULT_BUDGET, preview_context
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.summaries import BuildReport, build
+from nebula.graph.values import DEFAULT_FLOW, Node
+from nebula.llm.errors import ModelError
+from nebula.server.briefs import brief_node
+from nebula.server.protocol import ActionError, Answer, Data
+from nebula.server.room import Action, Client, Room, in_thread
+
+MAX_NODES_AT_ONCE: Final = 500
+MAX_FOUND: Final = 200
+
+
+def node_json(node: Node) -> dict[str, Any]:
+    return {"node_id": node.id} | node.to_json()
+
+
+async def create_node(room: Room, _: Client, data: Data) -> Answer:
+    node = await in_thread(
+        room.graph.create_node,
+        data.text("prompt"),
+        data.text("response", ""),
+        tags=data.texts("tags"),
+        model=data.text("model", ""),
+        summary=data.text("summary", ""),
+        flow=data.text("flow_id", DEFAULT_FLOW),
+        parents=data.texts("parents"),
+        branch=data.optional_text("branch_name"),
+    )
+    return Answer(node_json(node), {"node_id": node.id})
+
+
+async def get_node(room: Room, _: Client, data: Data) -> Answer:
+    return Answer(node_json(await in_thread(room.graph.get_node, data.text("node_id"))))
+
+
+async def get_nodes(room: Room, _: Client, data: Data) -> Answer:
+    """Titles and the like of many nodes, for lists; those that are not there are left out."""
+    node_ids = data.texts("node_ids")
+    if len(node_ids) > MAX_NODES_AT_ONCE:
+        raise ActionError("bad_request", f"ask for {MAX_NODES_AT_ONCE} nodes at a time")
+
+    def read() -> list[dict[str, Any]]:
+        found = []
+        for node_id in node_ids:
+            try:
+                found.append(brief_node(room.graph.get_node(node_id)))
+            except (NotFound, BadFile):
+                continue
+        return found
+
+    return Answer({"nodes": await in_thread(read)})
+
+
+async def update_node(room: Room, _: Client, data: Data) -> Answer:
+    node = await in_thread(
+        room.graph.update_node,
+        data.text("node_id"),
+        prompt=data.optional_text("prompt"),
+        response=data.optional_text("response"),
+        tags=data.optional_texts("tags"),
+    )
+    return Answer(node_json(node))
+
+
+async def delete_node(room: Room, _: Client, data: Data) -> Answer:
+    node_id = data.text("node_id")
+    await in_thread(room.graph.delete_node, node_id)
+    return Answer({"node_id": node_id})
+
+
+async def search_nodes(room: Room, _: Client, data: Data) -> Answer:
+    nodes = await in_thread(
+        room.graph.search_nodes,
+        tags=data.texts("tags"),
+        keywords=data.texts("keywords"),
+        text=data.text("text", ""),
+        limit=data.number("limit", MAX_FOUND) or MAX_FOUND,
+    )
+    shown = brief_node if data.flag("brief") else node_json
+    return Answer({"nodes": [shown(node) for node in nodes]})
+
+
+async def list_tags(room: Room, _: Client, __: Data) -> Answer:
+    counts: Counter[str] = Counter(await in_thread(room.graph.list_tags))
+    return Answer({"tags": [tag for tag, _ in counts.most_common()], "counts": dict(counts.most_common())})
+
+
+async def get_history(room: Room, _: Client, data: Data) -> Answer:
+    node_id, flow = data.text("node_id"), data.optional_text("flow_id")
+    return Answer({"node_ids": await in_thread(room.graph.history_ids, node_id, flow)})
+
+
+async def show_context(room: Room, _: Client, data: Data) -> Answer:
+    preview = await in_thread(
+        preview_context,
+        room.graph,
+        data.texts("node_ids"),
+        data.text("prompt", ""),
+        budget=data.number("budget", DEFAULT_BUDGET),
+        flow=data.optional_text("flow_id"),
+        model=room.settings.model,
+        lang=room.settings.lang,
+    )
+    return Answer(preview.to_json())
+
+
+async def build_summaries(room: Room, _: Client, data: Data) -> Answer:
+    """By the configured model; where none can be reached, extracts are made, marked as such."""
+    node_ids = data.optional_texts("node_ids")
+    if data.has("node_id"):
+        node_ids = [data.text("node_id")]
+    for node_id in node_ids or ():
+        await in_thread(room.graph.get_node, node_id)
+    everything = data.flag("all")
+    try:
+        brain = await open_brain(room.settings)
+    except ModelError:
+        return _built(await build(room.graph, all=everything, node_ids=node_ids))
+    try:
+        return _built(await build(room.graph, all=everything, node_ids=node_ids, model=brain))
+    finally:
+        await brain.model.aclose()
+
+
+def _built(report: BuildReport) -> Answer:
+    failed = [{"node_id": each.node_id, "error": each.error} for each in report.failed]
+    built = [each.node_id for each in report.built]
+    return Answer({"built": built, "failed": failed, "not_tried": report.not_tried, "stopped": report.stopped})
+
+
+ACTIONS: Final = {
+    "create_node": Action(create_node),
+    "get_node": Action(get_node),
+    "get_nodes": Action(get_nodes),
+    "update_node": Action(update_node),
+    "delete_node": Action(delete_node),
+    "search_nodes": Action(search_nodes),
+    "list_tags": Action(list_tags),
+    "get_history": Action(get_history),
+    "preview_context": Action(show_context),
+    "build": Action(build_summaries, takes_long=True),
+}

@@ -1,0 +1,59 @@
+"""Nodes and flows in the short form that lists and events carry; full texts are fetched one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nebula.graph.values import Flow, Node
+
+TITLE_LENGTH = 120
+
+
+def title_of(prompt: str) -> str:
+    """The first line that says something, cut to a length that fits a list."""
+    line = next((line for line in map(str.strip, prompt.splitlines()) if line), "")
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
+
+
+def brief_node(node: Node) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "timestamp": node.timestamp,
+        "title": title_of(node.prompt),
+        "summary": node.summary,
+        "tags": list(node.tags),
+        "model": node.model,
+        "due": node.due,
+        "files": len(node.files),
+    }
+
+
+def brief_flow(flow: Flow) -> dict[str, Any]:
+    return {
+        "id": flow.id,
+        "name": flow.name,
+        "created": flow.created,
+        "updated": flow.updated,
+        "description": flow.description,
+        "node_count": len(flow.entries),
+        "connection_count": len(flow.edges),
+    }
+
+
+def parents_of(flow: Flow, node_id: str) -> list[dict[str, Any]]:
+    """The connections that lead to a node, in the order of the file."""
+    index = next((entry.index for entry in reversed(flow.entries) if entry.id == node_id), None)
+    edges = [edge for edge in flow.edges if edge.target == index]
+    sources = {edge.source for edge in edges}
+    id_of = {entry.index: entry.id for entry in flow.entries if entry.index in sources} if edges else {}
+    return [{"source": id_of[edge.source], "branch": edge.branch} for edge in edges if edge.source in id_of]
+
+
+def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:
+    """Ids that came into a flow, and ids that left it. Mostly something was added at the end: then that is all."""
+    before = old.entries if old else ()
+    if new.entries[: len(before)] == before:
+        return [entry.id for entry in new.entries[len(before) :]], []
+    known, now = {entry.id for entry in before}, {entry.id for entry in new.entries}
+    added = [entry.id for entry in new.entries if entry.id not in known]
+    return added, [entry.id for entry in before if entry.id not in now]

@@ -1,0 +1,174 @@
+"""What happens to the graph, as events for the hub: changes made here, and those that others make to the files.
+
+Changes of this process are told by the graph itself, at once. Those of another process, an editor or git are found by
+looking at the files every now and then. Both go through the same comparison with what was told before, so nothing is
+told twice and nothing in a flow is missed, whoever was faster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final
+
+from nebula.graph import events
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.manager import Graph
+from nebula.graph.values import Flow
+from nebula.server.briefs import brief_flow, brief_node, difference, parents_of
+from nebula.server.hub import Hub
+from nebula.server.node_files import NodeFiles
+
+LOOK_EVERY_S: Final = 0.5
+OURS_FOR_S: Final = 5.0
+"""How long a file that this process wrote is not taken for somebody else's change."""
+
+_Event = tuple[str, dict[str, Any], tuple[str, ...]]
+
+
+class Feed:
+    """Reads from any thread, publishes on the loop that `run` was started on."""
+
+    def __init__(self, graph: Graph, hub: Hub) -> None:
+        self._graph = graph
+        self._hub = hub
+        self._lock = threading.RLock()
+        self._told: dict[str, Flow] = {}
+        """Each flow as it was when its last event went out."""
+        self._gone: set[str] = set()
+        self._ours: dict[str, float] = {}
+        self._files = NodeFiles(graph.data_dir)
+        self._waiting: deque[_Event] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self._begin)
+        unsubscribe = self._graph.subscribe(self._hear)
+        try:
+            while True:
+                await asyncio.sleep(LOOK_EVERY_S)
+                await asyncio.to_thread(self.look)
+        finally:
+            unsubscribe()
+
+    def drain(self) -> None:
+        """Publishes what waits; called on the loop before anything else is published, to keep the order."""
+        while self._waiting:
+            name, data, flows = self._waiting.popleft()
+            self._hub.publish(name, data, flows=flows)
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._told = {flow.id: flow for flow in self._graph.list_flows()}
+            self._files.look()
+
+    # Told by the graph
+
+    def _hear(self, name: str, data: dict[str, Any]) -> None:
+        node_id = data.get("node_id", "")
+        with self._lock:
+            if node_id:
+                self._ours[node_id] = time.monotonic()
+            if name == events.NODE_DELETED:
+                self._tell_deleted(node_id)
+            elif name in (events.NODE_CREATED, events.FLOW_UPDATED):
+                # The node of a creation is found in its flow, together with whatever else is new there.
+                self._compare_by_id(data["flow_id"])
+            else:
+                self._tell_updated(name, node_id)
+
+    def _compare_by_id(self, flow_id: str) -> None:
+        try:
+            flow = self._graph.get_flow(flow_id)
+        except (NotFound, BadFile):
+            self._forget(flow_id)
+        else:
+            self._compare(flow)
+
+    # Found by looking
+
+    def look(self) -> None:
+        """Compares files with what was told. Cheap where nothing changed: the graph keeps unchanged flows."""
+        with self._lock:
+            flows = self._graph.list_flows()
+            for flow in flows:
+                self._compare(flow)
+            for flow_id in self._told.keys() - {flow.id for flow in flows}:
+                self._forget(flow_id)
+            past = time.monotonic() - OURS_FOR_S
+            self._ours = {node: moment for node, moment in self._ours.items() if moment > past}
+            for node_id in self._files.look():
+                if node_id not in self._ours:
+                    self._tell_updated(events.NODE_UPDATED, node_id)
+
+    def _compare(self, flow: Flow) -> None:
+        old = self._told.get(flow.id)
+        if old is flow or old == flow:
+            return
+        self._told[flow.id] = flow
+        added, removed = difference(old, flow)
+        for node_id in removed:
+            if not self._exists(node_id):
+                self._tell_deleted(node_id)
+        for node_id in added:
+            self._tell_created(flow, node_id)
+        data = {"flow_id": flow.id} | {key: value for key, value in brief_flow(flow).items() if key != "id"}
+        self._put(events.FLOW_UPDATED, data, (flow.id, flow.name))
+
+    def _forget(self, flow_id: str) -> None:
+        flow = self._told.pop(flow_id, None)
+        if flow is not None:
+            data = {"flow_id": flow_id, "name": flow.name, "deleted": True}
+            self._put(events.FLOW_UPDATED, data, (flow_id, flow.name))
+
+    def _exists(self, node_id: str) -> bool:
+        try:
+            self._graph.get_node(node_id)
+        except NotFound:
+            return False
+        except BadFile:
+            return True
+        return True
+
+    # Telling
+
+    def _tell_created(self, flow: Flow, node_id: str) -> None:
+        try:
+            node = self._graph.get_node(node_id)
+        except (NotFound, BadFile):
+            return  # a place in a flow without a node: `check` reports it
+        self._gone.discard(node_id)
+        self._ours[node_id] = time.monotonic()
+        data = {"node_id": node_id, "flow_id": flow.id, "parents": parents_of(flow, node_id), "node": brief_node(node)}
+        self._put(events.NODE_CREATED, data, (flow.id, flow.name))
+
+    def _tell_updated(self, name: str, node_id: str) -> None:
+        try:
+            node = self._graph.get_node(node_id)
+        except (NotFound, BadFile):
+            return
+        flows = [flow for flow in self._told.values() if any(entry.id == node_id for entry in flow.entries)]
+        data: dict[str, Any] = {"node_id": node_id, "node": brief_node(node)}
+        if name == events.SUMMARY_BUILT:
+            data |= {"summary": node.summary, "tags": list(node.tags)}
+        if flows:
+            data["flow_id"] = flows[0].id
+        self._put(name, data, [alias for flow in flows for alias in (flow.id, flow.name)])
+
+    def _tell_deleted(self, node_id: str) -> None:
+        if node_id in self._gone:
+            return
+        self._gone.add(node_id)
+        flows = [flow for flow in self._told.values() if any(entry.id == node_id for entry in flow.entries)]
+        self._put(
+            events.NODE_DELETED, {"node_id": node_id}, [alias for flow in flows for alias in (flow.id, flow.name)]
+        )
+
+    def _put(self, name: str, data: dict[str, Any], flows: Iterable[str]) -> None:
+        self._waiting.append((name, data, tuple(flows)))
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.drain)

@@ -1,0 +1,153 @@
+"""A workspace cut down to some of its folders, for a client that offers only those.
+
+Folders only ever narrow: what they do not name is answered as if it were out of bounds, and the workspace below still
+judges all the rest. A link that leads out of the offered folders counts as leading out; here that is checked before
+use, not while opening, so a link swapped in that moment can show another file of the same root, never one outside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from nebula.workspace.contract import (
+    DEFAULT_LIST_ITEMS,
+    DEFAULT_SEARCH_FILES,
+    FileEntry,
+    FileState,
+    FileText,
+    Listing,
+    SearchHits,
+    Workspace,
+    WriteMode,
+    WriteResult,
+)
+from nebula.workspace.errors import PathEscape
+from nebula.workspace.paths import normal_path
+
+Parts = tuple[str, ...]
+
+
+def folders_below(root: str, offered: Sequence[str]) -> tuple[Parts, ...]:
+    """The offered absolute paths, as folders relative to the root; those elsewhere are left out.
+
+    A folder that holds the root offers all of it: `()`.
+    """
+    base = os.path.realpath(root)
+    found: set[Parts] = set()
+    for path in offered:
+        real = os.path.realpath(path)
+        if os.path.commonpath([base, real]) == real:
+            return ((),)
+        if os.path.commonpath([base, real]) == base:
+            found.add(tuple(os.path.relpath(real, base).split(os.sep)))
+    return tuple(sorted(found))
+
+
+class NarrowedWorkspace:
+    def __init__(self, inner: Workspace, root: str, folders: tuple[Parts, ...]) -> None:
+        self._inner = inner
+        self._root = os.path.realpath(root)
+        self._folders = folders
+
+    @property
+    def read_only(self) -> bool:
+        return self._inner.read_only
+
+    def list_files(
+        self,
+        path: str = ".",
+        *,
+        recursive: bool = False,
+        extensions: Sequence[str] | None = None,
+        max_items: int | None = None,
+    ) -> Listing:
+        parts = normal_path(path).parts
+        if self._within(parts):
+            return self._inner.list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)
+        below = self._below(parts)
+        if not recursive:
+            listing = self._inner.list_files(path, extensions=extensions, max_items=max_items)
+            seen = tuple(entry for entry in listing.files if self._leads_inside(entry))
+            return Listing(listing.path, seen, listing.truncated, listing.remark)
+        cap = max_items or DEFAULT_LIST_ITEMS
+        found: list[FileEntry] = []
+        for folder in below:
+            listing = self._inner.list_files("/".join(folder), recursive=True, extensions=extensions, max_items=cap)
+            found += [_renamed(entry, parts) for entry in listing.files]
+        remark = f"There are more than {cap} entries, the first are shown." if len(found) > cap else None
+        return Listing(normal_path(path).text, tuple(found[:cap]), len(found) > cap, remark)
+
+    def read_file(self, path: str) -> FileText:
+        self._require(path)
+        return self._inner.read_file(path)
+
+    def write_file(
+        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
+    ) -> WriteResult:
+        self._require(path)
+        return self._inner.write_file(path, content, mode, expected=expected)
+
+    def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
+        parts = normal_path(directory).parts
+        if self._within(parts):
+            return self._inner.search(directory, keyword, max_files=max_files)
+        found: list[str] = []
+        for folder in self._below(parts):
+            found += self._inner.search("/".join(folder), keyword, max_files=max_files).files
+        remark = f"More than {max_files} files match, the first are shown." if len(found) > max_files else None
+        return SearchHits(tuple(found[:max_files]), len(found) > max_files, remark)
+
+    def probe(self, path: str) -> FileState:
+        self._require(path)
+        return self._inner.probe(path)
+
+    def exists(self, path: str) -> bool:
+        self._require(path)
+        return self._inner.exists(path)
+
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+        self._require(path)
+        return self._inner.check_write(path, mode, content)
+
+    def for_turn(self, trace_id: str) -> NarrowedWorkspace:
+        return NarrowedWorkspace(self._inner.for_turn(trace_id), self._root, self._folders)
+
+    def allowing(self, path: str) -> NarrowedWorkspace:
+        return NarrowedWorkspace(self._inner.allowing(path), self._root, self._folders)
+
+    def _require(self, path: str) -> None:
+        parts = normal_path(path).parts
+        if not self._within(parts):
+            raise _outside(path)
+
+    def _within(self, parts: Parts) -> bool:
+        return self._covers(parts) and self._covers(self._real(parts))
+
+    def _covers(self, parts: Parts) -> bool:
+        return any(parts[: len(folder)] == folder for folder in self._folders)
+
+    def _real(self, parts: Parts) -> Parts:
+        real = os.path.realpath(os.path.join(self._root, *parts))
+        if real == self._root or os.path.commonpath([self._root, real]) != self._root:
+            return ()  # out of the root altogether: the jail says so better than we could
+        return tuple(os.path.relpath(real, self._root).split(os.sep))
+
+    def _below(self, parts: Parts) -> list[Parts]:
+        below = [folder for folder in self._folders if folder[: len(parts)] == parts]
+        if not below:
+            raise _outside("/".join(parts))
+        return below
+
+    def _leads_inside(self, entry: FileEntry) -> bool:
+        parts = normal_path(entry.path).parts
+        return self._within(parts) or any(folder[: len(parts)] == parts for folder in self._folders)
+
+
+def _renamed(entry: FileEntry, parts: Parts) -> FileEntry:
+    name = "/".join(entry.path.split("/")[len(parts) :])
+    return FileEntry(name, entry.path, entry.is_dir, entry.size)
+
+
+def _outside(path: str) -> PathEscape:
+    return PathEscape(f"{path}: is not in the folders that your client offers.")

@@ -1,0 +1,51 @@
+"""What the actions of the conversation server work with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from nebula.config import Settings
+from nebula.server.hub import Hub, Subscriber
+from nebula.server.protocol import Answer, Data
+from nebula.server.served_graph import ServedGraph
+from nebula.server.turns import Turns
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    graph: ServedGraph
+    hub: Hub
+    turns: Turns
+    settings: Settings
+    modes: tuple[str, ...]
+    """What `send_prompt` may ask for; the first is the default."""
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """One connection."""
+
+    hears: Subscriber
+    last_turn: str | None = None
+    """The node of this client's last prompt, which its next one continues unless it says otherwise."""
+    background: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+Handler = Callable[[Room, Client, Data], Awaitable[Answer]]
+
+
+class Action(NamedTuple):
+    run: Handler
+    takes_long: bool = False
+    """The client's next request does not wait for it."""
+
+
+async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The graph reads and writes files: never on the event loop."""
+    return await asyncio.to_thread(call, *args, **kwargs)

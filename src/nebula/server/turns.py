@@ -1,0 +1,159 @@
+"""Turns that clients started: one at a time in a flow, heard by whoever listens, decided by whoever is there.
+
+A turn belongs to the server, not to a connection. A client that goes away does not end it, and an approval it left
+open can be answered by another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from nebula.events import Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
+from nebula.graph.errors import GraphError
+from nebula.llm.errors import ModelError
+from nebula.server.feed import Feed
+from nebula.server.hub import Hub
+from nebula.server.protocol import ActionError
+from nebula.stage import House, Stage, staged_json
+from nebula.tools.approval import Decision, Question
+
+_log = logging.getLogger(__name__)
+Ask = Callable[[Question], Awaitable[Decision]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a client asked for, checked."""
+
+    prompt: str
+    parents: tuple[str, ...]
+    flow: str
+    """Id of the flow, or its name while there is none of that name yet."""
+    flow_name: str
+    mode: str = "agent"
+    lang: str = "en"
+    trace_id: str = field(default_factory=new_trace_id)
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        return frozenset((self.flow, self.flow_name))
+
+
+class Runner(Protocol):
+    """Carries out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
+
+    async def run(self, job: Job, hear: Reader, ask: Ask) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Running:
+    job: Job
+    sender: object
+    stage: Stage
+    before: int
+    """The number of the last event before its own: whoever resumes from there hears all of it."""
+    task: asyncio.Task[None] | None = None
+    begun: bool = False
+    ended: bool = False
+
+
+class Turns:
+    def __init__(self, runner: Runner, hub: Hub, feed: Feed, curtain: str = "quiet") -> None:
+        self._runner = runner
+        self._hub = hub
+        self._feed = feed
+        self._curtain = curtain
+        self._running: dict[str, _Running] = {}
+        self._questions: dict[str, asyncio.Future[Decision]] = {}
+
+    def start(self, job: Job, sender: object) -> None:
+        """Returns at once. Raises ActionError where a turn is under way in that flow."""
+        if any(turn.job.flow_name == job.flow_name for turn in self._running.values()):
+            raise ActionError("busy", "a turn is under way in this flow; wait for its end or cancel it")
+        stage = Stage(House(job.lang, self._curtain, backstage=True))
+        turn = _Running(job, sender, stage, self._hub.seq)
+        self._running[job.trace_id] = turn
+        turn.task = asyncio.create_task(self._run(turn))
+
+    def approve(self, approval_id: str, decision: str) -> None:
+        question = self._questions.get(approval_id)
+        if question is None or question.done():
+            raise ActionError("not_found", "nobody waits for that approval (any more)")
+        question.set_result(Decision.read(decision))
+
+    def cancel(self, trace_id: str | None, sender: object) -> list[str]:
+        """Stops one turn, or those of the sender; they end with `Final` like any other."""
+        turns = [
+            turn
+            for turn in self._running.values()
+            if (turn.job.trace_id == trace_id if trace_id is not None else turn.sender is sender)
+        ]
+        if not turns:
+            raise ActionError("not_found", "there is no such turn under way")
+        for turn in turns:
+            if turn.task is not None:
+                turn.task.cancel()
+        return [turn.job.trace_id for turn in turns]
+
+    def under_way(self) -> list[dict[str, Any]]:
+        return [
+            {"trace_id": turn.job.trace_id, "flow_id": turn.job.flow, "since": turn.before}
+            for turn in self._running.values()
+        ]
+
+    async def close(self) -> None:
+        """Interrupts what is under way and waits until it is recorded."""
+        tasks = [turn.task for turn in self._running.values() if turn.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._runner.close()
+
+    async def _run(self, turn: _Running) -> None:
+        job = turn.job
+
+        def hear(stamped: Stamped) -> None:
+            turn.begun = True
+            turn.ended = turn.ended or isinstance(stamped.event, Final)
+            data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
+            self._feed.drain()
+            self._hub.publish(stamped.event.type, data, flows=job.aliases, trace_id=job.trace_id)
+
+        try:
+            await self._runner.run(job, hear, self._ask)
+        except asyncio.CancelledError:
+            _end(turn, hear, "interrupted", "Interrupted before it began.")
+        except (ModelError, GraphError, OSError) as problem:
+            _end(turn, hear, "error", str(problem), getattr(problem, "kind", "error"))
+        except Exception:  # whoever waits for this turn must hear that it is over
+            _log.exception("a turn failed")
+            _end(turn, hear, "error", "Something went wrong in the server; its own log says what.", "internal")
+        finally:
+            del self._running[job.trace_id]
+
+    async def _ask(self, question: Question) -> Decision:
+        waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._questions[question.approval_id] = waiting
+        try:
+            return await waiting
+        finally:
+            del self._questions[question.approval_id]
+
+
+def _end(turn: _Running, hear: Reader, status: Status, sentence: str, kind: str = "") -> None:
+    """Gives a turn that could not begin, or broke off, the beginning and the end that it lacks."""
+    if turn.ended:
+        return
+    job = turn.job
+    stream = EventStream("", job.trace_id, audience=(hear,))
+    if not turn.begun:
+        stream.emit(Task(job.prompt, job.mode, "", parents=job.parents))
+    if kind:
+        stream.emit(Error(kind, sentence))
+    stream.emit(Final("", status, 130 if status == "interrupted" else 1, remark=sentence))

@@ -1,0 +1,57 @@
+"""Plain chat over the graph, for `vizprompt serve`: the path to a node is the context, and there are no tools."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nebula.agent.brains import open_brain
+from nebula.agent.loop import Turn, run_turn
+from nebula.agent.record import NodeKeeper
+from nebula.config import Settings
+from nebula.events import EventStream, Reader, Task, now
+from nebula.graph.context import preview_context
+from nebula.messages import UserMessage, strip_hidden_characters
+from nebula.server.served_graph import ServedGraph
+from nebula.server.turns import Ask, Job
+from nebula.tools.toolset import ToolSet
+
+SHARE_FOR_CONTEXT = 0.6
+"""How much of the model's context the path may fill; the rest is for prompt and answer."""
+
+
+class ChatTurns:
+    def __init__(self, settings: Settings, graph: ServedGraph) -> None:
+        self._settings = settings
+        self._graph = graph
+
+    async def run(self, job: Job, hear: Reader, _ask: Ask) -> None:
+        brain = await open_brain(self._settings)
+        try:
+            budget = int(brain.context * SHARE_FOR_CONTEXT)
+            system = await asyncio.to_thread(self._context, job, brain.name, budget)
+            self._graph.place_turn(job.trace_id, job.flow)
+            turn = Turn(
+                stream=EventStream("", job.trace_id, audience=(hear,)),
+                model=brain.model,
+                model_name=brain.name,
+                system=system,
+                history=[],
+                tools=ToolSet.of(()),
+                max_rounds=self._settings.max_rounds,
+                keep=NodeKeeper(lambda: self._graph).for_turn(job.trace_id, "", brain, job.parents),
+            )
+            task = Task(job.prompt, "chat", brain.name, brain.provider, job.parents)
+            await run_turn(turn, task, UserMessage.new_prompt(strip_hidden_characters(job.prompt), now()))
+        finally:
+            await brain.model.aclose()
+
+    def _context(self, job: Job, model: str, budget: int) -> str:
+        if not job.parents:
+            return ""
+        found = preview_context(
+            self._graph, job.parents, job.prompt, budget=budget, model=model, lang=self._settings.lang
+        )
+        return found.system
+
+    async def close(self) -> None:
+        """Nothing is kept between turns."""
