@@ -143,3 +143,17 @@ def test_the_node_owns_its_tool_log_usage_and_file_states(bench):
     assert '<usage input="300" output="60"' in text
     (change,) = final["files_changed"]
     assert f'<file path="a.txt" before="{change["before"]}" after="{change["after"]}"' in text
+
+
+def test_an_earlier_turn_is_readable_in_full(bench):
+    script = [
+        Turn("a long answer, word for word"),
+        lambda request: Turn("", [Call("readNode", {"id": node})]),
+        Turn("That was it."),
+    ]
+    with ScriptedModel(script) as server:
+        node = bench.run("nebula", "-p", "first", "--output-format", "json", **server.env()).json["node_id"]
+        assert bench.run("nebula", "-p", "what did you say?", **server.env()).code == 0
+    told = server.turns[2].json["messages"][-1]["content"]
+    assert "a long answer, word for word" in told
+    assert node in told

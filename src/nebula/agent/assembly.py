@@ -23,6 +23,8 @@ from nebula.memory.recorder import MemoryReader
 from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.tools.approval import Approvals, Approver
+from nebula.tools.contract import Tool
+from nebula.tools.read_node import ReadNode
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.state import ensure_state_dir
 
@@ -52,7 +54,7 @@ async def open_session(
         id=session_id,
         settings=settings,
         brain=brain,
-        desk=open_desk(settings, Approvals(approver, by_rule), allow),
+        desk=open_desk(settings, Approvals(approver, by_rule), allow, [ReadNode(keeper.find)]),
         keeper=keeper,
         recorders=_recorders(settings, memory, session_id),
         memory=memory,
@@ -66,11 +68,13 @@ async def open_session(
     return session
 
 
-def open_desk(settings: Settings, approvals: Approvals, allow: Sequence[str] = ()) -> Desk:
+def open_desk(
+    settings: Settings, approvals: Approvals, allow: Sequence[str] = (), extra_tools: Sequence[Tool] = ()
+) -> Desk:
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.checks if settings.trust else (), settings.root, settings.check_timeout_s)
     read_only = open_workspace(settings.root, policy, read_only=True)
-    return Desk(settings.root, _writable(settings, policy), read_only, approvals, checks)
+    return Desk(settings.root, _writable(settings, policy), read_only, approvals, checks, tuple(extra_tools))
 
 
 def _writable(settings: Settings, policy: Policy) -> Workspace:

@@ -91,12 +91,16 @@ class NodeKeeper:
     def last_node_of(self, session_id: str) -> Node | None:
         """Where the session stood when its last turn ended, if that is still known and there."""
         node_id = self._leaves.get(session_id)
-        if node_id is None or self.graph is None:
+        return self.find(node_id) if node_id else None
+
+    def find(self, node_id: str) -> Node | None:
+        """The node, or None where there is none that can be read."""
+        if self.graph is None:
             return None
         try:
             return self.graph.get_node(node_id)
         except GraphError:
-            return None  # deleted, or unreadable: the memory still has the words
+            return None
 
 
 class Leaves:
