@@ -1,28 +1,199 @@
-"""Which file holds which node."""
+"""Keeps the cache in step with the node files, and answers from it.
+
+Two stages: first which file holds which id (from the index and the folder listings, seconds for a million), then
+what the files say (needed by search only). What changed is told by the length of the index and the times of the
+folders; a file edited in place shows by its own size and time when it is looked at.
+"""
 
 from __future__ import annotations
 
-from . import files, tsv
+import os
+import threading
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import files
 from .disk import Disk
-from .node_store import INDEX
-from .values import Node
+from .node_store import FOLDER, INDEX, NodeStore
+from .values import Node, Problem
+
+if TYPE_CHECKING:
+    from .cache import Cache
+
+_BATCH = 64
+_PATIENCE = 20
+"""Looking for changes takes at most one part in this many of the time."""
+_FEW = 2000
+"""Files a single question may wait for."""
+_QUICK_SCAN = 0.003
+_Seen = tuple[dict[str, int], files.Signature | None]
 
 
 class Catalog:
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self._signature: files.Signature | None = None
-        self._paths: dict[str, list[str]] = {}
+    """Safe to use from several threads; each of the two connections has a lock of its own."""
 
-    def locate(self, node_id: str) -> list[str]:
-        current = files.signature(self._disk.path(INDEX))
-        if current != self._signature:
-            self._paths = {}
-            for line in tsv.read(self._disk.path(INDEX), "xml")[0]:
-                self._paths.setdefault(line.id, []).insert(0, line.path)
-            self._signature = current
-        return self._paths.get(node_id, [])
+    def __init__(self, disk: Disk, nodes: NodeStore) -> None:
+        self._disk = disk
+        self._nodes = nodes
+        self._writing = threading.RLock()
+        self._asking = threading.RLock()
+        self._writer: Cache | None = None
+        self._reader: Cache | None = None
+        self._recent: dict[str, str] = {}
+        self._seen: _Seen | None = None
+        self._look_at = 0.0
+        self._scan_at = 0.0
+        self._scan_cost = 0.0
 
     def add(self, path: str, node: Node) -> None:
-        self._paths.setdefault(node.id, []).insert(0, path)
-        self._signature = files.signature(self._disk.path(INDEX))
+        """A node this process has just written: known at once, and to the cache at the next look."""
+        self._recent[node.id] = path
+
+    def forget(self, node_id: str) -> None:
+        self._recent.pop(node_id, None)
+
+    def locate(self, node_id: str) -> list[str]:
+        """Paths of the files with that id, the one that counts first; empty when there is none."""
+        recent = self._recent.get(node_id)
+        if recent is not None:
+            return [recent]
+        if time.monotonic() >= self._look_at:
+            self.refresh()
+        found = self._paths(node_id)
+        if not found and self.refresh():
+            found = self._paths(node_id)
+        if not found and 0 < self.count_unread() <= _FEW:
+            # The index may name another id for the file than the file itself.
+            self.read_all()
+            found = self._paths(node_id)
+        return found
+
+    def _paths(self, node_id: str) -> list[str]:
+        from .intake import priority
+
+        rows = self.ask("SELECT path, timestamp, state FROM files WHERE id = ?", node_id)
+        return [row[0] for row in sorted(rows, key=priority, reverse=True)]
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """Rows of the cache as it stands."""
+        with self._asking:
+            if self._reader is None:
+                self._reader = self._open()
+            return self._reader.connection.execute(query, values).fetchall()
+
+    def _open(self) -> Cache:
+        from .cache import Cache
+
+        if self._disk.can_keep_state():
+            return Cache(self._disk.state_path("cache.db"))
+        # Nothing can be written beside the files: both connections are one, in memory.
+        return self._writer or self._reader or Cache(None)
+
+    def _cache(self) -> Cache:
+        if self._writer is None:
+            self._writer = self._open()
+        return self._writer
+
+    def refresh(self) -> bool:
+        """Takes in what changed in the index and the folders; True when something did."""
+        with self._writing:
+            started = time.monotonic()
+            current = self._folder_times(), files.signature(self._disk.path(INDEX))
+            changed = current != self._seen
+            if changed and (current[0] or self._seen is not None):
+                from .intake import Intake
+
+                self._recent.clear()
+                with self._cache().transaction() as db:
+                    Intake(self._disk, db).run(current[0])
+                self._seen = current if _is_settled(current) else None
+            ended = time.monotonic()
+            self._look_at = ended + (ended - started) * _PATIENCE
+            return changed
+
+    def _folder_times(self) -> dict[str, int]:
+        try:
+            with os.scandir(self._disk.path(FOLDER)) as entries:
+                return {
+                    entry.name: entry.stat(follow_symlinks=False).st_mtime_ns
+                    for entry in entries
+                    if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
+                }
+        except FileNotFoundError:
+            return {}
+
+    def count(self) -> int:
+        """Nodes there are, those that cannot be read left out where that is known."""
+        self.refresh()
+        return int(self.ask("SELECT count(*) FROM files WHERE state != 2 AND shadowed = 0")[0][0])
+
+    def count_unread(self) -> int:
+        return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
+
+    def read_all(self) -> None:
+        """Reads every file that was not read yet; returns when search would find everything."""
+        while self.read_some(_BATCH):
+            pass
+
+    def read_some(self, limit: int = _BATCH) -> int:
+        from .contents import read_some
+
+        with self._writing:
+            return read_some(self._cache(), self._disk, self._nodes, limit)
+
+    def reread(self, paths: Iterable[str]) -> None:
+        """Takes in files that are known to have changed."""
+        from .intake import Intake
+
+        with self._writing, self._cache().transaction() as db:
+            Intake(self._disk, db).replace(paths)
+
+    def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
+        """Of rows (path, mtime_ns, size, inode) the paths whose files are not like that any more."""
+        root = self._disk.path(FOLDER)
+        return [path for path, *known in rows if files.signature(f"{root}/{path}") != tuple(known)]
+
+    def scan(self) -> None:
+        """Looks at every file for edits in place, which leave no other trace."""
+        started = time.monotonic()
+        changed = self.changed(self.ask("SELECT path, mtime_ns, size, inode FROM files WHERE state != 0"))
+        if changed:
+            self.reread(changed)
+        ended = time.monotonic()
+        self._scan_cost = ended - started
+        self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK_SCAN else 0.0)
+
+    def catch_up(self) -> bool:
+        """Makes ready for a question about contents. True when a scan for edits in place is still due: it is too
+        long to wait for, and should be done in the background."""
+        self.refresh()
+        late = time.monotonic() >= self._scan_at
+        if late and self._scan_cost < 0.1:
+            self.scan()
+            late = False
+        self.read_all()
+        return late
+
+    def problems(self) -> list[Problem]:
+        """Files that cannot be read, and ids that more than one file claims."""
+        rows = self.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
+        found = [Problem("unreadable", f"{FOLDER}/{path}", message) for path, message in rows]
+        for path, node_id in self.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path"):
+            winner = self._paths(node_id)[0]
+            message = f"has the same id {node_id} as {FOLDER}/{winner}, which counts"
+            found.append(Problem("clash", f"{FOLDER}/{path}", message))
+        return found
+
+    def close(self) -> None:
+        with self._writing, self._asking:
+            for cache in (self._writer, self._reader):
+                if cache:
+                    cache.close()
+            self._writer = self._reader = None
+            self._seen = None
+
+
+def _is_settled(seen: _Seen) -> bool:
+    times, index = seen
+    return all(map(files.is_settled, times.values())) and (index is None or files.is_settled(index.mtime_ns))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from . import files
 from .errors import BadFile
-from .journal import Journal, Operation, Put, Remove, Step, boot_id, checksum
+from .journal import Extend, Journal, Operation, Put, Remove, Step, boot_id, checksum
 from .layout import is_path
 from .lock import StoreLock
 
@@ -36,6 +36,8 @@ class Disk:
         self._state = os.path.join(self.root, STATE)
         self.lock = StoreLock(os.path.join(self._state, "lock"))
         self.journal = Journal(os.path.join(self._state, "journal"))
+        self.write_extended: Callable[[set[str]], None] = _nothing_to_write
+        """Writes the flows at these paths with what the journal adds to them; set by the flow store."""
         self._temporary = itertools.count()
         self._prepared = False
         self._folders: set[str] = set()
@@ -46,8 +48,17 @@ class Disk:
     def state_path(self, name: str) -> str:
         return os.path.join(self._state, name)
 
-    def temporary(self) -> str:
+    def _new_file(self) -> str:
         return os.path.join(self._state, f"new-{os.getpid()}-{next(self._temporary)}")
+
+    def can_keep_state(self) -> bool:
+        """Makes the folder for this machine's own files if it can; False in a place that cannot be written."""
+        try:
+            if files.make_folder(self._state) and not os.path.lexists(self.path(".gitignore")):
+                self.write(".gitignore", _GIT_IGNORE.encode("utf-8"))
+        except OSError:
+            return False
+        return os.access(self._state, os.W_OK)
 
     def prepare(self) -> None:
         """Makes the folder ready for writing, once."""
@@ -83,11 +94,11 @@ class Disk:
             files.make_folder(folder)
             self._folders.add(folder)
         try:
-            files.replace_file(self.path(path), data, self.temporary(), durable=durable)
+            files.replace_file(self.path(path), data, self._new_file(), durable=durable)
         except FileNotFoundError:
             # The folder went away under us (a checkout, say).
             files.make_folder(folder)
-            files.replace_file(self.path(path), data, self.temporary(), durable=durable)
+            files.replace_file(self.path(path), data, self._new_file(), durable=durable)
 
     def remove(self, path: str) -> None:
         try:
@@ -97,6 +108,9 @@ class Disk:
 
     def commit(self, operations: Sequence[Operation]) -> None:
         """Carries out a step; on return it outlives a power cut. Call with the lock held."""
+        if self._replaces_extended(operations):
+            # Additions recorded earlier must not come back over the new content.
+            self.flush()
         if Journal.fits(operations):
             if not self.journal.append(operations):
                 self.flush()
@@ -104,50 +118,58 @@ class Disk:
             self._apply(operations, durable=False)
         else:
             self._apply(operations, durable=True)
-            # Nothing to replay, but other processes see by the journal that something happened.
+            # Nothing to finish, but other processes see by the journal that something happened.
             if not self.journal.append([], durable=False):
                 self.flush()
+
+    def _replaces_extended(self, operations: Sequence[Operation]) -> bool:
+        extended = self.journal.extended()
+        return any(op.path in extended for op in operations if not isinstance(op, Extend))
 
     def _apply(self, operations: Sequence[Operation], *, durable: bool) -> None:
         for op in operations:
             if isinstance(op, Put):
                 self.write(op.path, op.data, durable=durable)
-            else:
+            elif isinstance(op, Remove):
                 self.remove(op.path)
                 if durable:
                     files.sync_path(os.path.dirname(self.path(op.path)))
 
-    def mark(self) -> object:
-        """Something that changes with every step of any process. Reading it needs no lock."""
-        return self.journal.mark() if os.path.exists(self.state_path("journal")) else None
-
     def flush(self) -> None:
         """Brings everything in the journal to its files' place on the disk and empties it; lock held."""
-        self._sync(self.journal.steps())
-        self.journal.clear()
+        steps = self.journal.outline()
+        if steps:
+            self.write_extended(_extended(steps))
+            self._sync(steps)
+            self.journal.clear()
 
     def checkpoint(self) -> None:
         """The same with the lock held only for moments, so that writers hardly notice."""
         with self.lock:
-            if self.journal.is_empty():
+            steps, mark = list(self.journal.outline()), self.journal.mark()
+            if not steps:
                 return
-            steps, mark = self.journal.steps(), self.journal.mark()
+            self.write_extended(_extended(steps))
         self._sync(steps)
         with self.lock:
-            if self.journal.mark() != mark:
-                self._sync(self.journal.steps()[len(steps) :])
-            self.journal.clear()
+            now = self.journal.mark()
+            if now.epoch == mark.epoch:
+                late = self.journal.outline()[len(steps) :]
+                self.write_extended(_extended(late))
+                self._sync(late)
+                self.journal.clear()
 
-    def _sync(self, steps: Sequence[Step]) -> None:
+    def _sync(self, steps: Iterable[Step]) -> None:
         touched = {op.path for step in steps for op in step.operations}
         folders: set[str] = set()
         for path in touched:
             files.sync_path(self.path(path))
             kind, _, _ = path.partition("/")
-            files.sync_path(self.path(kind, "index.tsv"))
             folders |= {os.path.dirname(path), kind}
         for folder in folders:
             files.sync_path(self.path(folder))
+            if folder in KINDS:
+                files.sync_path(self.path(folder, "index.tsv"))
 
     def recover(self) -> list[str]:
         """Finishes the steps that a crash left in the journal only; returns the paths they concern.
@@ -155,28 +177,29 @@ class Disk:
         Within one run of the machine only the last step can be unfinished. After a restart any file may be as
         it was before; one that matches none of the states the journal knows was edited since and is left alone.
         """
-        if not os.path.exists(self.state_path("journal")):
+        if not self.journal.outline():
             return []
         with self.lock:
             steps = self.journal.steps()
-            if steps and steps[-1].boot == boot_id() != "":
-                steps = steps[-1:]
-            history: dict[str, list[Operation]] = {}
-            for step in steps:
+            restarted = not steps or steps[-1].boot != boot_id() or not steps[-1].boot
+            history: dict[str, list[Put | Remove]] = {}
+            for step in steps if restarted else steps[-1:]:
                 for op in step.operations:
-                    if _is_ours(op.path):
+                    if not isinstance(op, Extend) and _is_ours(op.path):
                         history.setdefault(op.path, []).append(op)
             for path, operations in history.items():
                 self._finish(path, operations)
+            if restarted:
+                self.flush()
             return list(history)
 
-    def _finish(self, path: str, operations: list[Operation]) -> None:
+    def _finish(self, path: str, operations: list[Put | Remove]) -> None:
         try:
             current = self.read(path)
         except BadFile:
             return
-        known = {op.before for op in operations}
-        if not current or checksum(current) in known:
+        states = {op.before for op in operations} | {checksum(op.data) for op in operations if isinstance(op, Put)}
+        if not current or checksum(current) in states:
             last = operations[-1]
             if isinstance(last, Remove):
                 self.remove(path)
@@ -188,7 +211,15 @@ class Disk:
         self.lock.close()
 
 
+def _extended(steps: Iterable[Step]) -> set[str]:
+    return {op.path for step in steps for op in step.operations if isinstance(op, Extend) and _is_ours(op.path)}
+
+
 def _is_ours(path: str) -> bool:
     """Paths of a journal are checked like any other: the folder may have come from a stranger."""
     kind, _, rest = path.partition("/")
     return kind in KINDS and is_path(rest, KINDS[kind])
+
+
+def _nothing_to_write(_paths: set[str]) -> None:
+    """Stands in until a flow store says how."""

@@ -3,49 +3,80 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from . import files, layout, tsv
 from .disk import Disk
-from .errors import BadFile, NotFound
+from .errors import BadFile, CycleError, NotFound
 from .flow_edit import edit
-from .flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow
-from .flows import Topology
+from .flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow, load_head
+from .flows import Topology, extend
 from .folders import Folders
-from .journal import Put, Remove, checksum
+from .journal import Extend, Mark, Put, checksum
 from .stamps import new_id, now, sort_key
-from .values import Flow, Problem
+from .values import Connection, Edge, Entry, Flow, Problem
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
+LONG = 32 * 1024
+"""Bytes from which on additions to a flow go to the journal first and reach its file a moment later."""
+_ID = re.compile(r"[0-9a-fA-F-]{36}")
+_NOT_WRITTEN = files.Signature(0, -1, 0)
 
 
 @dataclass(slots=True)
 class Loaded:
-    """A flow as read at one moment. `path` is relative to `flows/`."""
+    """A flow as of one moment: what its file says and what the journal adds. `path` is relative to `flows/`."""
 
     path: str
     signature: files.Signature
     file: FlowFile
     topology: Topology
-    mark: object = None
+    mark: Mark | None = None
     settled: bool = False
+    entries: list[Entry] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    updated: str = ""
+    applied: int = 0
+    """How many of the journal's additions of the mark's epoch are in."""
 
     @property
     def flow(self) -> Flow:
-        return self.file.flow
+        flow = self.file.flow
+        if not self.entries and not self.edges:
+            return flow
+        entries, edges = flow.entries + tuple(self.entries), flow.edges + tuple(self.edges)
+        return replace(flow, entries=entries, edges=edges, updated=self.updated)
+
+    @property
+    def is_new(self) -> bool:
+        return self.signature == _NOT_WRITTEN
+
+    def add(self, nodes: Iterable[str], connections: Iterable[Connection], updated: str) -> bool:
+        """Takes in additions, in memory only; False when all were there already. Raises CycleError: the flow must
+        then be loaded again."""
+        entries, edges = extend(self.file.flow.name, self.topology, nodes, connections)
+        if entries or edges:
+            self.entries += entries
+            self.edges += edges
+            self.updated = updated
+        return bool(entries or edges)
 
 
 class FlowStore:
-    """Not thread-safe by itself: `Graph` calls it with its own lock held."""
+    """Called with the thread part of the store's lock held."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
         self._folders = Folders(disk.path(FOLDER), "yaml")
         self._paths: list[str] = []
         self._loaded: dict[str, Loaded] = {}
+        self._heads: dict[str, tuple[files.Signature, Flow]] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
         self._found: dict[str, str] = {}
+        disk.write_extended = self._write_extended
 
     def paths(self) -> list[str]:
         """Every flow file there is, in order of number."""
@@ -55,11 +86,25 @@ class FlowStore:
         return self._paths
 
     def load(self, path: str) -> Loaded:
-        """The flow at a path as the file says now. Raises NotFound or BadFile."""
+        """The flow at a path as of now. Raises NotFound or BadFile."""
+        for _ in range(100):
+            mark = self._disk.journal.mark()
+            known = self._from_file(path, mark)
+            additions = self._disk.journal.extended().get(f"{FOLDER}/{path}", [])
+            if self._disk.journal.mark().epoch != mark.epoch:
+                continue  # a checkpoint came between file and journal
+            if known.mark is None or known.mark.epoch != mark.epoch:
+                known.applied = 0
+            self._take_in(known, additions[known.applied :])
+            known.mark, known.applied = mark, len(additions)
+            return known
+        raise BadFile(f"{FOLDER}/{path}", "changes faster than it can be read")
+
+    def _from_file(self, path: str, mark: Mark) -> Loaded:
         full = self._disk.path(FOLDER, path)
         current = files.signature(full)
         known = self._loaded.get(path)
-        if known and known.signature == current and (known.settled or known.mark == self._mark()):
+        if known and known.signature == current and (known.settled or known.mark == mark):
             return known
         bad = self._bad.get(path)
         if bad and bad[0] == current:
@@ -72,15 +117,20 @@ class FlowStore:
         try:
             file = load_flow(data, f"{FOLDER}/{path}")
         except BadFile as error:
-            self._bad[path] = (found, error)
+            if files.is_settled(found.mtime_ns):
+                self._bad[path] = (found, error)
             raise
-        loaded = Loaded(path, found, file, Topology(file.flow), self._mark(), files.is_settled(found.mtime_ns))
+        loaded = Loaded(path, found, file, Topology(file.flow), settled=files.is_settled(found.mtime_ns))
         self._loaded[path] = loaded
         return loaded
 
-    def _mark(self) -> object:
-        """Changes with every step of any process; None where there is no journal to ask."""
-        return self._disk.mark()
+    def _take_in(self, known: Loaded, additions: Sequence[Extend]) -> None:
+        for addition in additions:
+            try:
+                known.add(addition.nodes, addition.connections, addition.updated)
+            except CycleError:
+                # Somebody turned an edge round in the file since; the file wins.
+                known.topology = Topology(known.flow)
 
     def forget(self, path: str) -> None:
         self._loaded.pop(path, None)
@@ -96,35 +146,74 @@ class FlowStore:
         except (BadFile, NotFound):
             return None
 
-    def problems(self) -> list[Problem]:
-        """The flow files that cannot be read."""
-        found = []
+    def heads(self) -> Iterator[tuple[str, Flow]]:
+        """Path and head (no nodes, no connections) of every readable flow, without reading the long part."""
         for path in self.paths():
-            try:
-                self.load(path)
-            except (BadFile, NotFound) as error:
-                found.append(Problem("unreadable", f"{FOLDER}/{path}", str(error)))
-        return found
+            head = self._head(path)
+            if head:
+                yield path, head
+
+    def _head(self, path: str) -> Flow | None:
+        full = self._disk.path(FOLDER, path)
+        current = files.signature(full)
+        known = self._heads.get(path)
+        if current is None:
+            return None
+        if known and known[0] == current and files.is_settled(current.mtime_ns):
+            return known[1]
+        loaded = self._loaded.get(path)
+        if loaded and loaded.signature == current:
+            return replace(loaded.file.flow, entries=(), edges=())
+        head = load_head(full)
+        if head is None:
+            loaded = self._load_if_good(path)
+            head = replace(loaded.file.flow, entries=(), edges=()) if loaded else None
+        if head is not None:
+            self._heads[path] = (current, head)
+        return head
 
     def find(self, flow: str) -> Loaded | None:
         """By id, else by name; of several flows with one id the one changed last, of one name the first made."""
-        paths = self.paths()
-        known = self._load_if_good(self._found[flow]) if flow in self._found else None
-        if known and flow in (known.flow.id, known.flow.name):
-            return known
-        loaded = [item for path in paths if (item := self._load_if_good(path))]
-        by_id = [item for item in loaded if item.flow.id == flow]
-        by_name = [item for item in loaded if item.flow.name == flow]
-        if not by_id and not by_name:
+        self.paths()
+        if flow in self._found:
+            known = self._load_if_good(self._found[flow])
+            if known and flow in (known.file.flow.id, known.file.flow.name):
+                return known
+        by_id: list[tuple[str, Flow]] = []
+        by_name: str | None = None
+        for path, head in self.heads():
+            if head.id == flow:
+                by_id.append((path, head))
+            elif head.name == flow and by_name is None:
+                by_name = path
+                if not _ID.fullmatch(flow):
+                    break
+        found = max(by_id, key=lambda item: sort_key(item[1].updated))[0] if by_id else by_name
+        if found is None:
             return None
-        found = max(by_id, key=lambda item: sort_key(item.flow.updated)) if by_id else by_name[0]
-        self._found[flow] = found.path
-        return found
+        self._found[flow] = found
+        return self._load_if_good(found)
 
     def get(self, flow: str) -> Loaded:
         found = self.find(flow)
         if found is None:
             raise NotFound(f"no flow {flow!r}")
+        return found
+
+    def with_node(self, node_id: str) -> list[Loaded]:
+        """The flows a node is in, in order of number. Files are searched for the id before they are read."""
+        wanted = re.compile(re.escape(node_id.encode("utf-8")))
+        found = []
+        for path in self.paths():
+            known = self._loaded.get(path)
+            extended = f"{FOLDER}/{path}" in self._disk.journal.extended()
+            if known is None and not extended:
+                data = self._disk.read(f"{FOLDER}/{path}", MAX_FLOW_BYTES)
+                if data is None or not wanted.search(data):
+                    continue
+            loaded = self._load_if_good(path)
+            if loaded and node_id in loaded.topology.index_of:
+                found.append(loaded)
         return found
 
     def free_path(self, step: int) -> str:
@@ -139,27 +228,69 @@ class FlowStore:
         moment = now()
         flow = Flow(new_id(), name, moment, moment, description)
         file = load_flow(dump_flow(flow).encode("utf-8"), name)
-        return Loaded(self.free_path(step), files.Signature(0, -1, 0), file, Topology(flow))
+        return Loaded(self.free_path(step), _NOT_WRITTEN, file, Topology(flow))
 
-    def change(self, loaded: Loaded, flow: Flow) -> tuple[Loaded, Put]:
-        """The loaded flow changed to `flow` with a fresh `updated`, and the operation that writes it."""
-        flow = replace(flow, updated=now())
-        old = loaded.file.text.encode("utf-8")
-        file = edit(loaded.file, flow)
-        topology = loaded.topology if len(file.flow.edges) >= len(loaded.flow.edges) else Topology(file.flow)
-        changed = Loaded(loaded.path, loaded.signature, file, topology)
-        before = -1 if loaded.signature.size < 0 else checksum(old)
-        return changed, Put(f"{FOLDER}/{loaded.path}", file.text.encode("utf-8"), before)
+    def extension(self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection]) -> Put | Extend | None:
+        """Adds to a flow in memory and says how to make it last; None when everything was there already."""
+        moment = now()
+        try:
+            if not loaded.add(nodes, connections, moment) and not loaded.is_new:
+                return None
+        except CycleError:
+            self.forget(loaded.path)
+            raise
+        if loaded.signature.size >= LONG:
+            return Extend(f"{FOLDER}/{loaded.path}", tuple(nodes), tuple(connections), moment)
+        return self._rewritten(loaded, replace(loaded.flow, updated=moment))
 
-    def written(self, changed: Loaded) -> None:
+    def replacement(self, loaded: Loaded, flow: Flow) -> Put:
+        """Makes `loaded` say what `flow` says, in memory, and says how to make it last."""
+        put = self._rewritten(loaded, replace(flow, updated=now()))
+        loaded.topology = Topology(loaded.file.flow)
+        return put
+
+    def _rewritten(self, loaded: Loaded, flow: Flow) -> Put:
+        before = -1 if loaded.is_new else checksum(loaded.file.text.encode("utf-8"))
+        loaded.file = edit(loaded.file, flow)
+        loaded.entries, loaded.edges = [], []
+        return Put(f"{FOLDER}/{loaded.path}", loaded.file.text.encode("utf-8"), before)
+
+    def written(self, loaded: Loaded) -> None:
         """Remembers what a step has just written, and adds a new flow to the index."""
-        if changed.signature.size < 0:
-            line = tsv.Line(changed.path, changed.flow.id, changed.flow.created)
-            tsv.append(self._disk.path(INDEX), [line])
-        current = files.signature(self._disk.path(FOLDER, changed.path))
-        if current:
-            changed.signature, changed.mark = current, self._mark()
-            self._loaded[changed.path] = changed
+        if loaded.is_new:
+            flow = loaded.file.flow
+            tsv.append(self._disk.path(INDEX), [tsv.Line(loaded.path, flow.id, flow.created)])
+        current = files.signature(self._disk.path(FOLDER, loaded.path))
+        if current is None:
+            self.forget(loaded.path)
+            return
+        loaded.signature, loaded.settled = current, False
+        loaded.mark = self._disk.journal.mark()
+        loaded.applied = len(self._disk.journal.extended().get(f"{FOLDER}/{loaded.path}", []))
+        self._loaded[loaded.path] = loaded
 
-    def remove(self, loaded: Loaded) -> Remove:
-        return Remove(f"{FOLDER}/{loaded.path}", checksum(loaded.file.text.encode("utf-8")))
+    def _write_extended(self, paths: set[str]) -> None:
+        """Writes what the journal adds into the flows' files; lock held."""
+        for path in paths:
+            relative = path.removeprefix(f"{FOLDER}/")
+            try:
+                loaded = self.load(relative)
+            except (BadFile, NotFound):
+                continue  # the additions stay where they were told: with a file that cannot be read
+            if loaded.entries or loaded.edges:
+                self._disk.write(path, self._rewritten(loaded, loaded.flow).data)
+                self.written(loaded)
+
+    def problems(self) -> list[Problem]:
+        """The flow files that cannot be read, and what in the others makes no sense."""
+        found = []
+        for path in self.paths():
+            try:
+                remarks = self.load(path).file.remarks
+            except NotFound:
+                continue
+            except BadFile as error:
+                found.append(Problem("unreadable", f"{FOLDER}/{path}", error.reason))
+            else:
+                found += [Problem("edge", f"{FOLDER}/{path}", remark) for remark in remarks]
+        return found

@@ -8,6 +8,7 @@ order, other quoting) goes through the YAML parser. Either way the places of the
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 
@@ -22,17 +23,23 @@ FIELDS = ("id", "name", "created", "updated", "description")
 
 _ENTRY = re.compile(r"  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n", re.ASCII)
 _EDGE = re.compile(r"  - from: (\d{1,9})\n    to: (\d{1,9})\n(?:    branch: ([^\n]+)\n)?", re.ASCII)
-_OWN_SHAPE = re.compile(
-    r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
+_HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
     name:\ (?P<name>[^\n]+)\n
     created:\ (?P<created>[^\n]+)\n
     updated:\ (?P<updated>[^\n]+)\n
     description:\ (?P<description>[^\n]+)\n
+    """
+_OWN_HEAD = re.compile(_HEAD + "nodes:", re.ASCII | re.VERBOSE)
+_OWN_SHAPE = re.compile(
+    _HEAD
+    + r"""
     (?P<nodes>nodes:(?:\ \[\]\n|\n(?:\ \ -\ index:\ \d+\n\ \ \ \ id:\ [0-9a-zA-Z-]+\n)+))
-    (?P<connections>connections:(?:\ \[\]\n|\n(?:\ \ -\ from:\ \d+\n\ \ \ \ to:\ \d+\n(?:\ \ \ \ branch:\ [^\n]+\n)?)+))
+    (?P<connections>connections:
+        (?:\ \[\]\n|\n(?:\ \ -\ from:\ \d+\n\ \ \ \ to:\ \d+\n(?:\ \ \ \ branch:\ [^\n]+\n)?)+))
     """,
     re.ASCII | re.VERBOSE,
 )
+_HEAD_BYTES = 4096
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 Span = tuple[int, int]
@@ -108,19 +115,31 @@ def load_flow(data: bytes, path: str) -> FlowFile:
     return _read_own_shape(text) or _read_any_shape(text, path)
 
 
+def load_head(path: str) -> Flow | None:
+    """Id, name and times of a flow file in the tool's own shape, from its first bytes; None for any other file."""
+    try:
+        with open(path, "rb", opener=_no_follow) as file:
+            found = _OWN_HEAD.match(file.read(_HEAD_BYTES).decode("utf-8", "replace"))
+        return _flow_of(found, (), ()) if found else None
+    except (OSError, ValueError):
+        return None
+
+
+def _no_follow(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def _read_own_shape(text: str) -> FlowFile | None:
     found = _OWN_SHAPE.fullmatch(text)
     if not found:
         return None
     try:
-        flow = Flow(
-            **{field: _plain_or_json(found[field]) for field in FIELDS},
-            entries=tuple(Entry(int(index), node) for index, node in _ENTRY.findall(found["nodes"])),
-            edges=tuple(
-                Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
-                for source, target, branch in _EDGE.findall(found["connections"])
-            ),
+        entries = tuple(Entry(int(index), node) for index, node in _ENTRY.findall(found["nodes"]))
+        edges = tuple(
+            Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
+            for source, target, branch in _EDGE.findall(found["connections"])
         )
+        flow = _flow_of(found, entries, edges)
     except ValueError:
         return None
     numbers = {entry.index for entry in flow.entries}
@@ -137,6 +156,11 @@ def _read_own_shape(text: str) -> FlowFile | None:
         Section(*found.span("connections"), by_line=bool(flow.edges)),
         own_shape=True,
     )
+
+
+def _flow_of(found: re.Match[str], entries: tuple[Entry, ...], edges: tuple[Edge, ...]) -> Flow:
+    flow_id, name, created, updated, description = (_plain_or_json(found[field]) for field in FIELDS)
+    return Flow(flow_id, name, created, updated, description, entries, edges)
 
 
 def _plain_or_json(text: str) -> str:

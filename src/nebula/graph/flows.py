@@ -20,6 +20,7 @@ class Topology:
         self.children: dict[int, list[int]] = {}
         self.parents: dict[int, list[int]] = {}
         self.next_index = 1
+        self.size = 0
         for entry in flow.entries:
             self.add(entry)
         for edge in flow.edges:
@@ -34,6 +35,7 @@ class Topology:
     def link(self, edge: Edge) -> None:
         self.children[edge.source].append(edge.target)
         self.parents[edge.target].append(edge.source)
+        self.size += 1
 
     def leads_to(self, start: int, goal: int) -> bool:
         """True when a path runs from start to goal; every entry leads to itself."""
@@ -59,10 +61,12 @@ class Topology:
         return seen
 
 
-def extend(flow: Flow, topology: Topology, nodes: Iterable[str], connections: Iterable[Connection]) -> Flow:
-    """The flow with nodes and connections added, those already there passed over.
+def extend(
+    name: str, topology: Topology, nodes: Iterable[str], connections: Iterable[Connection]
+) -> tuple[list[Entry], list[Edge]]:
+    """What has to be added to a flow to hold these nodes and connections; those it has already are passed over.
 
-    `topology` is brought along in place; after an exception it must not be used any more. Raises CycleError.
+    `topology` is brought along in place; after a CycleError it must not be used any more.
     """
     entries: list[Entry] = []
     edges: list[Edge] = []
@@ -81,17 +85,15 @@ def extend(flow: Flow, topology: Topology, nodes: Iterable[str], connections: It
         if target in topology.children[source]:
             continue
         if topology.leads_to(target, source):
+            reason = "a node cannot follow itself" if source == target else "the second already leads to the first"
             raise CycleError(
-                f"cannot connect {connection.source} to {connection.target} in flow {flow.name!r}: "
-                + ("a node cannot follow itself" if source == target else "the second already leads to the first")
-                + ", and a flow has no cycles"
+                f"cannot connect {connection.source} to {connection.target} in flow {name!r}: {reason}, "
+                "and a flow has no cycles"
             )
         edge = Edge(source, target, connection.branch or None)
         topology.link(edge)
         edges.append(edge)
-    if not entries and not edges:
-        return flow
-    return replace(flow, entries=flow.entries + tuple(entries), edges=flow.edges + tuple(edges))
+    return entries, edges
 
 
 def without_connection(flow: Flow, source: str, target: str) -> Flow:

@@ -2,9 +2,12 @@
 
 A step (a node's file and its flow's file, say) is first written to the journal and flushed there; then the
 files themselves are replaced without waiting for the disk. From that moment the step survives both a kill and a
-power cut: `recover` finishes what the journal holds and the files lack. A checkpoint flushes the files in
+power cut: `Disk.recover` finishes what the journal holds and the files lack. A checkpoint flushes the files in
 the background and empties the journal. The journal is preallocated, so its flush moves no file system metadata
 and costs less than flushing one new file.
+
+Additions to a long flow are journalled as such (`Extend`) and reach the flow's file with the next checkpoint;
+whoever reads the flow before that adds them to what the file says.
 """
 
 from __future__ import annotations
@@ -18,12 +21,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .files import write_all
+from .values import Connection
 
 CAPACITY = 1 << 20
 _FILE_HEADER = struct.Struct("<8sQ")
 _RECORD_HEADER = struct.Struct("<4sQIII")
 _FILE_MAGIC = b"graphjn1"
 _RECORD_MAGIC = b"step"
+_START = _FILE_HEADER.size
 
 
 class Put(NamedTuple):
@@ -39,13 +44,29 @@ class Remove(NamedTuple):
     before: int
 
 
-Operation = Put | Remove
+class Extend(NamedTuple):
+    """Add nodes and connections to the flow at a path, at the time `updated`."""
+
+    path: str
+    nodes: tuple[str, ...]
+    connections: tuple[Connection, ...]
+    updated: str
+
+
+Operation = Put | Remove | Extend
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     boot: str
     operations: tuple[Operation, ...]
+
+
+class Mark(NamedTuple):
+    """Where the journal stands; a new epoch begins with each checkpoint."""
+
+    epoch: int
+    tail: int
 
 
 def checksum(data: bytes | None) -> int:
@@ -62,15 +83,16 @@ def boot_id() -> str:
 
 
 class Journal:
-    """The file. All methods but `fits` must be called with the store's lock held."""
+    """The file. `append` and `clear` need the store's lock; looking does not, a record counts when it is whole."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._handle = -1
         self._boot = ""
-        self._epoch = 0
-        self._count = 0
-        self._tail = _FILE_HEADER.size
+        self._epoch = -1
+        self._tail = _START
+        self._steps: list[Step] = []
+        self._extended: dict[str, list[Extend]] = {}
 
     @staticmethod
     def fits(operations: Sequence[Operation]) -> bool:
@@ -79,103 +101,138 @@ class Journal:
 
     def append(self, operations: Sequence[Operation], *, durable: bool = True) -> bool:
         """Records a step, by default on the disk on return. False when there is no room before a checkpoint."""
-        self._catch_up()
+        self._look(create=True)
         payload = _encode(self._boot, operations)
         size = _RECORD_HEADER.size + len(payload)
         if self._tail + size > CAPACITY:
             return False
-        head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, self._count, len(payload), zlib.crc32(payload))
+        number = len(self._steps)
+        head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, number, len(payload), zlib.crc32(payload))
         os.pwrite(self._handle, head + payload, self._tail)
         if durable:
             os.fdatasync(self._handle)
         self._tail += size
-        self._count += 1
+        self._note(Step(self._boot, tuple(operations)))
         return True
 
+    def mark(self) -> Mark:
+        """Changes whenever a step is recorded or a checkpoint taken, by any process."""
+        self._look()
+        return Mark(self._epoch, self._tail)
+
+    def outline(self) -> list[Step]:
+        """The steps since the last checkpoint, oldest first, without the contents of files."""
+        self._look()
+        return self._steps
+
+    def extended(self) -> dict[str, list[Extend]]:
+        """The additions since the last checkpoint by path, oldest first."""
+        self._look()
+        return self._extended
+
     def steps(self) -> list[Step]:
-        """All steps since the last checkpoint, oldest first."""
-        if not os.path.exists(self._path):
+        """The same with contents."""
+        self._look()
+        if self._handle < 0:
             return []
-        self._open()
         data = os.pread(self._handle, CAPACITY, 0)
-        steps = []
-        for start, end in self._records(data):
-            steps.append(_decode(data[start:end]))
-        return steps
+        return [_decode(data[start:end]) for start, end in _records(data, self._epoch, _START, 0)]
 
-    def mark(self) -> tuple[int, int]:
-        """Where the journal stands: changes whenever a step is recorded or a checkpoint taken, by anyone."""
-        self._catch_up()
-        return self._epoch, self._tail
-
-    def is_empty(self) -> bool:
-        return not os.path.exists(self._path) or self.mark()[1] == _FILE_HEADER.size
+    def is_full(self) -> bool:
+        """True when it is time for a checkpoint."""
+        return self._tail > CAPACITY // 2
 
     def clear(self) -> None:
         """Forgets all steps: their files have been flushed. Old records lose their meaning by the epoch."""
-        self._catch_up()
-        self._epoch += 1
-        self._write_header()
+        self._look(create=True)
+        self._begin(self._epoch + 1)
+        os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, self._epoch), 0)
 
     def close(self) -> None:
         if self._handle >= 0:
             os.close(self._handle)
-            self._handle = -1
+            self._handle, self._epoch = -1, -1
 
-    def _open(self) -> None:
-        if self._handle >= 0:
-            return
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._handle = os.open(self._path, flags, 0o600)
-        self._boot = boot_id()
-        if os.fstat(self._handle).st_size < CAPACITY or self._stored_epoch() is None:
-            os.ftruncate(self._handle, 0)
-            # Real zeros: a hole or an unwritten extent would cost metadata at each flush.
-            write_all(self._handle, bytes(CAPACITY))
-            self._epoch = int.from_bytes(os.urandom(6), "big")
-            self._write_header()
-            os.fsync(self._handle)
-
-    def _stored_epoch(self) -> int | None:
-        magic, epoch = _FILE_HEADER.unpack(os.pread(self._handle, _FILE_HEADER.size, 0))
-        return int(epoch) if magic == _FILE_MAGIC else None
-
-    def _write_header(self) -> None:
-        os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, self._epoch), 0)
-        self._count, self._tail = 0, _FILE_HEADER.size
-
-    def _catch_up(self) -> None:
+    def _look(self, *, create: bool = False) -> None:
         """Follows what other processes recorded since we last looked."""
-        self._open()
+        if self._handle < 0 and not self._open(create):
+            return
         epoch = self._stored_epoch()
-        if epoch != self._epoch and epoch is not None:
-            self._epoch, self._count, self._tail = epoch, 0, _FILE_HEADER.size
-        head = os.pread(self._handle, _RECORD_HEADER.size, self._tail)
-        if head[:4] == _RECORD_MAGIC:
+        if epoch != self._epoch:
+            self._begin(epoch)
+        if os.pread(self._handle, 4, self._tail) == _RECORD_MAGIC:
             data = os.pread(self._handle, CAPACITY, 0)
-            for _ in self._records(data, self._tail, self._count):
-                pass
+            for start, end in _records(data, self._epoch, self._tail, len(self._steps)):
+                self._note(_decode(data[start:end]))
+                self._tail = end
 
-    def _records(self, data: bytes, tail: int = _FILE_HEADER.size, count: int = 0) -> list[tuple[int, int]]:
-        """Places of the valid records from `tail` on; leaves the journal's own tail behind the last."""
-        epoch = self._stored_epoch()
-        places = []
-        while tail + _RECORD_HEADER.size <= len(data):
-            magic, stamp, number, size, sum_ = _RECORD_HEADER.unpack_from(data, tail)
-            start = tail + _RECORD_HEADER.size
-            payload = data[start : start + size]
-            if (magic, stamp, number) != (_RECORD_MAGIC, epoch, count) or len(payload) < size:
-                break
-            if zlib.crc32(payload) != sum_:
-                break
-            tail, count = start + size, count + 1
-            places.append((start, tail))
-        self._epoch, self._tail, self._count = epoch or 0, tail, count
-        return places
+    def _begin(self, epoch: int) -> None:
+        self._epoch, self._tail = epoch, _START
+        self._steps, self._extended = [], {}
+
+    def _note(self, step: Step) -> None:
+        """Contents are kept in the file only: a process that lives long would gather megabytes."""
+        ops = tuple(op._replace(data=b"") if isinstance(op, Put) else op for op in step.operations)
+        self._steps.append(Step(step.boot, ops))
+        for op in ops:
+            if isinstance(op, Extend):
+                self._extended.setdefault(op.path, []).append(op)
+
+    def _open(self, create: bool) -> bool:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            self._handle = os.open(self._path, flags | os.O_CREAT if create else flags, 0o600)
+        except (FileNotFoundError, PermissionError):
+            if create:
+                raise
+            return False
+        self._boot = boot_id()
+        if os.fstat(self._handle).st_size < CAPACITY or self._stored_epoch() < 0:
+            if not create:
+                self.close()
+                return False
+            self._format()
+        return True
+
+    def _format(self) -> None:
+        os.ftruncate(self._handle, 0)
+        # Real zeros: a hole or an unwritten extent would cost metadata at each flush.
+        write_all(self._handle, bytes(CAPACITY))
+        epoch = int.from_bytes(os.urandom(6), "big")
+        os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, epoch), 0)
+        os.fsync(self._handle)
+
+    def _stored_epoch(self) -> int:
+        magic, epoch = _FILE_HEADER.unpack(os.pread(self._handle, _FILE_HEADER.size, 0))
+        return int(epoch) if magic == _FILE_MAGIC else -1
+
+
+def _records(data: bytes, epoch: int, tail: int, count: int) -> list[tuple[int, int]]:
+    """Places of the payloads of the whole records of an epoch from `tail` on, the first having number `count`."""
+    places = []
+    while tail + _RECORD_HEADER.size <= len(data):
+        magic, stamp, number, size, crc = _RECORD_HEADER.unpack_from(data, tail)
+        start = tail + _RECORD_HEADER.size
+        tail = start + size
+        if (magic, stamp, number) != (_RECORD_MAGIC, epoch, count) or tail > len(data):
+            break
+        if zlib.crc32(memoryview(data)[start:tail]) != crc:
+            break
+        count += 1
+        places.append((start, tail))
+    return places
 
 
 def _encode(boot: str, operations: Sequence[Operation]) -> bytes:
-    table = [[op.path, len(op.data) if isinstance(op, Put) else -1, op.before] for op in operations]
+    table: list[object] = []
+    for op in operations:
+        if isinstance(op, Put):
+            table.append(["put", op.path, op.before, len(op.data)])
+        elif isinstance(op, Remove):
+            table.append(["remove", op.path, op.before])
+        else:
+            edges = [[edge.source, edge.target, edge.branch] for edge in op.connections]
+            table.append(["extend", op.path, op.nodes, edges, op.updated])
     head = json.dumps([boot, table]).encode("ascii") + b"\n"
     return head + b"".join(op.data for op in operations if isinstance(op, Put))
 
@@ -184,10 +241,14 @@ def _decode(payload: bytes) -> Step:
     head, _, rest = payload.partition(b"\n")
     boot, table = json.loads(head)
     operations: list[Operation] = []
-    for path, size, before in table:
-        if size < 0:
-            operations.append(Remove(path, before))
-        else:
+    for kind, path, *more in table:
+        if kind == "put":
+            before, size = more
             operations.append(Put(path, rest[:size], before))
             rest = rest[size:]
+        elif kind == "remove":
+            operations.append(Remove(path, more[0]))
+        else:
+            nodes, edges, updated = more
+            operations.append(Extend(path, tuple(nodes), tuple(Connection(*edge) for edge in edges), updated))
     return Step(boot, tuple(operations))

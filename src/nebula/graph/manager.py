@@ -11,24 +11,25 @@ Synchronous, safe to use from several threads and processes at once. What a call
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from . import events
-from .catalog import Catalog
 from .chain_map import draw_map
-from .disk import Disk
-from .errors import BadFile, NotFound
-from .flow_store import FlowStore, Loaded
-from .flows import extend, history, rebuilt, without_connection, without_node
-from .journal import Operation
-from .node_store import NodeStore
-from .settings import Settings, SettingsFile
+from .errors import BadFile, BadRequest, NotFound
+from .flows import history, rebuilt, without_connection, without_node
+from .settings import Settings
 from .stamps import new_id, now
+from .store import Store
 from .tally import measured, with_text
-from .values import DEFAULT_FLOW, Connection, FileState, Flow, Node, Text, Usage, clean_tags
+from .values import DEFAULT_FLOW, Connection, FileState, Flow, Node, Problem, Text, Usage, clean_tags
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from .summaries import Writer
 
 DEFAULT_DIR = os.path.join(".nebula", "graph")
 
@@ -38,23 +39,18 @@ class Graph:
     first write."""
 
     def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
-        self._disk = Disk(os.fspath(data_dir))
-        self._settings = SettingsFile(self._disk)
-        self._nodes = NodeStore(self._disk)
-        self._flows = FlowStore(self._disk)
-        self._catalog = Catalog(self._disk)
-        self._events = events.Events()
-        self._recovered = False
+        self._store = Store(os.fspath(data_dir))
 
     @property
     def data_dir(self) -> str:
-        return self._disk.root
+        return self._store.disk.root
 
     @property
     def settings(self) -> Settings:
-        return self._settings.read()
+        """`config.yaml` as it stands now. Raises BadFile."""
+        return self._store.settings.read()
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -63,14 +59,13 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Brings everything to rest. The graph opens again by itself when it is used after that."""
-        if os.path.exists(self._disk.state_path("journal")):
-            self._disk.checkpoint()
-        self._disk.close()
+        """Brings everything to rest, derived files included. The graph opens again when it is used after that."""
+        self._store.close()
 
     def subscribe(self, subscriber: events.Subscriber) -> Callable[[], None]:
-        """Calls `subscriber(event, data)` after each change; returns the function that ends it."""
-        return self._events.subscribe(subscriber)
+        """Calls `subscriber(event, data)` after each change made through this object, in order; returns the function
+        that ends it. Events: node_created, node_updated, node_deleted, flow_updated, summary_built."""
+        return self._store.events.subscribe(subscriber)
 
     # Nodes
 
@@ -86,7 +81,7 @@ class Graph:
         parents: Iterable[str] = (),
         branch: str | None = None,
     ) -> Node:
-        """A new node in a flow (made when there is none of that name), behind its parents if given."""
+        """A new node in a flow (`main` is made when there is none), behind its parents if given."""
         texts = (Text("user", prompt), Text("assistant", response))
         return self.add_turn(
             texts=texts, tags=tags, model=model, summary=summary, flow=flow, parents=parents, branch=branch
@@ -122,22 +117,30 @@ class Graph:
             usage=usage,
             files=tuple(files),
         )
-        with self._writing():
-            step = self.settings.max_files_per_folder
-            parents = list(parents)
-            self._require_known(parents)
-            path = self._nodes.free_path(step)
-            put = self._nodes.create(path, node)
-            connections = [Connection(parent, node.id, branch) for parent in parents]
-            loaded = self._flow_for_writing(flow)
-            self._change_flow(loaded, _extended(loaded, [node.id], connections), before=[put], new_node=(path, node))
+        parents = list(dict.fromkeys(parents))
+        with self._store.writing():
+            if node_id is not None and self._store.catalog.locate(node_id):
+                raise BadRequest(f"there is a node {node_id} already")
+            loaded = self._store.flow_for_writing(flow)
+            self._store.require(parents, loaded)
+            self._store.create(node, loaded, parents, branch)
         return node
 
     def get_node(self, node_id: str) -> Node:
         """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
-        with self._disk.lock.threads:
-            self._ready()
-            return self._nodes.read(self._path_of(node_id))
+        with self._store.reading():
+            return self._store.read(node_id)
+
+    def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
+        """Nodes, newest first."""
+        from .search import latest
+
+        with self._store.reading():
+            return latest(self._store.catalog, limit, offset)
+
+    def count_nodes(self) -> int:
+        with self._store.reading():
+            return self._store.catalog.count()
 
     def update_node(
         self,
@@ -147,8 +150,8 @@ class Graph:
         tags: Iterable[str] | None = None,
     ) -> Node:
         """Changes what is given. New text makes the summary due for building."""
-        with self._writing():
-            old = self._nodes.read(self._path_of(node_id))
+        with self._store.writing():
+            old = self._store.read(node_id)
             node = old
             if prompt is not None:
                 node = with_text(node, "user", prompt)
@@ -158,7 +161,7 @@ class Graph:
                 node = replace(node, tags=clean_tags(tags))
             if node.texts != old.texts:
                 node = replace(node, updated=True)
-            return self._save(old, node, events.NODE_UPDATED)
+            return self._store.save(old, node, events.NODE_UPDATED)
 
     def save_summary(
         self, node_id: str, summary: str, tags: Iterable[str] | None = None, *, built_from: Node | None = None
@@ -167,93 +170,145 @@ class Graph:
 
         `tags` replaces the node's tags when given.
         """
-        with self._writing():
-            old = self._nodes.read(self._path_of(node_id))
+        with self._store.writing():
+            old = self._store.read(node_id)
             edited = built_from is not None and built_from.texts != old.texts
             node = replace(old, summary=summary, updated=edited, last_built=now())
             if tags is not None:
                 node = replace(node, tags=clean_tags(tags))
-            return self._save(old, node, events.SUMMARY_BUILT)
+            return self._store.save(old, node, events.SUMMARY_BUILT)
+
+    def build_summary(self, node_id: str, model: Writer | str | None = None) -> Node:
+        """Builds summary and tags of a node by the model given or configured; without one, as an extract."""
+        from .summaries import build_node
+
+        return build_node(self, node_id, model=model)
+
+    def due_nodes(self) -> list[Node]:
+        """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
+        from .search import due
+
+        with self._store.reading():
+            return due(self._store.catalog)
 
     def delete_node(self, node_id: str) -> None:
-        """Removes a node from every flow, with its connections, and then its file; neighbours are not joined."""
-        with self._writing():
-            paths = self._paths_of(node_id)
-            changes = [
-                self._flows.change(loaded, without_node(loaded.flow, node_id))
-                for loaded in self._flows.all()
-                if node_id in loaded.topology.index_of
-            ]
-            self._disk.commit([*(put for _, put in changes), *map(self._nodes.remove, paths)])
-            self._nodes.unindex(paths)
-            self._events.note(events.NODE_DELETED, node_id=node_id)
-            for changed, _ in changes:
-                self._flow_written(changed)
+        """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
+        with self._store.writing():
+            self._store.delete(node_id, without_node)
+
+    def search_nodes(
+        self,
+        tags: Iterable[str] | None = None,
+        keywords: Iterable[str] | None = None,
+        text: str | None = None,
+        limit: int | None = None,
+    ) -> list[Node]:
+        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first."""
+        from .search import Query, search
+
+        query = Query.of(_words(tags), _words(keywords), text or "")
+        with self._store.reading():
+            found, late = search(self._store.catalog, query, limit)
+        if late:
+            self._store.want_scan()
+        return found
+
+    search = search_nodes
+
+    def list_tags(self) -> dict[str, int]:
+        """Every tag and how many nodes have it, in alphabetical order."""
+        from .search import tags
+
+        with self._store.reading():
+            return tags(self._store.catalog)
 
     # Flows
 
     def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
-        with self._disk.lock.threads:
-            self._ready()
-            return self._flows.get(flow).flow
+        """A flow by id or name. Raises NotFound."""
+        with self._store.reading():
+            return self._store.flows.get(flow).flow
 
     def list_flows(self) -> list[Flow]:
-        with self._disk.lock.threads:
-            self._ready()
-            return [loaded.flow for loaded in self._flows.all()]
+        """All flows in full, in order of number."""
+        with self._store.reading():
+            return [loaded.flow for loaded in self._store.flows.all()]
+
+    def list_flow_heads(self) -> list[Flow]:
+        """All flows without their nodes and connections: quick, however long they are."""
+        with self._store.reading():
+            return [head for _, head in self._store.flows.heads()]
 
     def create_flow(self, name: str, description: str = "") -> Flow:
         """A new, empty flow; one of that name that is there already is returned as it is."""
-        with self._writing():
-            found = self._flows.find(name)
+        with self._store.writing():
+            found = self._store.flows.find(name)
             if found:
                 return found.flow
-            loaded = self._flows.draft(name, description, self.settings.max_files_per_folder)
-            return self._change_flow(loaded, loaded.flow)
+            draft = self._store.flows.draft(name, description, self._store.step)
+            return self._store.replace_flow(draft, draft.flow)
+
+    def update_flow(self, flow: str, *, name: str | None = None, description: str | None = None) -> Flow:
+        """Renames or describes a flow."""
+        with self._store.writing():
+            loaded = self._store.flows.get(flow)
+            other = self._store.flows.find(name) if name is not None else None
+            if other and other.path != loaded.path:
+                raise BadRequest(f"there is a flow {name!r} already")
+            changed = loaded.flow
+            if name is not None:
+                changed = replace(changed, name=name)
+            if description is not None:
+                changed = replace(changed, description=description)
+            return self._store.replace_flow(loaded, changed)
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
-        with self._writing():
-            self._require_known([node_id])
-            loaded = self._flow_for_writing(flow)
-            return self._change_flow(loaded, _extended(loaded, [node_id], ()))
+        with self._store.writing():
+            self._store.require([node_id])
+            return self._store.extend_flow(self._store.flow_for_writing(flow), [node_id], ())
+
+    def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
+        """Takes a node and its connections out of a flow; the node itself stays. Raises NotFound."""
+        with self._store.writing():
+            loaded = self._store.flows.get(flow)
+            return self._store.replace_flow(loaded, without_node(loaded.flow, node_id))
 
     def connect_nodes(
         self, source_id: str, target_id: str, branch_name: str | None = None, flow: str = DEFAULT_FLOW
     ) -> Flow:
         """Makes the target follow the source. Raises CycleError; a connection already there is left as it is."""
-        with self._writing():
-            self._require_known([source_id, target_id])
-            loaded = self._flow_for_writing(flow)
-            changed = _extended(loaded, (), [Connection(source_id, target_id, branch_name)])
-            return self._change_flow(loaded, changed)
+        with self._store.writing():
+            loaded = self._store.flow_for_writing(flow)
+            self._store.require([source_id, target_id], loaded)
+            return self._store.extend_flow(loaded, (), [Connection(source_id, target_id, branch_name)])
 
     def disconnect_nodes(self, source_id: str, target_id: str, flow: str = DEFAULT_FLOW) -> Flow:
-        with self._writing():
-            loaded = self._flows.get(flow)
-            return self._change_flow(loaded, without_connection(loaded.flow, source_id, target_id))
+        """Takes away that one connection. Raises NotFound when there is none."""
+        with self._store.writing():
+            loaded = self._store.flows.get(flow)
+            return self._store.replace_flow(loaded, without_connection(loaded.flow, source_id, target_id))
 
-    def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
-        """Takes a node out of a flow; the node itself stays."""
-        with self._writing():
-            loaded = self._flows.get(flow)
-            return self._change_flow(loaded, without_node(loaded.flow, node_id))
+    def create_branch(
+        self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
+    ) -> Node:
+        """A new node that follows `node_id` under a branch name."""
+        return Graph.create_node(self, prompt, response, flow=flow, parents=[node_id], branch=branch_name)
 
     def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
         """Makes the flow the chain of exactly these nodes, in this order."""
-        with self._writing():
-            self._require_known(node_ids)
-            loaded = self._flow_for_writing(flow)
-            return self._change_flow(loaded, rebuilt(loaded.flow, list(node_ids)))
+        with self._store.writing():
+            self._store.require(node_ids)
+            loaded = self._store.flow_for_writing(flow)
+            return self._store.replace_flow(loaded, rebuilt(loaded.flow, list(node_ids)))
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
-        """Ids of the path to a node, oldest first."""
-        with self._disk.lock.threads:
-            self._ready()
-            loaded = self._flow_with(node_id, flow)
+        """Ids of the path to a node, oldest first, in the given flow or the one it is in."""
+        with self._store.reading():
+            loaded = self._store.flow_with(node_id, flow)
             return history(loaded.flow, node_id, loaded.topology) if loaded else [node_id]
 
     def get_history(self, node_id: str, flow: str | None = None) -> list[Node]:
-        """The path to a node, oldest first, the node itself last; nodes whose files are gone are left out."""
+        """The path to a node, oldest first, the node itself last; nodes that cannot be read are left out."""
         self.get_node(node_id)
         found = []
         for ancestor in self.history_ids(node_id, flow):
@@ -264,91 +319,18 @@ class Graph:
         return found
 
     def draw_map(self, flow: str = DEFAULT_FLOW) -> str:
+        """The chain map of a flow: `→` goes on, `<` branches, `>n` runs into node n."""
         return draw_map(self.get_flow(flow))
 
-    # Inside
+    # Health
 
-    def _ready(self) -> None:
-        """Finishes what a crash left undone, before anything is read or written."""
-        if not self._recovered:
-            self._recovered = True
-            self._disk.recover()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        self._disk.prepare()
-        try:
-            with self._disk.lock:
-                self._ready()
-                self._settings.ensure()
-                yield
-        finally:
-            self._events.publish()
-
-    def _path_of(self, node_id: str) -> str:
-        return self._paths_of(node_id)[0]
-
-    def _paths_of(self, node_id: str) -> list[str]:
-        """Files with that id, the one that counts first (seed §4.4)."""
-        paths = self._catalog.locate(node_id)
-        if not paths:
-            raise NotFound(f"no node {node_id}")
-        return paths
-
-    def _save(self, old: Node, node: Node, event: str) -> Node:
-        if node != old:
-            path = self._path_of(node.id)
-            self._disk.commit([self._nodes.change(path, node)])
-            self._events.note(event, node_id=node.id)
-        return node
-
-    def _require_known(self, node_ids: Iterable[str]) -> None:
-        for node_id in node_ids:
-            self._path_of(node_id)
-
-    def _flow_for_writing(self, flow: str) -> Loaded:
-        found = self._flows.find(flow)
-        if found:
-            return found
-        if flow == DEFAULT_FLOW:
-            return self._flows.draft(flow, "", self.settings.max_files_per_folder)
-        raise NotFound(f"no flow {flow!r}")
-
-    def _flow_with(self, node_id: str, flow: str | None) -> Loaded | None:
-        if flow is not None:
-            return self._flows.get(flow)
-        main = self._flows.find(DEFAULT_FLOW)
-        for loaded in [main, *self._flows.all()] if main else self._flows.all():
-            if node_id in loaded.topology.index_of:
-                return loaded
-        return None
-
-    def _change_flow(
-        self,
-        loaded: Loaded,
-        flow: Flow,
-        *,
-        before: Sequence[Operation] = (),
-        new_node: tuple[str, Node] | None = None,
-    ) -> Flow:
-        """Writes a flow, and a new node with it, as one step; notes the events."""
-        is_new = loaded.signature.size < 0
-        if flow is loaded.flow and not is_new and not before:
-            return flow
-        changed, put = self._flows.change(loaded, flow)
-        self._disk.commit([*before, put])
-        if new_node:
-            self._nodes.index(*new_node)
-            self._catalog.add(*new_node)
-            node = new_node[1]
-            self._events.note(events.NODE_CREATED, node_id=node.id, flow_id=changed.flow.id)
-        self._flow_written(changed)
-        return changed.flow
-
-    def _flow_written(self, changed: Loaded) -> None:
-        self._flows.written(changed)
-        self._events.note(events.FLOW_UPDATED, flow_id=changed.flow.id, name=changed.flow.name)
+    def problems(self) -> list[Problem]:
+        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
+        with self._store.reading():
+            self._store.catalog.catch_up()
+            return self._store.catalog.problems() + self._store.flows.problems()
 
 
-def _extended(loaded: Loaded, nodes: Iterable[str], connections: Iterable[Connection]) -> Flow:
-    return extend(loaded.flow, loaded.topology, nodes, connections)
+def _words(words: Iterable[str] | None) -> Iterable[str]:
+    """One word given as a bare string is taken as that word, not as its letters."""
+    return [words] if isinstance(words, str) else words or ()

@@ -19,6 +19,8 @@ MAX_NODE_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 16
 
 _KNOWN_ID = re.compile(r"[^\s\x00-\x1f]{1,200}")
+_HEAD = re.compile(rb"<node\s([^<>]*)>")
+_ATTRIBUTE = re.compile(rb"""([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
 _TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
 
 
@@ -121,6 +123,16 @@ class NodeFile:
 def load_node(data: bytes, path: str) -> Node:
     """The node in a file's bytes; `path` is only for the error."""
     return parse_node(data, path).node
+
+
+def load_head(data: bytes) -> tuple[str, str] | None:
+    """Id and timestamp from the first bytes of a node file, without reading the rest; None when they are not there."""
+    found = _HEAD.search(data)
+    attributes = dict(_ATTRIBUTE.findall(found[1])) if found else {}
+    node_id = attributes.get(b"id", b"").decode("utf-8", "replace")
+    if not _KNOWN_ID.fullmatch(node_id):
+        return None
+    return node_id, attributes.get(b"timestamp", b"").decode("utf-8", "replace")
 
 
 def parse_node(data: bytes, path: str) -> NodeFile:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .tokens import estimate_tokens
 from .values import Node, Text
-
-
-def estimated_tokens(text: str) -> int:
-    """About four ASCII characters a token, about one and a half tokens for two others (Japanese, say)."""
-    others = len(text) - len(text.encode("ascii", "ignore"))
-    return (len(text) - others + 3) // 4 + (others * 3 + 3) // 4
 
 
 def measured(text: Text) -> Text:
     """The text with its figures as the file will hold them: two decimals."""
-    count = text.count or estimated_tokens(text.text)
+    count = text.count or estimate_tokens(text.text)
     duration = round(text.duration, 2)
     rate = round(text.rate, 2) or (round(count / text.duration, 2) if text.duration > 0 else 0.0)
     return replace(text, count=count, duration=duration, rate=rate)

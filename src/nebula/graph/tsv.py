@@ -49,18 +49,6 @@ def parse(text: str, suffix: str) -> Iterator[Line]:
             yield Line(fields[0], fields[1], fields[2] if len(fields) > 2 else "")
 
 
-def read(path: str, suffix: str, offset: int = 0) -> tuple[list[Line], int]:
-    """Lines from a byte offset on, and the offset behind the last finished one."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(offset)
-            data = file.read()
-    except FileNotFoundError:
-        return [], 0
-    end = data.rfind(b"\n") + 1
-    return list(parse(data[:end].decode("utf-8", "replace"), suffix)), offset + end
-
-
 def last(path: str, suffix: str) -> Line | None:
     """The last line that makes sense, found from the end of the file."""
     try:
@@ -88,3 +76,31 @@ def without(data: bytes, paths: set[str]) -> bytes:
     """The file's bytes without the lines of those paths; all other lines untouched."""
     gone = {path.encode("ascii") for path in paths}
     return b"".join(row for row in data.splitlines(keepends=True) if row.partition(b"\t")[0] not in gone)
+
+
+def chunks(path: str, suffix: str, offset: int, size: int = 4 << 20) -> Iterator[tuple[list[Line], int]]:
+    """The finished lines from a byte offset on, some megabytes at a time, each with the offset behind it."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        while True:
+            data = file.read(size)
+            end = data.rfind(b"\n") + 1
+            if not end:
+                if len(data) < size:
+                    return
+                size *= 2
+                file.seek(offset)
+                continue
+            offset += end
+            file.seek(offset)
+            yield list(parse(data[:end].decode("utf-8", "replace"), suffix)), offset
+
+
+def has_lately(path: str, relative: str) -> bool:
+    """True when a file is named in the last lines of the index."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 16 * _TAIL))
+            return f"\n{relative}\t".encode("ascii") in b"\n" + file.read()
+    except FileNotFoundError:
+        return False

@@ -18,7 +18,7 @@ from .errors import BadFile
 
 MAX_DEPTH = 30
 
-_BARE = re.compile(r"[^\W\d_](?:[\w./()・-]| (?=[\w(]))*")
+_BARE = re.compile(r"[^\W\d_](?:[\w./()・、。「」（）！？-]|,(?=[\w])| (?=[\w(]))*")
 _BARE_ID = re.compile(r"[0-9A-Za-z]{8}(?:-[0-9A-Za-z]{4}){3}-[0-9A-Za-z]{12}")
 _BARE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)?")
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])

@@ -1,0 +1,128 @@
+"""Second stage of the cache: what the node files say, for search and for handing out nodes quickly."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from . import files
+from .cache import READ, UNREAD, UNREADABLE
+from .errors import BadFile, NotFound
+from .intake import Intake
+from .node_store import FOLDER
+from .stamps import sort_key
+from .values import FileState, Node, Text, Usage
+from .words import folded, terms
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from .cache import Cache
+    from .disk import Disk
+    from .node_store import NodeStore
+
+_GAP = " \ue000 "
+"""A term no text has: keeps a phrase from running from one tag into the next."""
+_FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, size = ?, inode = ?, state = ?,
+           due = ?, summary = ?, tags = ? WHERE doc = ?"""
+
+
+def read_some(cache: Cache, disk: Disk, nodes: NodeStore, limit: int) -> int:
+    """Reads up to `limit` files that were not read yet; returns how many there were."""
+    query = "SELECT doc, path, id FROM files WHERE state = ? LIMIT ?"
+    waiting = cache.connection.execute(query, (UNREAD, limit)).fetchall()
+    if not waiting:
+        return 0
+    found = [(doc, known, *_read(disk, nodes, path)) for doc, path, known in waiting]
+    with cache.transaction() as db:
+        renamed = []
+        for doc, known, signature, node in found:
+            if db.execute("SELECT state FROM files WHERE doc = ?", (doc,)).fetchone() != (UNREAD,):
+                continue  # another process was faster
+            if isinstance(node, Node):
+                _fill(db, doc, signature, node)
+                if node.id != known:
+                    renamed.append((known, node.id))
+            else:
+                values = (UNREADABLE, node, *signature, doc)
+                db.execute(
+                    "UPDATE files SET state = ?, problem = ?, mtime_ns = ?, size = ?, inode = ? WHERE doc = ?", values
+                )
+                renamed.append((known, known))
+        if renamed:
+            Intake(disk, db).settle({node_id for pair in renamed for node_id in pair})
+    return len(waiting)
+
+
+def _read(disk: Disk, nodes: NodeStore, path: str) -> tuple[files.Signature, Node | str]:
+    signature = files.signature(disk.path(FOLDER, path)) or files.Signature(0, -1, 0)
+    try:
+        return signature, nodes.read(path)
+    except BadFile as error:
+        return signature, error.reason
+    except NotFound as error:
+        return signature, str(error)
+
+
+def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: Node) -> None:
+    tags = {folded(tag): tag for tag in node.tags}
+    db.execute(
+        _FILL,
+        (
+            node.id,
+            node.timestamp,
+            sort_key(node.timestamp)[1],
+            *signature,
+            READ,
+            node.due,
+            node.summary,
+            "\n".join(node.tags),
+            doc,
+        ),
+    )
+    db.execute("INSERT OR REPLACE INTO bodies VALUES (?, ?)", (doc, encode(node)))
+    db.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", [(tag, doc, tags[tag]) for tag in tags])
+    tag_terms = _GAP.join(" ".join(terms(tag)) for tag in node.tags)
+    summary = " ".join(terms(node.summary))
+    db.execute("INSERT INTO keywords (rowid, tags, summary) VALUES (?, ?, ?)", (doc, tag_terms, summary))
+    brief = tag_terms + _GAP + summary
+    prompt, response = " ".join(terms(node.prompt)), " ".join(terms(node.response))
+    db.execute("INSERT INTO texts (rowid, brief, prompt, response) VALUES (?, ?, ?, ?)", (doc, brief, prompt, response))
+
+
+def encode(node: Node) -> str:
+    usage = [node.usage.input, node.usage.output, node.usage.cost] if node.usage else None
+    return json.dumps(
+        [
+            node.id,
+            node.timestamp,
+            [[t.role, t.text, t.count, t.duration, t.rate] for t in node.texts],
+            node.summary,
+            node.tags,
+            node.model,
+            node.updated,
+            node.last_built,
+            node.session,
+            usage,
+            [[f.path, f.before, f.after] for f in node.files],
+        ],
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def decode(body: str) -> Node:
+    node_id, timestamp, texts, summary, tags, model, updated, last_built, session, usage, changed = json.loads(body)
+    return Node(
+        node_id,
+        timestamp,
+        tuple(Text(*text) for text in texts),
+        summary,
+        tags,
+        model,
+        updated,
+        last_built,
+        session,
+        Usage(*usage) if usage else None,
+        tuple(FileState(*file) for file in changed),
+    )

@@ -1,0 +1,145 @@
+"""`metadata/tags.yaml` and `metadata/index.yaml` (seed §6.1, §6.2): derived, for people and other programs.
+
+A new node is appended to the index; everything else only leaves a mark, and the files are written anew once
+changes have stopped. A mark that is still there at the next start means the writer was interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from . import files
+from .catalog import Catalog
+from .disk import Disk
+from .stamps import now
+from .values import Node
+from .yaml_text import identifier, moment, scalar
+
+INDEX = "metadata/index.yaml"
+TAGS = "metadata/tags.yaml"
+_MARK = "metadata-is-old"
+_WIDTH = 32
+_START = re.compile(rb"updated: (\S{32})\nnodes:\n")
+_UPDATED = re.compile(r"\Aupdated: [^\n]*\n")
+_TAIL = 64 * 1024
+
+
+class Metadata:
+    def __init__(self, disk: Disk, catalog: Catalog) -> None:
+        self._disk = disk
+        self._catalog = catalog
+
+    def add(self, node: Node, *, is_first: bool) -> None:
+        """A new node. Call with the lock held."""
+        if is_first and not os.path.lexists(self._disk.path(INDEX)):
+            self._disk.write(INDEX, f"updated: {_stamp()}\nnodes:\n".encode())
+            self._disk.write(TAGS, f"updated: {_stamp()}\ntags: {{}}\n".encode())
+        if node.tags or not self._append(node):
+            self.mark_old()
+
+    def _append(self, node: Node) -> bool:
+        """Adds the node's lines at the end of the index; False when the file is not as we left it."""
+        try:
+            handle = os.open(self._disk.path(INDEX), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return False
+        try:
+            size = os.fstat(handle).st_size
+            head = _START.match(os.pread(handle, 64, 0))
+            if not head or os.pread(handle, 1, size - 1) != b"\n":
+                return False
+            os.pwrite(handle, _stamp().encode("ascii"), head.start(1))
+            os.pwrite(handle, _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8"), size)
+            return True
+        finally:
+            os.close(handle)
+
+    def has_lately(self, node_id: str) -> bool:
+        """True when the node is among the last ones of the index: tells whether its writer got that far."""
+        try:
+            with open(self._disk.path(INDEX), "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+                return node_id.encode("utf-8") in file.read()
+        except FileNotFoundError:
+            return False
+
+    def mark_old(self) -> None:
+        path = self._disk.state_path(_MARK)
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+
+    def is_old(self) -> bool:
+        return os.path.exists(self._disk.state_path(_MARK))
+
+    def rewrite(self) -> bool:
+        """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
+        self._catalog.refresh()
+        self._catalog.read_all()
+        with self._disk.lock:
+            # Nodes that came in while the lock was not held are few.
+            self._catalog.refresh()
+            self._catalog.read_all()
+            changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._disk.state_path(_MARK))
+            return any(changed)
+
+    def _write(self, path: str, lines: Iterable[str]) -> bool:
+        text = "".join(lines)
+        if not self._differs(path, text):
+            return False
+        self._disk.write(path, text.encode("utf-8"))
+        return True
+
+    def _differs(self, path: str, text: str) -> bool:
+        data = self._disk.read(path)
+        return data is None or _UPDATED.sub("", data.decode("utf-8", "replace")) != _UPDATED.sub("", text)
+
+    def stale(self) -> list[str]:
+        """The files that do not say what the nodes say; one that is not there at all is nobody's problem."""
+        self._catalog.refresh()
+        self._catalog.scan()
+        self._catalog.read_all()
+        return [
+            path
+            for path, lines in ((INDEX, self._index()), (TAGS, self._tags()))
+            if files.signature(self._disk.path(path)) and self._differs(path, "".join(lines))
+        ]
+
+    def _index(self) -> Iterator[str]:
+        rows = self._catalog.ask(
+            "SELECT id, timestamp, tags, summary FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment, path"
+        )
+        yield f"updated: {_stamp()}\nnodes:\n" if rows else f"updated: {_stamp()}\nnodes: {{}}\n"
+        for node_id, timestamp, tags, summary in rows:
+            yield _index_lines(node_id, timestamp, tags.split("\n"), summary)
+
+    def _tags(self) -> Iterator[str]:
+        rows = self._catalog.ask(
+            "SELECT tags.tag, tags.label, files.id FROM tags JOIN files ON files.doc = tags.doc"
+            " WHERE files.shadowed = 0 ORDER BY tags.tag, files.moment, files.path"
+        )
+        yield f"updated: {_stamp()}\ntags:\n" if rows else f"updated: {_stamp()}\ntags: {{}}\n"
+        current = None
+        for tag, label, node_id in rows:
+            if tag != current:
+                current = tag
+                yield f"  {scalar(label)}:\n"
+            yield f"    - {identifier(node_id)}\n"
+
+
+def _index_lines(node_id: str, timestamp: str, tags: Iterable[str], summary: str) -> str:
+    return (
+        f"  {identifier(node_id)}:\n"
+        f"    timestamp: {moment(timestamp)}\n"
+        f"    keywords: {scalar(','.join(tags))}\n"
+        f"    summary: {scalar(summary)}\n"
+    )
+
+
+def _stamp() -> str:
+    """Always as wide as the last one, so that it can be overwritten in place."""
+    return now().ljust(_WIDTH)[:_WIDTH]

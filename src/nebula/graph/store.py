@@ -1,0 +1,252 @@
+"""The parts of a data folder put together: what a change has to do, in which order, and what may wait."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from . import events, tsv
+from .catalog import Catalog
+from .disk import Disk
+from .errors import BadFile, NotFound
+from .flow_store import INDEX as FLOW_INDEX
+from .flow_store import FlowStore, Loaded
+from .housekeeping import Housekeeper
+from .journal import Operation
+from .metadata import Metadata
+from .node_store import FOLDER as NODES
+from .node_store import INDEX as NODE_INDEX
+from .node_store import NodeStore
+from .settings import SettingsFile
+from .values import DEFAULT_FLOW, Connection, Flow, Node
+
+_FLUSH_AFTER = 0.5
+_TIDY_AFTER = 1.0
+_MANY_RECENT = 5000
+
+
+class Store:
+    """Everything `Graph` needs to carry out its calls. A folder is opened by the first use, not before."""
+
+    def __init__(self, root: str) -> None:
+        self.disk = Disk(root)
+        self.settings = SettingsFile(self.disk)
+        self.nodes = NodeStore(self.disk)
+        self.flows = FlowStore(self.disk)
+        self.catalog = Catalog(self.disk, self.nodes)
+        self.metadata = Metadata(self.disk, self.catalog)
+        self.events = events.Events()
+        self._housekeeper = Housekeeper(self.disk.checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
+        self._is_ready = False
+        self._scan_wanted = False
+
+    # Reading
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keeps other threads of this process off what is kept in memory."""
+        with self.disk.lock.threads:
+            self._make_ready()
+            yield
+
+    def _make_ready(self) -> None:
+        """Finishes what a crash left undone, before anything is read or written."""
+        if self._is_ready:
+            return
+        self._is_ready = True
+        for path in self.disk.recover():
+            self._index_recovered(path)
+
+    def _index_recovered(self, path: str) -> None:
+        """The file is there; its line in the index and its place in the metadata may not be."""
+        kind, _, relative = path.partition("/")
+        try:
+            if kind == NODES:
+                node = self.nodes.read(relative)
+                if not tsv.has_lately(self.disk.path(NODE_INDEX), relative):
+                    self.nodes.index(relative, node)
+                if not self.metadata.has_lately(node.id):
+                    self.metadata.mark_old()
+            elif not tsv.has_lately(self.disk.path(FLOW_INDEX), relative):
+                flow = self.flows.load(relative).flow
+                tsv.append(self.disk.path(FLOW_INDEX), [tsv.Line(relative, flow.id, flow.created)])
+        except (NotFound, BadFile):
+            return
+
+    def path_of(self, node_id: str) -> str:
+        return self.paths_of(node_id)[0]
+
+    def paths_of(self, node_id: str) -> list[str]:
+        """Files with that id, the one that counts first (seed §4.4). Raises NotFound."""
+        paths = self.catalog.locate(node_id)
+        if not paths:
+            raise NotFound(f"no node {node_id}")
+        return paths
+
+    def read(self, node_id: str) -> Node:
+        """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
+        for _ in range(3):
+            path = self.path_of(node_id)
+            try:
+                node = self.nodes.read(path)
+            except NotFound:
+                node = None
+            if node is not None and node.id == node_id:
+                return node
+            # Moved, removed or renumbered by somebody else.
+            self.catalog.forget(node_id)
+            self.catalog.reread([path])
+        raise NotFound(f"no node {node_id}")
+
+    def require(self, node_ids: Iterable[str], loaded: Loaded | None = None) -> None:
+        """Raises NotFound unless all are nodes; those in the flow at hand are known to be."""
+        for node_id in node_ids:
+            if loaded is None or node_id not in loaded.topology.index_of:
+                self.path_of(node_id)
+
+    def flow_with(self, node_id: str, flow: str | None) -> Loaded | None:
+        """The flow asked for, else the one the node is in: `main` first, then by number."""
+        if flow is not None:
+            return self.flows.get(flow)
+        main = self.flows.find(DEFAULT_FLOW)
+        if main and node_id in main.topology.index_of:
+            return main
+        return next(iter(self.flows.with_node(node_id)), None)
+
+    # Writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the lock; what happened inside is told to the subscribers afterwards."""
+        self.disk.prepare()
+        try:
+            with self.disk.lock:
+                self._make_ready()
+                self.settings.ensure()
+                yield
+        finally:
+            self._housekeeper.wake(at_once=self.disk.journal.is_full())
+            _open_stores.add(self)
+            self.events.publish()
+
+    @property
+    def step(self) -> int:
+        return self.settings.read().max_files_per_folder
+
+    def flow_for_writing(self, flow: str) -> Loaded:
+        """The flow, or a draft of `main` where there is none yet."""
+        found = self.flows.find(flow)
+        if found:
+            return found
+        if flow == DEFAULT_FLOW:
+            return self.flows.draft(flow, "", self.step)
+        raise NotFound(f"no flow {flow!r}")
+
+    def create(self, node: Node, loaded: Loaded, parents: Sequence[str], branch: str | None) -> None:
+        """A new node in its flow, behind its parents, as one step."""
+        path = self.nodes.free_path(self.step)
+        put = self.nodes.create(path, node)
+        connections = [Connection(parent, node.id, branch) for parent in parents]
+        change = self.flows.extension(loaded, [node.id], connections)
+        self._commit(loaded, [put] if change is None else [put, change])
+        self.nodes.index(path, node)
+        self.catalog.add(path, node)
+        self.metadata.add(node, is_first=path == "000/000.xml")
+        self.events.note(events.NODE_CREATED, node_id=node.id, flow_id=loaded.file.flow.id)
+        self._flow_written(loaded)
+
+    def extend_flow(self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection]) -> Flow:
+        change = self.flows.extension(loaded, nodes, connections)
+        if change is not None:
+            self._commit(loaded, [change])
+            self._flow_written(loaded)
+        return loaded.flow
+
+    def replace_flow(self, loaded: Loaded, flow: Flow) -> Flow:
+        if loaded.is_new or flow != loaded.flow:
+            self._commit(loaded, [self.flows.replacement(loaded, flow)])
+            self._flow_written(loaded)
+        return loaded.flow
+
+    def save(self, old: Node, node: Node, event: str) -> Node:
+        """A changed node."""
+        if node != old:
+            path = self.path_of(node.id)
+            self.disk.commit([self.nodes.change(path, node)])
+            self.metadata.mark_old()
+            self.events.note(event, node_id=node.id)
+        return node
+
+    def delete(self, node_id: str, without: Callable[[Flow, str], Flow]) -> None:
+        """Takes a node out of all its flows and removes its files, as one step."""
+        paths = self.paths_of(node_id)
+        changed = self.flows.with_node(node_id)
+        operations: list[Operation] = []
+        try:
+            operations += [self.flows.replacement(loaded, without(loaded.flow, node_id)) for loaded in changed]
+            operations += [self.nodes.remove(path) for path in paths]
+            self.disk.commit(operations)
+        except BaseException:
+            for loaded in changed:
+                self.flows.forget(loaded.path)
+            raise
+        self.nodes.unindex(paths)
+        self.catalog.forget(node_id)
+        self.metadata.mark_old()
+        self.events.note(events.NODE_DELETED, node_id=node_id)
+        for loaded in changed:
+            self._flow_written(loaded)
+
+    def _commit(self, loaded: Loaded, operations: Sequence[Operation]) -> None:
+        try:
+            self.disk.commit(operations)
+        except BaseException:
+            # What memory says was not written.
+            self.flows.forget(loaded.path)
+            raise
+
+    def _flow_written(self, loaded: Loaded) -> None:
+        self.flows.written(loaded)
+        flow = loaded.file.flow
+        self.events.note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name)
+
+    # What may wait
+
+    def want_scan(self) -> None:
+        self._scan_wanted = True
+        self._housekeeper.wake()
+
+    def _tidy(self, make_way: Callable[[], bool]) -> None:
+        """Brings the derived files in step, a little at a time."""
+        self.catalog.refresh()
+        if self._scan_wanted:
+            self._scan_wanted = False
+            self.catalog.scan()
+        while not make_way() and self.catalog.read_some():
+            pass
+        if self.metadata.is_old() and not make_way():
+            self.metadata.rewrite()
+
+    def close(self) -> None:
+        """Brings everything to rest. The store opens again by itself when it is used after that."""
+        self._housekeeper.stop()
+        if os.path.exists(self.disk.state_path("journal")):
+            self.disk.checkpoint()
+            if self.metadata.is_old():
+                self.metadata.rewrite()
+        self.catalog.close()
+        self.disk.close()
+        _open_stores.discard(self)
+        self._is_ready = False
+
+
+_open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open_stores):
+        store.close()
