@@ -236,8 +236,8 @@ def test_whatever_the_nodes_say_the_budget_holds_and_nobody_vanishes(
 def test_a_path_of_two_hundred_turns_is_previewed_fast(graph: Graph) -> None:
     answer = "Answer {i}. " + "A sentence of ordinary length, as models write them. " * 40
     ids = chain(graph, 200, answer=answer, summary="")
-    start = time.perf_counter()
+    start = time.process_time()
     preview = preview_context(Graph(graph.data_dir), ids[-1:], "next?", budget=100_000)
-    elapsed = time.perf_counter() - start
+    elapsed = time.process_time() - start
     assert len(preview.parts) == 200
-    assert elapsed < 0.3  # 0.05 s on a quiet machine; the promise is 0.15
+    assert elapsed < 0.3  # 0.1 s on a quiet machine, opening the graph included; the promise is 0.15

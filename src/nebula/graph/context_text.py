@@ -85,7 +85,7 @@ def summary_text(node: Node, room: int, count: Count) -> str:
         return head + one_line(node.summary)
     whole = f"{one_line(node.prompt)} → {one_line(node.response)}"
     room -= count(head)
-    if len(whole) < room * 16 and count(whole) <= room:
+    if len(whole) < room * 6 and count(whole) <= room:  # no text of that length costs less
         return head + whole
     return head + extracted_summary(node.prompt, node.response, max(room, 1))
 

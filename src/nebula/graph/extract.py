@@ -18,7 +18,7 @@ TAGS = 5
 
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
-_SENTENCE_END = re.compile(r"[。！？!?]+[」』)]*|\.(?=\s)")
+_SENTENCE_ENDS = ("。", "！", "？", "! ", "? ", ". ")
 _TERM = re.compile(r"[A-Za-z][A-Za-z0-9_+#.-]*[A-Za-z0-9+#]|[ァ-ヴー]{3,}|[\u3400-\u9fff]{2,}")
 _COMMON_WORDS = """a about after all also an and any are as at be because been before but by can could did do does each
 for from get had has have he her here his how if in into is it its just let like may me more most my need no not now of
@@ -50,8 +50,8 @@ def leading_sentences(text: str, limit: int) -> str:
     fitting = _beginning(prose, limit, estimate_tokens)
     if len(fitting) == len(prose):
         return prose
-    ends = [match.end() for match in _SENTENCE_END.finditer(fitting)]
-    return fitting[: ends[-1]] if ends else fitting.rstrip() + "…"
+    end = max(fitting.rfind(mark) for mark in _SENTENCE_ENDS)
+    return fitting[: end + 1] if end > 0 else fitting.rstrip() + "…"
 
 
 def cut(text: str, limit: int, count: Callable[[str], int]) -> str:

@@ -7,9 +7,10 @@ is reported. A node edited while the model was writing keeps the new summary and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nebula.llm.contract import Model, ModelRequest, Reply
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
@@ -17,7 +18,8 @@ from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden
 
 from .built_tags import BuiltTags
 from .errors import GraphError
-from .extract import cut, extract, is_extract
+from .extract import MARKS, cut, extract, is_extract, leading_sentences
+from .stamps import sort_key
 from .summary_reply import SummaryReply, UnreadableReply, read_reply
 from .tokens import estimate_tokens
 
@@ -46,6 +48,9 @@ UNAVAILABLE_IN_A_ROW = 3
 """So many nodes in a row without reaching the model, and the rest is not tried."""
 SLACK = 2
 """A model's summary may be so many times `summary_token_limit`: the limit counts tokens, the prompt asks in words."""
+
+
+T = TypeVar("T")
 
 
 class Writer(Protocol):
@@ -112,9 +117,20 @@ async def build(
     return BuildReport(run.built, run.failed, run.waiting[::-1], run.stopped)
 
 
-async def build_node(graph: Graph, node_id: str, model: Writer | None = None) -> Node:
+async def build_one(graph: Graph, node_id: str, model: Writer | None = None) -> Node:
     """Builds one node, due or not, and returns it. Raises ModelError, UnreadableReply, NotFound, BadFile."""
     return await _build(graph, BuiltTags(graph.data_dir), node_id, model)
+
+
+def build_node(graph: Graph, node_id: str, model: Writer | str | None = None) -> Node:
+    """`build_one` for callers that are not asynchronous. `model` may be a name; without it the configured one is
+    asked, and where none is configured an extract is made."""
+
+    async def work() -> Node:
+        async with _writer(graph, model) as writer:
+            return await build_one(graph, node_id, writer)
+
+    return _finished(work())
 
 
 def build_now(
@@ -122,15 +138,39 @@ def build_now(
     *,
     all: bool = False,
     node_ids: Sequence[str] | None = None,
-    provider: str = "",
-    model: str = "",
-    offline: bool = False,
+    model: Writer | str | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> BuildReport:
-    """`build` for callers that are not asynchronous, with the model that is named or configured.
+    """`build` for callers that are not asynchronous; `model` as for `build_node`."""
 
-    Where none is configured extracts are made. A provider or model that is named but cannot be had raises ModelError.
-    """
-    work = _build_with_model(graph, all, node_ids, provider, model, offline)
+    async def work() -> BuildReport:
+        async with _writer(graph, model) as writer:
+            return await build(graph, all=all, node_ids=node_ids, model=writer, progress=progress)
+
+    return _finished(work())
+
+
+@asynccontextmanager
+async def _writer(graph: Graph, model: Writer | str | None) -> AsyncIterator[Writer | None]:
+    if model is not None and not isinstance(model, str):
+        yield model
+        return
+    from .named_model import open_model
+
+    try:
+        writer = await open_model(model=model or "", of_graph=graph.settings)
+    except ModelError:
+        if model:
+            raise
+        yield None
+        return
+    try:
+        yield writer
+    finally:
+        await writer.model.aclose()
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -141,40 +181,16 @@ def build_now(
         return pool.submit(asyncio.run, work).result()
 
 
-async def _build_with_model(
-    graph: Graph, all: bool, node_ids: Sequence[str] | None, provider: str, model: str, offline: bool
-) -> BuildReport:
-    from .named_model import open_model
-
-    if offline:
-        return await build(graph, all=all, node_ids=node_ids)
-    try:
-        writer = await open_model(provider, model, of_graph=graph.settings)
-    except ModelError:
-        if provider or model:
-            raise
-        return await build(graph, all=all, node_ids=node_ids)
-    try:
-        return await build(graph, all=all, node_ids=node_ids, model=writer)
-    finally:
-        await writer.model.aclose()
-
-
 def due_ids(graph: Graph, *, all: bool = False, by_model: bool = True) -> list[str]:
     """Nodes that a build has to look at, oldest first."""
     if all:
-        return [node.id for node in _oldest_first(graph.list())]
-    due = list(graph.due_nodes())
+        return [node.id for node in reversed(graph.list_nodes())]
+    due = {node.id: node for node in graph.due_nodes()}
     if by_model:
-        known = {node.id for node in due}
-        due += [node for node in graph.list() if is_extract(node.summary) and node.id not in known]
-    return [node.id for node in _oldest_first(due)]
-
-
-def _oldest_first(nodes: Iterable[Node]) -> list[Node]:
-    from .stamps import sort_key
-
-    return sorted(nodes, key=lambda node: sort_key(node.timestamp))
+        for mark in MARKS:
+            found = graph.search_nodes(keywords=[mark.strip(" []")])
+            due.update((node.id, node) for node in found if is_extract(node.summary))
+    return [node.id for node in sorted(due.values(), key=lambda node: sort_key(node.timestamp))]
 
 
 class _Run:
@@ -282,6 +298,4 @@ def _shortened(text: str, limit: int) -> str:
 
 def _within(summary: str, limit: int) -> str:
     """A summary far too long is cut, at the end of a sentence where there is one."""
-    from .extract import leading_sentences
-
     return summary if estimate_tokens(summary) <= limit else leading_sentences(summary, limit)

@@ -23,16 +23,16 @@ class TokenCount:
 
 def count_tokens(text: str, model: str = "") -> TokenCount:
     """Tokens of a text as this model would cut it, without what a chat format puts around it."""
-    encode = _encoder(model)
-    if encode is None:
-        return TokenCount(estimate_tokens(text), exact=False)
-    # A lone surrogate cannot be encoded, and cannot be sent either: it counts as the character that replaces it.
-    return TokenCount(len(encode(text.encode("utf-8", "replace").decode("utf-8"))), exact=True)
+    return TokenCount(counter(model)(text), exact=_encoder(model) is not None)
 
 
 def counter(model: str = "") -> Callable[[str], int]:
     """The same as a plain function, for those who count many texts for one model."""
-    return lambda text: count_tokens(text, model).count
+    encode = _encoder(model)
+    if encode is None:
+        return estimate_tokens
+    # A lone surrogate cannot be encoded, and cannot be sent either: it counts as the character that replaces it.
+    return lambda text: len(encode(text.encode("utf-8", "replace").decode("utf-8")))
 
 
 # Weights fitted by least squares to o200k_base over pieces of 300 to 4,000 characters: English documents, Python,

@@ -30,7 +30,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     from nebula.graph.manager import Graph
 
     with Graph(data_dir) as graph:
-        nodes = graph.search(
+        nodes = graph.search_nodes(
             tags=split_list(options.tags),
             keywords=split_list(options.keywords),
             text=options.text or "",
