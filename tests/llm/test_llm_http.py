@@ -45,6 +45,12 @@ def test_an_event_may_have_several_lines_and_an_unfinished_one_is_not_given() ->
     assert parser.feed(b"data: a\ndata:b\n\ndata: unfinished\n") == ["a\nb"]
 
 
+def test_a_line_end_split_over_two_pieces_is_one_line_end() -> None:
+    parser = SseParser()
+    heard = [parser.feed(piece) for piece in (b"data: a\r", b"\ndata: b\r", b"\n\r", b"\n")]
+    assert heard == [[], [], ["a\nb"], []]
+
+
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=("Cs",)), min_size=1)), st.lists(st.integers(0, 1000)))  # fmt: skip
 def test_lines_of_json_survive_any_cut(texts: list[str], cuts: list[int]) -> None:
     texts = [text for text in texts if text.strip()]
