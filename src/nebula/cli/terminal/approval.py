@@ -39,6 +39,7 @@ class TerminalApprover:
                 return await self._interrupted()
             decision = self._decision(answer, question)
             if decision is not None:
+                self._sitting.screen.line()
                 return decision
             show_diff(self._sitting.screen, self._sitting.words, self._diff(question))
 

@@ -14,6 +14,11 @@ from nebula.stage import one_line
 _MENTION = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 
 
+def offers_at_once(text: str) -> bool:
+    """Whether the list comes up by itself: only where a slash or an @ asks for it."""
+    return _MENTION.search(text) is not None or (text.startswith("/") and not any(mark.isspace() for mark in text))
+
+
 class PromptCompleter(Completer):
     def __init__(self, commands: Mapping[str, str], words: Iterable[str], files: Callable[[], FileNames]) -> None:
         self._commands = commands
@@ -26,7 +31,7 @@ class PromptCompleter(Completer):
         mention = _MENTION.search(text)
         if mention is not None:
             yield from self._mentions(mention[1])
-        elif text.startswith("/") and not any(mark.isspace() for mark in text):
+        elif offers_at_once(text):
             for name, about in self._commands.items():
                 if name.startswith(text):
                     yield Completion(name, -len(text), display_meta=about)

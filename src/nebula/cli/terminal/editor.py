@@ -8,13 +8,16 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import Completer
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.shortcuts.prompt import PromptSession
 from prompt_toolkit.styles import Style
 
 from nebula.cli.terminal.bindings import PromptActions, prompt_bindings, question_bindings
+from nebula.cli.terminal.completion import offers_at_once
 from nebula.cli.terminal.history import PrivateHistory
 from nebula.cli.terminal.keys import TerminalInput, TurnKeys
 from nebula.cli.terminal.paste import Pastes
@@ -79,11 +82,11 @@ class EditorReading:
             key_bindings=prompt_bindings(parts.actions, parts.pastes),
             completer=parts.completer,
             complete_in_thread=True,
-            complete_while_typing=True,
+            complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),
             history=PrivateHistory(parts.history_path, parts.pastes.expand),
             bottom_toolbar=parts.status,
             enable_suspend=True,
-            reserve_space_for_menu=6,
+            reserve_space_for_menu=8,
             **self._look(),
         )
         _be_calm(session)
@@ -101,6 +104,10 @@ class EditorReading:
 
     def _message(self) -> StyleAndTextTuples:
         return [("class:prompt", self._parts.label())]
+
+
+def _typed_so_far() -> str:
+    return get_app().current_buffer.document.text_before_cursor
 
 
 def _be_calm(session: PromptSession[str]) -> None:

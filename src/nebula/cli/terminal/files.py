@@ -46,10 +46,11 @@ def _distance(pattern: str, name: str) -> int | None:
     base = lowered.rfind("/") + 1
     if lowered.startswith(pattern, base):
         return 0
-    if pattern in lowered[base:]:
-        return 1
+    found = lowered.find(pattern, base)
+    if found >= 0:
+        return 2 if lowered[found - 1].isalnum() else 1
     if pattern in lowered:
-        return 2
+        return 3
     gaps, at = 0, -1
     for character in pattern:
         found = lowered.find(character, at + 1)
@@ -57,4 +58,4 @@ def _distance(pattern: str, name: str) -> int | None:
             return None
         gaps += found - at - 1 if at >= 0 else 0
         at = found
-    return 3 + gaps
+    return 4 + gaps

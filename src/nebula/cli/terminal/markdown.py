@@ -8,7 +8,19 @@ from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement
+from rich.theme import Theme
 
+_THEME = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.h1": "bold",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold",
+        "markdown.item.bullet": "none",
+        "markdown.item.number": "none",
+    }
+)
 _SPACES_AT_END = re.compile(r"[ ]+((?:\x1b\[0m)*)$", re.MULTILINE)
 
 
@@ -34,6 +46,7 @@ def rendered(text: str, columns: int) -> str:
         legacy_windows=False,
         highlight=False,
         emoji=False,
+        theme=_THEME,
     )
     with console.capture() as capture:
         console.print(PlainMarkdown(text, code_theme="ansi_dark", hyperlinks=False), end="")

@@ -9,13 +9,16 @@ from nebula.agent.brains import list_models, open_brain
 from nebula.agent.session import MODES
 from nebula.cli.terminal.questions import choose
 from nebula.cli.terminal.turns import take_turn
-from nebula.config import save_choice
+from nebula.config import OFFERED_MODELS, save_choice
+from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.sitting import Sitting
-    from nebula.llm.contract import ModelInfo
+
+Listed = list[tuple[str, list[ModelInfo] | ModelError]]
+"""What each configured provider lists, or why it does not."""
 
 
 async def plan(sitting: Sitting, argument: str) -> None:
@@ -50,7 +53,7 @@ async def mode(sitting: Sitting, argument: str) -> None:
 
 async def model(sitting: Sitting, argument: str) -> None:
     listed = await list_models(sitting.session.settings)
-    offered = [info for _, models in listed if not isinstance(models, ModelError) for info in models]
+    offered = offered_models(listed)
     if not argument:
         chosen = await _ask_for_model(sitting, listed, offered)
         if chosen is None:
@@ -59,9 +62,15 @@ async def model(sitting: Sitting, argument: str) -> None:
     await _use_model(sitting, argument, offered)
 
 
-async def _ask_for_model(
-    sitting: Sitting, listed: list[tuple[str, list[ModelInfo] | ModelError]], offered: list[ModelInfo]
-) -> str | None:
+def offered_models(listed: Listed) -> list[ModelInfo]:
+    """The two that the seed offers come first, also where OpenAI's list did not come; then all that are listed."""
+    ours = [ModelInfo(name, "openai") for name in OFFERED_MODELS] if "openai" in dict(listed) else []
+    first = {(info.provider, info.name) for info in ours}
+    found = [info for _, models in listed if not isinstance(models, ModelError) for info in models]
+    return ours + [info for info in found if (info.provider, info.name) not in first]
+
+
+async def _ask_for_model(sitting: Sitting, listed: Listed, offered: list[ModelInfo]) -> str | None:
     """A number of the list, or a name; None keeps the model."""
     for provider, models in listed:
         if isinstance(models, ModelError) and provider != "ollama":  # no Ollama running is nothing to report
@@ -113,6 +122,6 @@ async def curtain(sitting: Sitting, argument: str) -> None:
     choices = ("quiet", "paths")
     other = choices[1 - choices.index(sitting.house.curtain)]
     chosen = argument.lower() if argument.lower() in choices else other
-    sitting.house = replace(sitting.house, curtain=chosen)
+    sitting.house = sitting.house._replace(curtain=chosen)
     save_choice(sitting.settings, curtain=chosen)
     sitting.screen.line(sitting.words("curtain_is", curtain=chosen))

@@ -56,7 +56,7 @@ class Screen:
         self.out.flush()
 
     def live(self, text: str) -> None:
-        """Redraws the one live line. It is cut, so that it never wraps, and what is left over is cleared last: no flicker."""
+        """Redraws the one live line: cut, so that it never wraps, and cleared last, so that it never flickers."""
         if self.moving:
             self.out.write("\r" + self.styled(cut(text, self.columns - 1), "dim") + CLEAR_TO_END)
             self.out.flush()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
@@ -87,7 +86,7 @@ class Sitting:
         self.plan_offered = False
 
     def toggle_backstage(self) -> None:
-        self.house = replace(self.house, backstage=not self.house.backstage)
+        self.house = self.house._replace(backstage=not self.house.backstage)
         if self.view is not None:
             self.view.stage.house = self.house
 

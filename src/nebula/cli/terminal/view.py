@@ -18,6 +18,8 @@ class TurnView:
         self.stage = stage
         self.asked: Approval | None = None
         """The question on the table, fit to be shown."""
+        self._behind = False
+        """Backstage spoke last; what the audience hears next stands apart from it."""
 
     def read(self, stamped: Stamped) -> None:
         for cue in self.stage.read(stamped):
@@ -31,6 +33,9 @@ class TurnView:
             self._backstage(cue)
             return
         self._live.lower()
+        if self._behind:
+            self._screen.line()
+            self._behind = False
         if isinstance(cue, Say):
             self._screen.say(cue.text)
         elif isinstance(cue, Remark):
@@ -42,6 +47,7 @@ class TurnView:
             self._screen.line()
 
     def _backstage(self, cue: Backstage) -> None:
+        self._behind = True
         self._screen.line(f"· {cue.title}", "dim")
         lines = cue.text.rstrip("\n").split("\n") if cue.text else []
         shown = lines[:BACKSTAGE_LINES]

@@ -1,0 +1,126 @@
+"""What a line of the user is: a command, an unknown word, or a prompt."""
+
+from datetime import datetime
+
+import pytest
+
+from nebula.cli.terminal.approval import pattern_for
+from nebula.cli.terminal.commands import TABLE, find, is_slash_word
+from nebula.cli.terminal.picker import Choice, read_choice, session_line
+from nebula.cli.terminal.width import display_width
+from nebula.cli.words import Words
+from nebula.memory.sessions import SessionInfo
+
+SPEC_WORDS = "plan agent mode model exit quit"
+SPEC_COMMANDS = (
+    "/help /undo /redo /retry /edit /fork /graph /tree /sessions /resume /diff /cost /context /tools /compact"
+    " /backstage /clear"
+)
+
+
+@pytest.mark.parametrize("word", SPEC_WORDS.split())
+def test_the_words_of_the_seed_need_no_slash(word):
+    assert find(word) is not None
+    assert find(f"/{word}") == find(word)
+    assert find(f"  {word.upper()} ") == find(word)
+
+
+@pytest.mark.parametrize("word", SPEC_COMMANDS.split())
+def test_every_command_is_known_and_needs_its_slash(word):
+    found = find(word)
+    assert found is not None and found[0].name == word[1:]
+    assert find(word[1:]) is None
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("/?", "help"), ("/new", "clear"), ("/reset", "clear"), ("/compress", "compact"), ("/continue", "resume"),
+     ("/usage", "cost"), ("/branch", "fork"), ("/q", "exit"), ("/quit", "exit")],
+)  # fmt: skip
+def test_what_people_type_without_looking(alias, name):
+    found = find(alias)
+    assert found is not None and found[0].name == name
+
+
+def test_arguments():
+    assert [(command.name, rest) for command, rest in [find("model gpt-4.1-mini"), find("/fork  3f2a ")]] == [
+        ("model", "gpt-4.1-mini"),
+        ("fork", "3f2a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plan the migration",
+        "model the data as dataclasses",
+        "exit codes are wrong",
+        "agent",
+        "undo",
+        "help me",
+        "モード",
+    ],
+)
+def test_a_sentence_that_begins_with_a_word_is_a_prompt(text):
+    if text == "agent":
+        assert find(text) is not None
+    else:
+        assert find(text) is None
+        assert not is_slash_word(text)
+
+
+@pytest.mark.parametrize("text", ["/nosuch", "/nosuch thing", "/", "/星雲", "/etc", "/no-such_1"])
+def test_an_unknown_slash_word_is_no_prompt(text):
+    assert find(text) is None
+    assert is_slash_word(text)
+
+
+@pytest.mark.parametrize("text", ["/usr/bin/env: not found", "/* comment */", " /help is a word", "//x"])
+def test_a_path_or_an_escaped_slash_is_a_prompt(text):
+    assert find(text) is None
+    assert not is_slash_word(text)
+
+
+def test_no_name_is_given_twice():
+    names = [name for command in TABLE for name in (command.name, *command.aliases)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [("src/app.py", "*.py"), ("Makefile", "Makefile"), (".gitignore", ".gitignore"), ("a/b[1]", "a/b[[]1]"),
+     ("x.tar.gz", "*.gz"), ("d.d/plain", "d.d/plain")],
+)  # fmt: skip
+def test_the_pattern_an_approval_offers(path, pattern):
+    assert pattern_for(path) == pattern
+
+
+def _info(session_id="session_20260101_100000_00000000", words="hello"):
+    return SessionInfo(session_id, datetime(2026, 1, 1, 10, 0).astimezone(), None, "gpt-4.1-nano", "/p", words, 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [
+        ("", Choice()),
+        ("new", Choice()),
+        ("2", Choice("second")),
+        ("3", None),
+        ("0", None),
+        ("x", None),
+        ("second", Choice("second")),
+        ("exit", Choice(leave=True)),
+        ("fix the tests", Choice(first_prompt="fix the tests")),
+        ("直して", Choice(first_prompt="直して")),
+    ],
+)
+def test_answers_to_the_list_of_sessions(answer, choice):
+    assert read_choice(answer, [_info("first"), _info("second")]) == choice
+
+
+@pytest.mark.parametrize("columns", [60, 79, 120])
+def test_a_session_takes_one_line_whatever_was_said(columns):
+    line = session_line(_info(words="星雲のテストを書いてください" * 9 + "\x1b[31m"), Words("ja"), columns)
+    assert display_width(line) <= columns
+    assert "\x1b" not in line and "\n" not in line
+    assert "2026-01-01 10:00" in line and "gpt-4.1-nano" in line and "進行中" in line

@@ -1,0 +1,141 @@
+"""Without a capable terminal: pipes, TERM=dumb, NO_COLOR. And what happens before the first prompt."""
+
+import json
+import re
+import time
+
+import pytest
+
+from scripted_model import Call, ScriptedModel, Turn, refused_url
+from terminal_driver import CTRL_C, CTRL_D, Terminal
+
+CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
+CONTROL = re.compile(r"\x1b|\x9b|\r(?!\n)")
+
+
+def start(bench, server, *args, **env):
+    settings = {"TERM": "xterm-256color", **server.env(), **env}
+    return Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings))
+
+
+def test_a_pipe_is_read_line_by_line_and_nothing_is_swallowed(bench):
+    with ScriptedModel([Turn("Writing.", [CREATE]), Turn("Done."), Turn("Bye.")]) as server:
+        ran = bench.run("nebula", stdin="write it\ny\nbye\\\nnow\nexit\nnever\n", **server.env())
+    assert ran.code == 0
+    assert bench.read("notes.txt") == "one\n"
+    assert "[AGENT] You: write it\n\nWriting.\n" in ran.out
+    assert "Go ahead? (y/N): y\n" in ran.out
+    assert not CONTROL.search(ran.out)
+    assert len(server.turns) == 3
+    assert "bye\\nnow" in json.dumps(server.turns[2].json)
+
+
+def test_the_end_of_a_pipe_refuses_and_leaves(bench):
+    with ScriptedModel([Turn("", [CREATE]), Turn("Done.")]) as server:
+        ran = bench.run("nebula", stdin="write it", **server.env())
+    assert ran.code == 0
+    assert not (bench.project / "notes.txt").exists()
+    assert "nebula --resume session_" in ran.out
+
+
+def test_a_dumb_terminal_gets_no_cursor_control(bench):
+    with (
+        ScriptedModel([Turn("**Writing**.", [CREATE]), Turn("Done.")]) as server,
+        start(bench, server, TERM="dumb") as screen,
+    ):
+        screen.wait("[AGENT] You:")
+        screen.line("write it")
+        screen.wait("(y/N):")
+        screen.line("y")
+        screen.wait("[AGENT] You:", times=2)
+        screen.line("exit")
+        assert screen.ended() == 0
+    assert "**Writing**." in screen.lines
+    assert not CONTROL.search(screen.raw)
+    assert bench.read("notes.txt") == "one\n"
+
+
+def test_control_c_on_a_dumb_terminal(bench):
+    with ScriptedModel([Turn("Here.")]) as server, start(bench, server, TERM="dumb") as screen:
+        screen.wait("[AGENT] You:")
+        screen.send(CTRL_C)
+        screen.wait("Press Ctrl-C again to leave.")
+        screen.wait("[AGENT] You:", times=2)
+        screen.send(CTRL_C)
+        assert screen.ended() == 0
+
+
+def test_no_color_means_no_styles(bench):
+    script = [Turn("# Title\n\n**bold**", [CREATE]), Turn("`x`")]
+    with ScriptedModel(script) as server, start(bench, server, NO_COLOR="1") as screen:
+        screen.prompt()
+        screen.line("hi")
+        screen.wait("(y/N):")
+        screen.line("d")
+        screen.wait("(y/N):", times=2)
+        screen.line("y")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+        screen.ended()
+    assert "**bold**" in screen.lines
+    styles = set(re.findall(r"\x1b\[([\d;]*)m", screen.raw))
+    assert styles <= {"", "0"}, "resets only"
+
+
+def test_no_model_is_one_clear_line(bench):
+    ran = bench.run("nebula", stdin="", OLLAMA_HOST=refused_url())
+    assert ran.code == 1
+    assert "OPENAI_API_KEY" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_trust_is_asked_once_and_remembered(bench):
+    bench.write(".nebula/config.json", '{"checks": ["true"]}')
+    with ScriptedModel([]) as server:
+        with start(bench, server) as screen:
+            screen.wait("Trust this folder and let them run? (y/N):")
+            assert "  true" in screen.lines
+            screen.line("n")
+            screen.prompt()
+            screen.send(CTRL_D)
+            screen.ended()
+        with start(bench, server) as screen:
+            screen.wait("(y/N):")
+            screen.line("y")
+            screen.prompt()
+            screen.line("/tools")
+            screen.wait("runCheck")
+            screen.prompt(times=2)
+            screen.send(CTRL_D)
+            screen.ended()
+        with start(bench, server) as screen:
+            screen.prompt()
+            assert "Trust" not in screen.text
+
+
+def test_the_history_is_private_and_comes_back(bench):
+    with ScriptedModel([Turn("ok")]) as server:
+        with start(bench, server) as screen:
+            screen.prompt()
+            screen.line("remember 星雲")
+            screen.prompt(times=2)
+            screen.send(CTRL_D)
+            screen.ended()
+        history = bench.home / ".nebula" / "history"
+        assert history.stat().st_mode & 0o777 == 0o600
+        with start(bench, server, "-c") as screen:
+            screen.prompt()
+            screen.send("\x12星")
+            screen.wait("[AGENT] You: remember 星雲")
+
+
+@pytest.mark.slow
+def test_the_first_prompt_comes_quickly(bench):
+    with ScriptedModel([]) as server:
+        times = []
+        for _ in range(3):
+            begun = time.monotonic()
+            with start(bench, server) as screen:
+                screen.prompt()
+                times.append(time.monotonic() - begun)
+    assert min(times) < 2.0  # 0.4 s is the aim on a quiet machine; this only catches a heavy import

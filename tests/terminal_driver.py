@@ -1,0 +1,120 @@
+"""A terminal for tests: a pseudo-terminal with a real emulator behind it, and the program in front.
+
+The screen is tall, so that nothing scrolls away: what was printed can be read off it at any time. The emulator answers
+the program's questions about the cursor, as a real terminal does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pexpect
+import pyte
+
+ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O = "\r", "\x1b", "\x03", "\x04", "\x07", "\n", "\x0f"
+SHIFT_TAB, ALT_ENTER, TAB, UP = "\x1b[Z", "\x1b\r", "\t", "\x1b[A"
+ROWS = 150
+
+
+class _Screen(pyte.Screen):
+    def __init__(self, columns: int, rows: int, driver: Terminal) -> None:
+        self._driver = driver
+        super().__init__(columns, rows)
+
+    def write_process_input(self, data: str) -> None:
+        self._driver.child.send(data)
+
+
+class Terminal:
+    def __init__(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, columns: int = 100, timeout: float = 20
+    ) -> None:
+        self.timeout = timeout
+        self.raw = ""
+        """Every byte the program wrote, as text."""
+        self.child = pexpect.spawn(
+            argv[0],
+            list(argv[1:]),
+            cwd=str(cwd),
+            env=dict(env),
+            dimensions=(ROWS, columns),
+            encoding="utf-8",
+            timeout=timeout,
+        )
+        self.child.delaybeforesend = None
+        self.screen = _Screen(columns, ROWS, self)
+        self.stream = pyte.Stream(self.screen)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.child.close(force=True)
+
+    # what the person does
+
+    def send(self, keys: str) -> None:
+        self.child.send(keys)
+
+    def line(self, text: str) -> None:
+        self.send(text)
+        self.send(ENTER)
+
+    def paste(self, text: str) -> None:
+        self.send(f"\x1b[200~{text}\x1b[201~")
+
+    # what the person sees
+
+    @property
+    def lines(self) -> list[str]:
+        lines = [line.rstrip() for line in self.screen.display]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def wait(self, text: str, times: int = 1) -> None:
+        """Until it is to be seen so many times."""
+        end = time.monotonic() + self.timeout
+        while self.text.count(text) < times:
+            if time.monotonic() > end or not self._read():
+                raise AssertionError(f"never saw {text!r} x{times} on:\n{self._squeezed()}")
+
+    def prompt(self, label: str = "[AGENT] You:", times: int = 1) -> None:
+        """Until a prompt is ready for input: the cursor stands behind it."""
+        end = time.monotonic() + self.timeout
+        while self.text.count(label) < times or not self._at_cursor().startswith(label):
+            if time.monotonic() > end or not self._read():
+                raise AssertionError(f"no prompt {label!r} x{times} on:\n{self._squeezed()}")
+
+    def ended(self) -> int:
+        """Until the program has left; its exit code."""
+        end = time.monotonic() + self.timeout
+        while self._read():
+            if time.monotonic() > end:
+                raise AssertionError(f"still running:\n{self._squeezed()}")
+        self.child.close()
+        return int(self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus)
+
+    def _squeezed(self) -> str:
+        return "\n".join(line for line in self.lines if line)
+
+    def _at_cursor(self) -> str:
+        return str(self.screen.display[self.screen.cursor.y])
+
+    def _read(self) -> bool:
+        """What has come, or a little patience; False at the end."""
+        try:
+            data = self.child.read_nonblocking(65_536, timeout=0.05)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.raw += data
+        self.stream.feed(data)
+        return True
