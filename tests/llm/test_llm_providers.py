@@ -89,6 +89,20 @@ async def test_a_name_that_nobody_lists_is_told_with_the_nearest() -> None:
     assert "ollama/qwen3:8b" in str(error.value) and "gemini did not answer" in str(error.value)
 
 
+async def test_a_server_that_lists_nothing_has_the_model_when_nobody_else_can() -> None:
+    with ScriptedModel(api_key="right") as server:
+        configured = {
+            "openai": connect("openai", base_url=server.openai_url, api_key="no listing for this one", environ={}),
+            "ollama": connect("ollama", base_url=refused_url(), environ={}),
+        }
+        assert await resolve_model("my-model", configured) == ("openai", "my-model")
+        configured["gemini"] = connect("gemini", base_url=server.gemini_url, api_key="right", environ={})
+        with pytest.raises(NotFoundError, match="openai lists no models"):
+            await resolve_model("my-model", configured)
+        for model in configured.values():
+            await model.aclose()
+
+
 async def test_a_single_provider_has_whatever_is_asked_of_it() -> None:
     assert await resolve_model("scripted-1", {"openai": OpenAIModel("k")}) == ("openai", "scripted-1")
     with pytest.raises(NotFoundError, match="OLLAMA_HOST"):

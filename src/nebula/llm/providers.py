@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nebula.llm.contract import Model, ModelInfo
-from nebula.llm.errors import ModelError, NotFoundError
+from nebula.llm.errors import ModelError, NotFoundError, UnavailableError
 from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
 
 if TYPE_CHECKING:
@@ -90,14 +90,21 @@ async def _listing_provider(model: str, configured: Mapping[str, Model]) -> str:
     answers = await asyncio.gather(*(_listed(each) for each in configured.values()))
     names: list[str] = []
     silent: list[str] = []
+    unlisting: list[str] = []
     for provider, answer in zip(configured, answers, strict=True):
-        if isinstance(answer, ModelError):
+        if isinstance(answer, UnavailableError):
             silent.append(f"{provider} did not answer: {answer.message}")
+            continue
+        if isinstance(answer, ModelError):
+            unlisting.append(provider)
+            silent.append(f"{provider} lists no models: {answer.message}")
             continue
         listed = {info.name for info in answer}
         if model in listed or f"{model}:latest" in listed:
             return provider
         names += [f"{provider}/{info.name}" for info in answer]
+    if len(unlisting) == 1 and not names:
+        return unlisting[0]  # it is there, cannot say what it has, and nobody else has anything
     near = _nearest(model, names)
     hint = f" Near it: {', '.join(near)}." if near else ""
     raise NotFoundError(f"No configured provider lists the model {model!r}.{hint} {' '.join(silent)}".strip())
