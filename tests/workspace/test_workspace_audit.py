@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -96,3 +97,14 @@ def test_planted_link_is_not_followed(root: Path) -> None:
     with pytest.raises(StorageFailed):
         AuditLog.of_project(str(root))
     assert victim.read_text() == "precious"
+
+
+def test_state_removed_under_a_running_session(root: Path, workspace: LocalWorkspace, log: AuditLog) -> None:
+    audited = AuditedWorkspace(workspace, log)
+    audited.write_file("a.txt", "x")
+    shutil.rmtree(root / ".nebula")
+    audited.write_file("a.txt", "y", "overwrite")
+    assert (root / "a.txt").read_text() == "y"
+    assert len(lines(root / ".nebula/audit.jsonl")) == 1
+    workspace.history.undo()
+    assert (root / "a.txt").read_text() == "x"

@@ -62,7 +62,7 @@ def test_kills_at_random_moments(root: Path, open_at: Open, litter: Litter) -> N
     workspace = open_at()
     workspace.check_write("sweep.txt", "create")
     assert litter() == []
-    assert not [path for path in root.rglob(f"{TEMPORARY_PREFIX}*")]
+    assert not list(root.rglob(f"{TEMPORARY_PREFIX}*"))
     assert len(created) > KILLS
     undo_the_last_turn(workspace, root)
 

@@ -140,8 +140,9 @@ def plant_submodule(repository: Path, evil: str) -> None:
     git(inner, "commit", "-q", "-m", "inner")
     git(repository, "add", "sub")
     git(repository, "commit", "-q", "-m", "with sub")
-    config(inner, "core.fsmonitor", evil)
-    (inner / "x.txt").write_text("changed")
+    config(inner, "core.fsmonitor", evil, "filter.evil.clean", evil)
+    attributes(inner, "* filter=evil\n", hidden=True)
+    (inner / "x.txt").write_text("y")  # the size is the same, so git must look inside
 
 
 def plant_program_in_the_path(repository: Path, evil: str) -> None:

@@ -61,7 +61,7 @@ def test_changed_since_is_said_and_nothing_touched(two_turns: LocalWorkspace, ro
     two_turns.history.undo("second")
     (root / "kept.txt").write_text("edited by hand\n")
     before = see()
-    with pytest.raises(Stale, match="kept.txt: changed since"):
+    with pytest.raises(Stale, match="changed since"):
         two_turns.history.undo("first")
     assert see() == before
 
@@ -224,4 +224,4 @@ class TestJournal:
 def _read_so_far() -> int:
     if not os.path.exists("/proc/self/io"):
         pytest.skip("this system does not count reads")
-    return int(Path("/proc/self/io").read_text().split()[1])
+    return int(Path("/proc/self/io").read_text(encoding="utf-8").split()[1])

@@ -200,6 +200,30 @@ def test_readers_never_see_a_mixture(workspace: LocalWorkspace) -> None:
         writer.join()
 
 
+class OutsiderIsFaster(Syscalls):
+    """Another program, which knows nothing of our locks, makes the file in the last moment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        if new_name == self.path.name and not self.path.exists():
+            self.path.write_text("outsider's")
+        super().link(name, dir_fd, new_name, new_dir_fd)
+
+
+def test_outsiders_file_is_not_lost(open_at: Open, root: Path) -> None:
+    workspace = open_at(calls=OutsiderIsFaster(root / "a.txt")).for_turn("t")
+    with pytest.raises(AlreadyExists):
+        workspace.write_file("a.txt", "ours", "create")
+    assert (root / "a.txt").read_text() == "outsider's"
+    assert workspace.history.changes("t") == []
+    (root / "a.txt").unlink()
+    assert workspace.write_file("a.txt", "ours", "overwrite").before == digest(b"outsider's")
+    workspace.history.undo("t")
+    assert (root / "a.txt").read_text() == "outsider's"
+
+
 class OtherFileSystem(Syscalls):
     """As if the root's folders were mounts: nothing can be moved there from the staging directory."""
 
@@ -285,3 +309,61 @@ def test_project_state_is_private_and_ignored(workspace: LocalWorkspace, root: P
         ["git", "ls-files", "-o", "--exclude-standard"], cwd=root, check=True, capture_output=True, text=True
     )
     assert listed.stdout.split() == [".nebula/.gitignore", ".nebula/graph/node.xml", "a.txt"]
+
+
+class Recorded(Syscalls):
+    """Notes the order of what reaches the disk, with the names of the places."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def _note(self, what: str, fd: int, name: str = "") -> None:
+        place = os.readlink(f"/proc/self/fd/{fd}").partition("/app")[2]
+        self.calls.append(f"{what} {place}{'/' + name if name else ''}")
+
+    def fsync(self, fd: int) -> None:
+        self._note("fsync", fd)
+        super().fsync(fd)
+
+    def fsync_dir(self, fd: int) -> None:
+        self._note("fsync", fd)
+        super().fsync_dir(fd)
+
+    def rename(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        self._note("rename", new_dir_fd, new_name)
+        super().rename(name, dir_fd, new_name, new_dir_fd)
+
+    def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        self._note("link", new_dir_fd, new_name)
+        super().link(name, dir_fd, new_name, new_dir_fd)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the order needs to know where descriptors point")
+def test_power_loss_order(open_at: Open, root: Path) -> None:
+    """Old content and record are on the disk before the file changes; file and folder before the caller hears."""
+    (root / "a.txt").write_text("old")
+    calls = Recorded()
+    workspace = open_at(calls=calls)
+    workspace.check_write("a.txt", "overwrite")
+    calls.calls.clear()
+    workspace.write_file("a.txt", "new", "overwrite")
+    old = digest(b"old")
+    kept = f"/.nebula/journal/objects/{old[:2]}"
+    order = [
+        call for call in calls.calls if digest(b"new")[2:] not in call and call != "fsync /.nebula/journal/objects"
+    ]
+    staged = next(call for call in order if "staging" in call)
+    assert (
+        order
+        == [
+            staged,  # the old content, in full
+            f"link {kept}/{old[2:]}",
+            f"fsync {kept}",
+            "fsync /.nebula/journal/changes.jsonl",
+            order[4],
+            "rename /a.txt",
+            "fsync ",
+        ]
+    )
+    assert staged.startswith("fsync /.nebula/journal/staging/")
+    assert order[4].startswith("fsync /.nebula/journal/staging/")

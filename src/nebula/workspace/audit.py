@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from nebula.workspace import timestamps
@@ -23,27 +24,29 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class AuditLog:
-    _folder_fd: int
-    _fd: int
-    _name: str
-    _flags: int
-    _guard: threading.Lock
-
     def __init__(self, path: str) -> None:
         """A log where the user wants it; links are followed, for the user made them."""
         folder, name = os.path.split(os.path.abspath(path))
-        os.makedirs(folder, exist_ok=True)
-        self._start(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), name, _FLAGS)
+
+        def open_folder() -> int:
+            os.makedirs(folder, exist_ok=True)
+            return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+        self._start(open_folder, name, _FLAGS)
 
     @classmethod
     def of_project(cls, root: str) -> AuditLog:
         """`.nebula/audit.jsonl`; a link there is not followed, for a stranger may have made it."""
+
+        def open_folder() -> int:
+            jail = Jail(root)
+            try:
+                return open_state_dir(jail.fd)
+            finally:
+                jail.close()
+
         log = cls.__new__(cls)
-        jail = Jail(root)
-        try:
-            log._start(open_state_dir(jail.fd), AUDIT_FILE, _FLAGS | os.O_NOFOLLOW)
-        finally:
-            jail.close()
+        log._start(open_folder, AUDIT_FILE, _FLAGS | os.O_NOFOLLOW)
         return log
 
     def record(self, trace_id: str, method: str, path: str, size: int | None, status: int) -> None:
@@ -69,33 +72,38 @@ class AuditLog:
 
     def close(self) -> None:
         with self._guard:
-            for fd in (self._fd, self._folder_fd):
-                if fd >= 0:
-                    os.close(fd)
-            self._fd = self._folder_fd = -1
+            self._drop()
 
-    def _start(self, folder_fd: int, name: str, flags: int) -> None:
-        self._folder_fd = folder_fd
+    def _start(self, open_folder: Callable[[], int], name: str, flags: int) -> None:
+        self._open_folder = open_folder
         self._name = name
         self._flags = flags
         self._guard = threading.Lock()
-        self._fd = -1
+        self._fd = self._folder_fd = -1
         self._follow_rotation()
 
     def _follow_rotation(self) -> None:
-        try:
-            there = os.stat(self._name, dir_fd=self._folder_fd)
-        except FileNotFoundError:
-            there = None
+        """Make sure that the open file is the one that has the name."""
         if self._fd >= 0:
             mine = os.fstat(self._fd)
+            try:
+                there = os.stat(self._name, dir_fd=self._folder_fd)
+            except FileNotFoundError:
+                there = None
             if there is not None and (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev):
                 return
-            os.close(self._fd)
-            self._fd = -1
+        self._drop()
         try:
+            self._folder_fd = self._open_folder()
             self._fd = os.open(self._name, self._flags, 0o600, dir_fd=self._folder_fd)
         except OSError as error:
             raise StorageFailed(f"The audit log cannot be opened ({error.strerror}).") from None
         if self._flags & os.O_NOFOLLOW and not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            self._drop()
             raise StorageFailed("The audit log of this project is not a plain file; remove it.")
+
+    def _drop(self) -> None:
+        for fd in (self._fd, self._folder_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._folder_fd = -1

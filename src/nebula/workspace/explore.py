@@ -43,12 +43,15 @@ class Explorer:
 
     def list_tree(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
         names = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
-        places, odd = self._judged(path, names)
         files: list[FileEntry] = []
         seen: set[str] = set()
-        for place in places:
-            size = self._text_size(place)
-            if size is None or (extensions and not place.name.lower().endswith(extensions)):
+        odd = 0
+        for place in self._judged(path, names):
+            if place is None:
+                odd += 1
+                continue
+            size = None if extensions and not place.name.lower().endswith(extensions) else self._text_size(place)
+            if size is None:
                 continue
             if not extensions:
                 files += _folders_above(path, place, seen)
@@ -62,9 +65,9 @@ class Explorer:
             names = self._engine().candidates(fd, self._folder_name(path), keyword, use_parents=self._use_parents(path))
         except TimeoutError:
             return SearchHits((), True, "The search took too long; choose a smaller directory.")
-        places, _ = self._judged(path, names)
         needle = keyword.encode()
-        hits = (place.text for place in places if may_read(place) and self._contains(place, needle))
+        places = (place for place in self._judged(path, names) if place is not None and may_read(place))
+        hits = (place.text for place in places if self._contains(place, needle))
         files = tuple(name for name, _ in zip(hits, range(cap), strict=False))
         if len(files) == cap and next(hits, None) is not None:
             return SearchHits(files, True, f"More than {cap} files match, the first are shown; narrow the search.")
@@ -86,10 +89,12 @@ class Explorer:
         except WorkspaceError:
             return None  # a name no caller could give back to us
 
-    def _judged(self, path: NormalPath, names: Iterable[bytes]) -> tuple[list[NormalPath], int]:
-        places = [self._named(path, os.fsdecode(name)) for name in names]
-        good = [place for place in places if place is not None and not place.standing.untouchable]
-        return sorted(good, key=lambda place: place.parts), places.count(None)
+    def _judged(self, path: NormalPath, names: Iterable[bytes]) -> Iterator[NormalPath | None]:
+        """The places in order, judged one by one as they are asked for; None for a name that cannot be used."""
+        for name in sorted(names, key=lambda name: name.split(b"/")):
+            place = self._named(path, os.fsdecode(name))
+            if place is None or not place.standing.untouchable:
+                yield place
 
     def _entry(self, entry: os.DirEntry[str], place: NormalPath) -> FileEntry:
         status = self._status(entry, place)

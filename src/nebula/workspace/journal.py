@@ -20,6 +20,7 @@ from typing import Final, Literal
 
 from nebula.workspace import timestamps
 from nebula.workspace.beneath import FILE_FLAGS
+from nebula.workspace.jail import status_at
 from nebula.workspace.objects import read_all
 from nebula.workspace.syscalls import Syscalls
 
@@ -115,12 +116,20 @@ class ChangeLog:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield fd
-        finally:
-            os.close(fd)
+        while True:
+            fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                if self._is_current(fd):
+                    yield fd
+                    return
+            finally:
+                os.close(fd)
+
+    def _is_current(self, fd: int) -> bool:
+        """False if the file was set aside while we waited for its lock."""
+        there = status_at(self._folder_fd, CHANGES_FILE)
+        return there is not None and there.st_ino == os.fstat(fd).st_ino
 
     def _ensure_ours(self, fd: int) -> None:
         home = os.fstat(self._folder_fd).st_ino

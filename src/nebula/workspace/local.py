@@ -187,10 +187,10 @@ class LateWriter:
 
     def get(self) -> Writer:
         with self._guard:
-            if self._writer is None:
+            if self._writer is None or not self._writer.usable:
                 from nebula.workspace.writer import Writer
 
-                self._writer = Writer(self._jail, self._calls)
+                self._writer = Writer(self._jail, self._calls)  # the old one closes when its last user is done
             return self._writer
 
     def close(self) -> None:

@@ -85,6 +85,11 @@ class Writer:
     def __del__(self) -> None:
         self.close()
 
+    @property
+    def usable(self) -> bool:
+        """False once somebody removed the directories it works with."""
+        return all(os.fstat(fd).st_nlink for fd in self._folders)
+
     def locked(self, paths: Iterable[NormalPath]) -> AbstractContextManager[None]:
         """Keep other writers away from these paths; `write_locked` and `remove_locked` ask for it."""
         return self._locks.hold([path.lock_key for path in paths])
