@@ -1,0 +1,113 @@
+"""vizprompt create-node, node and search, run as commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vizprompt_command import Vizprompt
+
+
+@pytest.fixture
+def vizprompt(tmp_path: Path) -> Vizprompt:
+    return Vizprompt(tmp_path)
+
+
+def test_the_examples_of_seed_12_1_work_in_the_folder_project(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    (tmp_path / "input.txt").write_text("質問内容\n", encoding="utf-8")
+    (tmp_path / "output.txt").write_text("回答内容\n", encoding="utf-8")
+    made = vizprompt("create-node", "--prompt-file", "input.txt", "--response-file", "output.txt")
+    assert made.code == 0 and made.err == ""
+    node_id = made.out.removeprefix("Created node: ").strip()
+    assert (tmp_path / "project/nodes/000/000.xml").is_file()
+    assert vizprompt("node", "edit", node_id, "--tags", "タグ1,タグ2").code == 0
+    found = vizprompt("search", "--tags", "タグ1,タグ2")
+    assert found.code == 0 and found.out.startswith(node_id) and "#タグ1 #タグ2" in found.out
+
+
+def test_files_are_read_exactly_and_standard_input_is_a_file(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    text = "\r\n first\r\nlast ]]> \x1b[31m\n\n"
+    (tmp_path / "p.txt").write_bytes(text.encode())
+    made = vizprompt("create-node", "--prompt-file", "p.txt", "--response-file", "-", stdin=b"\xef\xbb\xbfa\rb\n")
+    node = vizprompt("node", "show", made.out.split()[-1], "--json").json
+    assert node["prompt"] == text and node["response"] == "\ufeffa\rb\n"
+
+
+def test_a_node_is_shown_edited_and_deleted(vizprompt: Vizprompt) -> None:
+    node_id = vizprompt.create("asked", "answered", "--tags", "a,b", "--model", "gpt-4.1")
+    shown = vizprompt("node", "show", node_id)
+    assert shown.code == 0
+    for piece in (node_id, "gpt-4.1", "[user]\nasked\n", "[assistant]\nanswered\n", "tags: a, b"):
+        assert piece in shown.out
+    edited = vizprompt("node", "edit", node_id, "--prompt", "asked better", "--response", "so", "--tags", "c")
+    assert edited.out == f"Updated node: {node_id}\n" and "build" in edited.err
+    node = vizprompt("node", "show", node_id, "--json").json
+    assert (node["prompt"], node["response"], node["tags"], node["updated"]) == ("asked better", "so", ["c"], True)
+    kept = vizprompt("node", "delete", node_id)
+    assert kept.code == 64 and "--yes" in kept.err
+    assert vizprompt("node", "delete", node_id, "--yes").out == f"Deleted node: {node_id}\n"
+    gone = vizprompt("node", "show", node_id)
+    assert (gone.code, gone.out) == (1, "") and node_id in gone.err and gone.err.count("\n") == 1
+
+
+def test_what_a_terminal_would_obey_is_made_visible(vizprompt: Vizprompt) -> None:
+    node_id = vizprompt.create("a\x1b]0;owned\x07b\x9b31m", "x")
+    for ran in (vizprompt("node", "show", node_id), vizprompt("node", "show", node_id, "--json"), vizprompt("search")):
+        assert not set("\x1b\x07\x9b") & set(ran.out)
+
+
+def test_search_wants_all_that_is_given_and_an_empty_result_is_no_error(vizprompt: Vizprompt) -> None:
+    first = vizprompt.create("event loops explained", "with asyncio", "--tags", "python,async")
+    second = vizprompt.create("検索の仕組み", "要約とタグ", "--tags", "python")
+    assert [n["id"] for n in vizprompt("search", "--tags", "python", "--json").json] == [second, first]
+    assert [n["id"] for n in vizprompt("search", "--tags", "python,async", "--json").json] == [first]
+    assert [n["id"] for n in vizprompt("search", "--text", "検索", "--json").json] == [second]
+    assert [n["id"] for n in vizprompt("search", "--keywords", "async", "--text", "loops", "--json").json] == [first]
+    nothing = vizprompt("search", "--tags", "python", "--text", "nowhere", "--json")
+    assert (nothing.code, nothing.out) == (0, "[]\n")
+    assert vizprompt("search", "--text", "nowhere").out == ""
+    assert len(vizprompt("search", "--limit", "1", "--json").json) == 1
+
+
+def test_the_data_folder_is_chosen_by_option_then_variable_then_default(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    create = ("create-node", "--prompt", "p", "--response", "r")
+    vizprompt("--data-dir", "one", *create)
+    vizprompt(*create, "--data-dir=two")
+    vizprompt(*create, env={"VIZPROMPT_DATA_DIR": "three"})
+    vizprompt("--data-dir", "four", *create, env={"VIZPROMPT_DATA_DIR": "three"})
+    vizprompt(*create)
+    made = {path.parts[-4] for path in tmp_path.glob("*/nodes/000/000.xml")}
+    assert made == {"one", "two", "three", "four", "project"}
+
+
+def test_looking_makes_no_folder(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    assert vizprompt("search").code == vizprompt("flow", "list").code == 0
+    assert not (tmp_path / "project").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (("create-node", "--prompt", "p"), 64, "--response"),
+        (("create-node", "--prompt", "p", "--prompt-file", "f", "--response", "r"), 64, "not allowed"),
+        (("create-node", "--prompt-file", "-", "--response-file", "-"), 64, "standard input"),
+        (("create-node", "--prompt-file", "missing.txt", "--response", "r"), 1, "missing.txt"),
+        (("create-node", "--prompt-file", "latin.txt", "--response", "r"), 64, "not UTF-8"),
+        (("create-node", "--prompt", "p", "--response", "r", "--parent", "nobody"), 1, "nobody"),
+        (("create-node", "--prompt", "p", "--response", "r", "--flow", "no such"), 1, "no such"),
+        (("create-node", b"--prompt=\xff".decode("utf-8", "surrogateescape"), "--response", "r"), 1, "surrogate"),
+        (("node", "edit", "nobody"), 64, "--prompt"),
+        (("node", "edit", "nobody", "--prompt", "x"), 1, "nobody"),
+        (("node", "delete", "nobody", "--yes"), 1, "nobody"),
+        (("search", "--limit", "0"), 64, "--limit"),
+        (("search", "--data-dir"), 64, "--data-dir"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(
+    vizprompt: Vizprompt, tmp_path: Path, words: tuple[str, ...], code: int, hint: str
+) -> None:
+    (tmp_path / "latin.txt").write_bytes("é".encode("latin-1"))
+    ran = vizprompt(*words)
+    assert (ran.code, ran.out) == (code, "")
+    assert hint in ran.err and ran.err.count("\n") == 1 and ran.err.startswith("vizprompt")

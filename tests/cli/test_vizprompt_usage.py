@@ -1,0 +1,53 @@
+"""Help, mistakes and start-up of vizprompt."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nebula.cli.vizprompt import COMMANDS
+from vizprompt_command import Vizprompt
+
+
+@pytest.fixture
+def vizprompt(tmp_path: Path) -> Vizprompt:
+    return Vizprompt(tmp_path)
+
+
+NESTED = [
+    *(("flow", word) for word in ("list", "show", "connect", "disconnect", "branch", "rebuild")),
+    *(("node", word) for word in ("show", "edit", "delete")),
+]
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS if name != "serve"), *NESTED])
+def test_every_command_has_help(vizprompt: Vizprompt, words: tuple[str, ...]) -> None:
+    ran = vizprompt(*words, "--help")
+    assert ran.code == 0 and ran.err == ""
+    assert ran.out.startswith(f"usage: {' '.join(('vizprompt', *words))}")
+    assert "\x1b" not in ran.out
+    if len(words) < 2:
+        assert "examples:" in ran.out
+
+
+def test_bad_usage_is_64_and_names_what_is_near(vizprompt: Vizprompt) -> None:
+    nothing = vizprompt()
+    assert (nothing.code, nothing.out) == (64, "") and "create-node" in nothing.err
+    typo = vizprompt("serach")
+    assert typo.code == 64 and "did you mean 'search'" in typo.err
+    option = vizprompt("--colour")
+    assert option.code == 64 and option.err.count("\n") == 1
+    assert vizprompt("--version").out.startswith("vizprompt ")
+
+
+def test_starting_loads_neither_models_nor_servers() -> None:
+    code = (
+        "import sys; from nebula.cli.vizprompt import main; main(['--version']);"
+        "heavy = {'nebula.graph.manager', 'nebula.llm.http', 'sqlite3', 'yaml', 'asyncio', 'fastapi', 'pydantic'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
