@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -200,8 +201,8 @@ async def test_every_call_is_audited(connect: Connect, root: Path) -> None:
     assert all(line["trace_id"] for line in lines)
 
 
-@pytest.mark.slow
-async def test_http_asks_for_the_token_and_refuses_strangers(root: Path) -> None:
+@pytest.fixture
+def http_server(root: Path) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", COMMAND, "mcp", "--root", str(root), "--http", "0"],
         stdout=subprocess.PIPE,
@@ -209,23 +210,26 @@ async def test_http_asks_for_the_token_and_refuses_strangers(root: Path) -> None
         text=True,
         encoding="utf-8",
     )
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert url.startswith("http://127.0.0.1:") and url.endswith("/mcp")
-        async with httpx2.AsyncClient(headers={"authorization": "Bearer s3cret"}) as http:
-            async with Client(streamable_http_client(url, http_client=http)) as client:
-                assert await call(client, "readFile", path="a.txt") == {"content": "日本語\n"}
-            foreign = {"content-type": "application/json", "origin": "http://evil.example"}
-            assert (await http.post(url, content=b"{}", headers=foreign)).status_code == 403
-            assert (await http.post(url, content=b"{}", headers={"host": "evil.example"})).status_code == 403
-        async with httpx2.AsyncClient() as http:
-            assert (await http.post(url, content=b"{}")).status_code == 401
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.communicate()
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.slow
+async def test_http_asks_for_the_token_and_refuses_strangers(http_server: subprocess.Popen[str]) -> None:
+    assert http_server.stdout is not None
+    url = http_server.stdout.readline().strip()
+    assert url.startswith("http://127.0.0.1:") and url.endswith("/mcp")
+    async with httpx2.AsyncClient(headers={"authorization": "Bearer s3cret"}) as http:
+        async with Client(streamable_http_client(url, http_client=http)) as client:
+            assert await call(client, "readFile", path="a.txt") == {"content": "日本語\n"}
+        foreign = {"content-type": "application/json", "origin": "http://evil.example"}
+        assert (await http.post(url, content=b"{}", headers=foreign)).status_code == 403
+        assert (await http.post(url, content=b"{}", headers={"host": "evil.example"})).status_code == 403
+    async with httpx2.AsyncClient() as http:
+        assert (await http.post(url, content=b"{}")).status_code == 401
+    http_server.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(http_server.wait, 20) == 0
 
 
 @pytest.mark.slow
