@@ -80,9 +80,11 @@ class GeminiModel(Connector):
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
         model = request.model.removeprefix("models/")
         # The two families of models see the same history differently, so each has its own remembered pieces.
-        fragments = self._signing_fragments if wants_signatures(model) else self._fragments
-        pieces = fragments.join(request.messages, self._render_signed if wants_signatures(model) else self._render)
-        parts = [b'{"contents":[', b",".join(pieces), b"]"]
+        if wants_signatures(model):
+            contents = self._signing_fragments.pieces(request.messages, self._render_signed)
+        else:
+            contents = self._fragments.pieces(request.messages, self._render)
+        parts = [b'{"contents":', *contents]
         if request.system:
             parts += [b',"systemInstruction":', to_bytes({"parts": [{"text": request.system}]})]
         if request.tools:

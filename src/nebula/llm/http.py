@@ -212,13 +212,14 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
 async def _ask(
     connection: Connection, parser: h11.Connection, head: h11.Request, body: bytes, target: Url, limits: Timeouts
 ) -> h11.Response:
-    out = parser.send(head) or b""
+    sent = [parser.send(head) or b""]
     if body:
-        out += parser.send(h11.Data(data=body)) or b""
-    out += parser.send(h11.EndOfMessage()) or b""
+        sent.append(parser.send(h11.Data(data=body)) or b"")
+    sent.append(parser.send(h11.EndOfMessage()) or b"")
     try:
         async with asyncio.timeout(limits.first_byte_s):
-            await connection.write(out)
+            for part in filter(None, sent):  # one by one: a body may be large, and joining would copy it
+                await connection.write(part)
             while True:
                 event = _next_event(parser, target)
                 if isinstance(event, h11.Response):

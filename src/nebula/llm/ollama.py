@@ -84,14 +84,11 @@ class OllamaModel(Connector):
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
         info = await self.describe(request.model)
-        pieces = self._fragments.join(request.messages, _render)
-        if request.system:
-            pieces.insert(0, to_bytes({"role": "system", "content": request.system}))
-        messages = b",".join(pieces)
+        system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
+        messages = self._fragments.pieces(request.messages, _render, system)
         tools = to_bytes([_tool(spec) for spec in request.tools]) if request.tools else b""
-        context, notices = self._context_for(request, info, len(messages) + len(tools))
-        head = to_bytes(self._options(request, info, context))[:-1]
-        parts = [head, b',"messages":[', messages, b"]"]
+        context, notices = self._context_for(request, info, sum(map(len, messages)) + len(tools))
+        parts = [to_bytes(self._options(request, info, context))[:-1], b',"messages":', *messages]
         if tools:
             parts += [b',"tools":', tools]
         return Outgoing("/api/chat", b"".join([*parts, b"}"]), notices)

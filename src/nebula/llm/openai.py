@@ -66,10 +66,9 @@ class OpenAIModel(Connector):
         return ()  # a server of one's own often needs none
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
-        pieces = self._fragments.join(request.messages, _render)
-        if request.system:
-            pieces.insert(0, to_bytes({"role": "system", "content": request.system}))
-        parts = [to_bytes(self._options(request))[:-1], b',"messages":[', b",".join(pieces), b"]"]
+        system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
+        messages = self._fragments.pieces(request.messages, _render, system)
+        parts = [to_bytes(self._options(request))[:-1], b',"messages":', *messages]
         if request.tools:
             parts += [b',"tools":', to_bytes([_tool(spec) for spec in request.tools])]
         return Outgoing("/chat/completions", b"".join([*parts, b"}"]))

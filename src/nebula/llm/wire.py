@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from nebula.llm.contract import NO_USAGE, Reply
@@ -12,6 +13,9 @@ from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characte
 
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
+
+Render = Callable[[Message, Message | None], Iterable[object]]
+"""The JSON values that a message becomes, given the one before it."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -41,32 +45,39 @@ class FragmentCache:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Message, Message | None, list[bytes]]] = {}
+        self._known: dict[tuple[int, int], tuple[Message, Message | None, bytes]] = {}
         self._bytes = 0
+        self._last: tuple[Message, ...] = ()
+        self._last_pieces: list[bytes] = []
 
-    def join(
-        self, messages: Sequence[Message], render: Callable[[Message, Message | None], Iterable[object]]
-    ) -> list[bytes]:
-        """All pieces in order. `render` gives the JSON values that one message becomes."""
-        pieces: list[bytes] = []
-        before: Message | None = None
-        for message in messages:
-            key = (id(message), id(before))
-            known = self._known.get(key)
-            if known is None:
-                known = (message, before, [to_bytes(value) for value in render(message, before)])
-                self._remember(key, known)
-            pieces += known[2]
+    def pieces(self, messages: Sequence[Message], render: Render, first: bytes = b"") -> list[bytes]:
+        """The parts of a JSON array: `first`, then what `render` makes of each message. To be joined as they are."""
+        start = len(self._last)
+        # The usual case, and the reason why a long history costs no more than a short one: the last one went on.
+        if not (start <= len(messages) and all(map(is_, self._last, messages))):
+            start = 0
+        pieces = self._last_pieces[:start]
+        before = messages[start - 1] if start else None
+        for message in messages[start:]:
+            pieces.append(self._piece(message, before, render))
             before = message
-        return pieces
+        self._last, self._last_pieces = tuple(messages), pieces
+        if first or not pieces:
+            return [b"[", first, *pieces, b"]"]
+        # Each piece begins with the comma that parts it from the one before.
+        return [b"[", pieces[0][1:], *pieces[1:], b"]"]
 
-    def _remember(self, key: tuple[int, int], known: tuple[Message, Message | None, list[bytes]]) -> None:
-        # Holding the messages themselves keeps their ids from being given to others.
-        self._known[key] = known
-        self._bytes += sum(map(len, known[2]))
-        while self._bytes > MAX_REMEMBERED_BYTES and len(self._known) > 1:
-            oldest = next(iter(self._known))
-            self._bytes -= sum(map(len, self._known.pop(oldest)[2]))
+    def _piece(self, message: Message, before: Message | None, render: Render) -> bytes:
+        key = (id(message), id(before))
+        known = self._known.get(key)
+        if known is None:
+            piece = b"".join([b"," + to_bytes(value) for value in render(message, before)])
+            # Holding the messages themselves keeps their ids from being given to others.
+            known = self._known[key] = (message, before, piece)
+            self._bytes += len(piece)
+            while self._bytes > MAX_REMEMBERED_BYTES and len(self._known) > 1:
+                self._bytes -= len(self._known.pop(next(iter(self._known)))[2])
+        return known[2]
 
 
 def tool_names(message: Message | None) -> dict[str, str]:
@@ -148,14 +159,16 @@ class CallIds:
     """Ids for calls that came without one: `call_1`, `call_2`, … within a conversation."""
 
     def __init__(self, history: Sequence[Message]) -> None:
-        uses = [use for said in history if isinstance(said, AssistantMessage) for use in said.tool_uses or ()]
-        self._used = {use.id for use in uses}
-        self._last = max([len(uses), *(_number(use.id, "call_") for use in uses)])
+        uses = (said.tool_uses for said in history if isinstance(said, AssistantMessage))
+        self._used = {use.id for group in uses if group for use in group}
+        self._last: int | None = None
 
     def next(self, given: str | None) -> str:
         if given and given not in self._used:
             self._used.add(given)
             return given
+        if self._last is None:
+            self._last = max([len(self._used), *(_number(each, "call_") for each in self._used)])
         self._last += 1
         return self.next(f"call_{self._last}")
 
