@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.brains import open_brain
 from nebula.agent.conversation import Conversation
-from nebula.agent.record import Leaves, NodeKeeper
+from nebula.agent.record import NodeKeeper, Trails
 from nebula.agent.resume import resumed_turns
 from nebula.agent.session import Brain, Desk, Session
 from nebula.agent.tools import Checks
@@ -43,13 +43,14 @@ async def open_session(
     from_nodes: Sequence[str] = (),
     allow: Sequence[str] = (),
     brain: Brain | None = None,
+    open_graph: Callable[[], Graph] | None = None,
 ) -> Session:
     """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
     brain = brain or await open_brain(settings)
     ensure_state_dir(settings.root)
     memory = Sessions(settings.memory_path)
     session_id = _session_id(memory, settings, brain, resume)
-    keeper = NodeKeeper(graph_opener(settings), Leaves(os.path.join(settings.state_dir, "leaves")))
+    keeper = NodeKeeper(open_graph or graph_opener(settings), Trails(os.path.join(settings.state_dir, "trails")))
     session = Session(
         id=session_id,
         settings=settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nebula.agent.loop import NotKept
 from nebula.agent.nodes import round_texts
@@ -12,6 +12,7 @@ from nebula.agent.prices import cost
 from nebula.agent.tally import Tally
 from nebula.events import Status
 from nebula.graph.errors import GraphError
+from nebula.graph.values import DEFAULT_FLOW
 
 if TYPE_CHECKING:
     from nebula.agent.session import Brain
@@ -19,12 +20,19 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 
+class Footprint(NamedTuple):
+    """A node that a session made, and the nodes it continued, by their ids."""
+
+    node_id: str
+    parents: str
+
+
 class NodeKeeper:
     """Keeps turns in a graph. The graph is opened when the first turn ends, not when a session starts."""
 
-    def __init__(self, open_graph: Callable[[], Graph] | None, leaves: Leaves) -> None:
+    def __init__(self, open_graph: Callable[[], Graph] | None, trails: Trails | None = None) -> None:
         self._open = open_graph
-        self._leaves = leaves
+        self._trails = trails
         self._graph: Graph | None = None
 
     @property
@@ -34,22 +42,25 @@ class NodeKeeper:
         return self._graph
 
     def for_turn(
-        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str]
+        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str = DEFAULT_FLOW
     ) -> Callable[[Tally, Status], str | None]:
         def keep(tally: Tally, status: Status) -> str | None:
             nothing_said = not tally.messages and not tally.files
             if self._open is None or (nothing_said and status in ("error", "interrupted")):
                 return None
             try:
-                self._add(node_id, session_id, brain, parents, tally)
-                self._leaves.put(session_id, node_id)
+                self._add(node_id, session_id, brain, parents, flow, tally)
+                if self._trails is not None:
+                    self._trails.add(session_id, node_id, parents)
             except (GraphError, OSError) as problem:
                 raise NotKept(f"This turn could not be put into the conversation graph: {problem}") from problem
             return node_id
 
         return keep
 
-    def _add(self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], tally: Tally) -> None:
+    def _add(
+        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str, tally: Tally
+    ) -> None:
         from nebula.graph.values import FileState, Text, Usage
 
         usage = tally.usage
@@ -65,6 +76,7 @@ class NodeKeeper:
             node_id=node_id,
             texts=texts,
             parents=parents,
+            flow=flow,
             model=brain.name,
             session=session_id,
             usage=Usage(usage.input_tokens, usage.output_tokens, cost(brain.provider, brain.name, usage)),
@@ -88,10 +100,8 @@ class NodeKeeper:
                 self.graph.get_node(node_id)
         return node_ids
 
-    def last_node_of(self, session_id: str) -> Node | None:
-        """Where the session stood when its last turn ended, if that is still known and there."""
-        node_id = self._leaves.get(session_id)
-        return self.find(node_id) if node_id else None
+    def trail(self, session_id: str) -> list[Footprint]:
+        return self._trails.read(session_id) if self._trails is not None else []
 
     def find(self, node_id: str) -> Node | None:
         """The node, or None where there is none that can be read."""
@@ -103,25 +113,22 @@ class NodeKeeper:
             return None
 
 
-class Leaves:
-    """The node at which each session stands: local, outside git, one small file a session, and disposable."""
+class Trails:
+    """The nodes that each session made, in order: local, outside git, one small file a session, and disposable."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def get(self, session_id: str) -> str | None:
+    def read(self, session_id: str) -> list[Footprint]:
         try:
-            with open(self._path(session_id), encoding="ascii") as file:
-                return file.read().strip() or None
+            with open(os.path.join(self._folder, session_id), encoding="ascii") as file:
+                lines = file.read().split("\n")
         except (OSError, UnicodeDecodeError):
-            return None
+            return []
+        # What follows the last line break was cut off by a crash.
+        return [Footprint(*(line.split(" ", 1) if " " in line else (line, ""))) for line in lines[:-1]]
 
-    def put(self, session_id: str, node_id: str) -> None:
+    def add(self, session_id: str, node_id: str, parents: Sequence[str]) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        temporary = f"{self._path(session_id)}.{os.getpid()}"
-        with open(temporary, "w", encoding="ascii") as file:
-            file.write(node_id)
-        os.replace(temporary, self._path(session_id))
-
-    def _path(self, session_id: str) -> str:
-        return os.path.join(self._folder, session_id)
+        with open(os.path.join(self._folder, session_id), "a", encoding="ascii") as file:
+            file.write(f"{node_id} {','.join(parents)}\n")

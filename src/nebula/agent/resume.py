@@ -1,8 +1,8 @@
 """Going on with a session of an earlier sitting.
 
-The graph knows the path, branches and merges included; the memory knows every message, also of a turn that was killed
-before it could become a node. Where both speak of a turn the node is taken; what came after the last node is added
-from memory. Without a graph the memory alone will do.
+The memory knows every message, also of a turn that was killed before it could become a node; the graph knows the
+path, branches and merges included. A session that went straight on is taken from memory alone. One that branched is
+taken from the graph, and what came after its last node from memory.
 """
 
 from __future__ import annotations
@@ -15,16 +15,28 @@ from nebula.agent.nodes import turn_of
 from nebula.messages import Message
 
 if TYPE_CHECKING:
-    from nebula.agent.record import NodeKeeper
+    from nebula.agent.record import Footprint, NodeKeeper
 
 
 def resumed_turns(turns: Sequence[Sequence[Message]], keeper: NodeKeeper, session_id: str) -> list[PastTurn]:
     remembered = [PastTurn(tuple(turn)) for turn in turns]
-    leaf = keeper.last_node_of(session_id)
+    trail = keeper.trail(session_id)
+    if _went_straight_on(trail, len(remembered)):
+        for turn, footprint in zip(remembered, trail, strict=True):
+            turn.node_id = footprint.node_id
+        return remembered
+    leaf = keeper.find(trail[-1].node_id) if trail else None
     if leaf is None:
         return remembered
     path = [turn_of(node) for node in keeper.path_to([leaf.id])]
     return path + _after(remembered, leaf.prompt)
+
+
+def _went_straight_on(trail: Sequence[Footprint], turns: int) -> bool:
+    """Each turn became a node, and each node continued the one before."""
+    if len(trail) != turns or not trail or trail[0].parents:
+        return False
+    return all(later.parents == sooner.node_id for sooner, later in zip(trail, trail[1:], strict=False))
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:

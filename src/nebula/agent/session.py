@@ -21,6 +21,7 @@ from nebula.agent.system_prompt import system_prompt
 from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
+from nebula.graph.values import DEFAULT_FLOW
 from nebula.llm.contract import Model
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.tools.approval import Approvals
@@ -91,6 +92,7 @@ class Session:
         *,
         parents: Sequence[str] | None = None,
         trace_id: str | None = None,
+        flow: str = DEFAULT_FLOW,
     ) -> Final:
         """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
         stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
@@ -108,7 +110,7 @@ class Session:
             tools=tools,
             max_rounds=self.settings.max_rounds,
             fit=Fit(tuple(past), self._tool_names(tools), int(self.brain.context * (1 - SHARE_FOR_PAST))),
-            keep=self.keeper.for_turn(stream.trace_id, self.id, self.brain, task.parents),
+            keep=self.keeper.for_turn(stream.trace_id, self.id, self.brain, task.parents, flow),
         )
         said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
         final = await run_turn(turn, task, said)
