@@ -37,7 +37,7 @@ class Vizprompt:
         ran = subprocess.run(
             [str(SCRIPTS / self.program), *words],
             cwd=self.folder,
-            env={**self._base(), **self.environment, **env},
+            env={**self.base(), **self.environment, **env},
             input=given,
             capture_output=True,
             timeout=60,
@@ -50,7 +50,7 @@ class Vizprompt:
         assert ran.out.startswith("Created node: ")
         return ran.out.removeprefix("Created node: ").rstrip("\n")
 
-    def _base(self) -> dict[str, str]:
+    def base(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
         home = str(self.folder / "home")
         return kept | {"NEBULA_HOME": home, "OLLAMA_HOST": "http://127.0.0.1:9", "NEBULA_LANG": "en"}

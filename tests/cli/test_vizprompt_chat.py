@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
@@ -88,6 +88,45 @@ def test_a_flow_goes_on_and_a_prompt_continues_from_any_node(vizprompt: Vizpromp
     assert vizprompt("flow", "show", "main").out == "1<\n  1<2→3\n  1<4\n"
 
 
+def test_a_conversation_from_a_node_stays_in_its_flow_and_keeps_the_whole_path(vizprompt: Vizprompt) -> None:
+    first = vizprompt.create("root", "root answer")
+    second = vizprompt.create("leaf", "leaf answer", "--parent", first)
+    with ScriptedModel(echo) as server:
+        vizprompt("chat", "--openai", "--from", second, stdin="one\ntwo\n", env=server.env())
+        assert "root answer" in server.turns[1].json["messages"][0]["content"]
+    assert vizprompt("flow", "show", "main").out == "1→2→3→4\n"
+
+
+def test_on_a_terminal_the_answer_comes_as_it_is_written(vizprompt: Vizprompt) -> None:
+    with ScriptedModel(
+        [Turn("line one\r\nline \x1btwo"), Turn("never", fault=Fault.slow(30)), Turn("three")]
+    ) as server:
+        environment = {**vizprompt.base(), **server.env()}
+        terminal = pexpect.spawn(
+            str(SCRIPTS / "vizprompt"), ["chat", "--openai"], cwd=str(vizprompt.folder), env=environment, timeout=30
+        )
+        terminal.expect("lists the commands")
+        terminal.expect("User: ")
+        terminal.sendline("hello")
+        terminal.expect("line one\r\nline ")
+        assert b"\x1btwo" not in terminal.before + terminal.after
+        terminal.expect("Saved as node")
+        terminal.expect("User: ")
+        terminal.sendline("slowly")
+        server.wait_until(lambda: len(server.requests) == 2)
+        terminal.sendintr()
+        terminal.expect("Interrupted")
+        terminal.expect("User: ")
+        terminal.sendline("again")
+        terminal.expect("three")
+        terminal.expect("User: ")
+        terminal.sendeof()
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+    assert terminal.exitstatus == 0
+    assert [node["prompt"] for node in vizprompt("search", "--json").json] == ["again", "hello"]
+
+
 def test_the_model_may_ask_for_a_node_in_full(vizprompt: Vizprompt) -> None:
     long_answer = "It begins here. " + "Many words follow. " * 400 + "The secret is at the very end"
     first = vizprompt.create("tell me", long_answer)
@@ -142,9 +181,7 @@ def test_an_interrupted_exchange_is_not_stored(vizprompt: Vizprompt, tmp_path: P
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        deadline = time.monotonic() + 20
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.02)
+        server.wait_until(lambda: bool(server.requests), 20)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130 and out == b"" and b"Traceback" not in err

@@ -32,7 +32,7 @@ def path_to(
     parents: dict[str, list[str]] = {}
     members: dict[str, None] = {}
     for node_id in node_ids:
-        found = _flow_of(graph, node_id, flow)
+        found = flow_of(graph, node_id, flow)
         edges = _parents_in(found) if found else {}
         for member in _ancestors(node_id, edges):
             members.setdefault(member)
@@ -41,7 +41,8 @@ def path_to(
     return _in_time_order(members, parents, time_of)
 
 
-def _flow_of(graph: GraphReader, node_id: str, flow: str | None) -> Flow | None:
+def flow_of(graph: GraphReader, node_id: str, flow: str | None = None) -> Flow | None:
+    """The flow a node is in: the one that is named, else `main`, else the first that has it."""
     if flow is not None:
         named = graph.get_flow(flow)
         return named if node_id in named.nodes else None

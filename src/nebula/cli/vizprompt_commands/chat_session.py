@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, remark, show_node
+from nebula.graph.ancestry import flow_of
 from nebula.graph.errors import GraphError
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.llm.errors import ModelError
@@ -26,17 +27,22 @@ class Speaker:
     def __init__(self, words: Words, *, live: bool) -> None:
         self._words = words
         self._live = live
-        self._shown = ""
+        self._shown = False
+        self._held = ""
 
     def piece(self, text: str) -> None:
-        if self._live:
-            self._shown += text
-            print(neutralise(text), end="", flush=True)
+        if not self._live:
+            return
+        # A line break cut in two between its CR and its LF must not show the CR.
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        print(neutralise(text.removesuffix("\r")), end="", flush=True)
+        self._shown = True
 
     def void(self, reason: str) -> None:
         if self._shown:
             print()
-        self._shown = ""
+        self._shown, self._held = False, ""
         if reason:
             self.remark("again", reason=reason)
 
@@ -46,7 +52,7 @@ class Speaker:
         if not text.endswith("\n"):
             print()
         sys.stdout.flush()
-        self._shown = ""
+        self._shown, self._held = False, ""
 
     def remark(self, key: str, /, **values: object) -> None:
         remark(one_line(self._words(key, **values)))
@@ -68,7 +74,7 @@ class ChatSession:
         self._graph = exchange.graph
         self._speaker = speaker
         self._words = words
-        self._flow = self._graph.get_flow(flow).id if flow else None
+        self._flow = self._home_of(flow, parents)
         self._parents = list(parents) or (self._end_of(flow) if flow else [])
         self._previous: Node | None = self._graph.get_node(self._parents[-1]) if self._parents else None
         self._failed = False
@@ -128,6 +134,13 @@ class ChatSession:
     def _tell(self, node: Node) -> None:
         self._speaker.finished(node.response)
         self._speaker.remark("saved", id=node.id)
+
+    def _home_of(self, flow: str | None, parents: Sequence[str]) -> str | None:
+        """The flow that is named, or the one with the path that the conversation continues."""
+        if flow:
+            return self._graph.get_flow(flow).id
+        homes = (flow_of(self._graph, parent) for parent in parents)
+        return next((home.id for home in homes if home), None)
 
     def _flow_id(self) -> str:
         """The flow of this conversation; one that nobody chose begins with its first exchange."""

@@ -8,4 +8,4 @@ from collections.abc import Sequence
 def main(data_dir: str, argv: Sequence[str], _prog: str) -> int:
     from nebula.cli.serve import vizprompt_serve
 
-    return vizprompt_serve(["--data-dir", data_dir, *argv])
+    return vizprompt_serve(argv, data_dir)
