@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import pairwise
 
 from harness import BIN, bar, median, place, table, timed
 
@@ -23,9 +24,8 @@ def gaps(turns: int) -> tuple[list[float], float, int]:
         if run.code != 0:
             raise SystemExit(f"nebula ended with exit code {run.code}")
         sent = server.turns
-        pairs = zip(sent, sent[1:], strict=False)
         return (
-            [(later.arrived - (sooner.answered or 0)) * 1000 for sooner, later in pairs],
+            [(later.arrived - (sooner.answered or 0)) * 1000 for sooner, later in pairwise(sent)],
             run.peak_mib,
             len(sent[-1].body),
         )

@@ -8,6 +8,7 @@ taken from the graph, and what came after its last node from memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import PastTurn
@@ -36,7 +37,7 @@ def _went_straight_on(trail: Sequence[Footprint], turns: int) -> bool:
     """Each turn became a node, and each node continued the one before."""
     if len(trail) != turns or not trail or trail[0].parents:
         return False
-    return all(later.parents == sooner.node_id for sooner, later in zip(trail, trail[1:], strict=False))
+    return all(later.parents == sooner.node_id for sooner, later in pairwise(trail))
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
