@@ -1,5 +1,7 @@
 """What of the past is sent: whole turns while they fit, summaries of the older ones, never less than the newest."""
 
+from itertools import pairwise
+
 from nebula.agent.budget import estimate_tokens, total_tokens
 from nebula.agent.conversation import LEFT_OUT, Conversation, Fit, PastTurn
 from nebula.messages import AssistantMessage, AssistantToolUse, Text, ToolResultStatus, ToolUseResult, UserMessage
@@ -39,7 +41,7 @@ def test_the_oldest_turns_go_as_summaries_that_name_their_node():
     assert "readNode" in first
     roles = [type(message).__name__ for message in messages]
     assert roles[0] == "UserMessage"
-    assert all(a != b for a, b in zip(roles, roles[1:], strict=False))
+    assert all(a != b for a, b in pairwise(roles))
 
 
 def test_a_summary_is_made_once_and_kept_with_the_turn():

@@ -106,7 +106,7 @@ def test_a_failure_is_still_valid_json(bench):
     with ScriptedModel([Fault.status_code(401)]) as server:
         ran = bench.run("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
     assert ran.code == 1
-    assert [event["type"] for event in ran.events][0] == "task"
+    assert ran.events[0]["type"] == "task"
     assert ran.events[-1]["type"] == "final"
     assert ran.events[-1]["status"] == "error"
     assert any(event["type"] == "error" and event["kind"] == "auth" for event in ran.events)
