@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 _BATCH = 64
 _PATIENCE = 20
-"""Looking for changes takes at most one part in this many of the time."""
+"""Longer looks take at most one part in this many of the time."""
 _FEW = 2000
 """Files a single question may wait for."""
-_QUICK_SCAN = 0.003
+_QUICK = 0.003
+"""Seconds that looking may take each time it is asked for."""
 _Seen = tuple[dict[str, int], files.Signature | None]
 
 
@@ -55,11 +56,11 @@ class Catalog:
 
     def locate(self, node_id: str) -> list[str]:
         """Paths of the files with that id, the one that counts first; empty when there is none."""
+        if time.monotonic() >= self._look_at:
+            self.refresh()
         recent = self._recent.get(node_id)
         if recent is not None:
             return [recent]
-        if time.monotonic() >= self._look_at:
-            self.refresh()
         found = self._paths(node_id)
         if not found and self.refresh():
             found = self._paths(node_id)
@@ -100,6 +101,7 @@ class Catalog:
         with self._writing:
             started = time.monotonic()
             current = self._folder_times(), files.signature(self._disk.path(INDEX))
+            cost = time.monotonic() - started
             changed = current != self._seen
             if changed and (current[0] or self._seen is not None):
                 from .intake import Intake
@@ -108,8 +110,7 @@ class Catalog:
                 with self._cache().transaction() as db:
                     Intake(self._disk, db).run(current[0])
                 self._seen = current if _is_settled(current) else None
-            ended = time.monotonic()
-            self._look_at = ended + (ended - started) * _PATIENCE
+            self._look_at = time.monotonic() + (cost * _PATIENCE if cost > _QUICK else 0.0)
             return changed
 
     def _folder_times(self) -> dict[str, int]:
@@ -152,7 +153,7 @@ class Catalog:
     def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
         """Of rows (path, mtime_ns, size, inode) the paths whose files are not like that any more."""
         root = self._disk.path(FOLDER)
-        return [path for path, *known in rows if files.signature(f"{root}/{path}") != tuple(known)]
+        return [path for path, *known in rows if (files.signature(f"{root}/{path}") or files.ABSENT) != tuple(known)]
 
     def scan(self) -> None:
         """Looks at every file for edits in place, which leave no other trace."""
@@ -162,7 +163,7 @@ class Catalog:
             self.reread(changed)
         ended = time.monotonic()
         self._scan_cost = ended - started
-        self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK_SCAN else 0.0)
+        self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
 
     def catch_up(self) -> bool:
         """Makes ready for a question about contents. True when a scan for edits in place is still due: it is too

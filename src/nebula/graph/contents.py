@@ -55,7 +55,7 @@ def read_some(cache: Cache, disk: Disk, nodes: NodeStore, limit: int) -> int:
 
 
 def _read(disk: Disk, nodes: NodeStore, path: str) -> tuple[files.Signature, Node | str]:
-    signature = files.signature(disk.path(FOLDER, path)) or files.Signature(0, -1, 0)
+    signature = files.signature(disk.path(FOLDER, path)) or files.ABSENT
     try:
         return signature, nodes.read(path)
     except BadFile as error:

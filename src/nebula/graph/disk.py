@@ -7,6 +7,7 @@ nodes/ flows/ metadata/ config.yaml     the seed's files, for people and for git
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -56,7 +57,7 @@ class Disk:
         try:
             if files.make_folder(self._state) and not os.path.lexists(self.path(".gitignore")):
                 self.write(".gitignore", _GIT_IGNORE.encode("utf-8"))
-        except OSError:
+        except (OSError, BadFile):
             return False
         return os.access(self._state, os.W_OK)
 
@@ -107,33 +108,49 @@ class Disk:
             return
 
     def commit(self, operations: Sequence[Operation]) -> None:
-        """Carries out a step; on return it outlives a power cut. Call with the lock held."""
+        """Carries out a step: all of it, or none and an exception. On return it outlives a power cut. Call with the
+        lock held."""
         if self._replaces_extended(operations):
             # Additions recorded earlier must not come back over the new content.
             self.flush()
-        if Journal.fits(operations):
-            if not self.journal.append(operations):
+        fits = Journal.fits(operations)
+        # A step too large to journal leaves an empty record: other processes see that something happened.
+        recorded = operations if fits else []
+        if not self.journal.append(recorded, durable=fits):
+            self.flush()
+            self.journal.append(recorded, durable=fits)
+        try:
+            self._apply(operations, durable=not fits)
+        except BaseException:
+            self.journal.retract()
+            with contextlib.suppress(OSError):  # the first error is the one to tell
                 self.flush()
-                self.journal.append(operations)
-            self._apply(operations, durable=False)
-        else:
-            self._apply(operations, durable=True)
-            # Nothing to finish, but other processes see by the journal that something happened.
-            if not self.journal.append([], durable=False):
-                self.flush()
+            raise
 
     def _replaces_extended(self, operations: Sequence[Operation]) -> bool:
         extended = self.journal.extended()
         return any(op.path in extended for op in operations if not isinstance(op, Extend))
 
     def _apply(self, operations: Sequence[Operation], *, durable: bool) -> None:
-        for op in operations:
-            if isinstance(op, Put):
-                self.write(op.path, op.data, durable=durable)
-            elif isinstance(op, Remove):
-                self.remove(op.path)
-                if durable:
-                    files.sync_path(os.path.dirname(self.path(op.path)))
+        undo: list[tuple[str, bytes | None]] = []
+        try:
+            for op in operations:
+                if isinstance(op, Extend):
+                    continue
+                undo.append((op.path, None if op.before == -1 else self.read(op.path)))
+                if isinstance(op, Put):
+                    self.write(op.path, op.data, durable=durable)
+                else:
+                    self.remove(op.path)
+                    if durable:
+                        files.sync_path(os.path.dirname(self.path(op.path)))
+        except BaseException:
+            for path, content in reversed(undo):
+                if content is None:
+                    self.remove(path)
+                else:
+                    self.write(path, content)
+            raise
 
     def flush(self) -> None:
         """Brings everything in the journal to its files' place on the disk and empties it; lock held."""

@@ -30,6 +30,10 @@ class Signature(NamedTuple):
     inode: int
 
 
+ABSENT = Signature(0, -1, 0)
+"""Stands for no file, or something that is none."""
+
+
 def signature(path: str) -> Signature | None:
     """The state of a regular file; None when there is none at that path."""
     try:
@@ -94,15 +98,17 @@ def replace_file(path: str, data: bytes, temporary: str, *, durable: bool) -> No
         mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
     handle = os.open(temporary, _CREATE, mode)
     try:
-        write_all(handle, data)
-        if durable:
-            os.fsync(handle)
+        try:
+            write_all(handle, data)
+            if durable:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.rename(temporary, path)
     except BaseException:
-        os.close(handle)
-        os.unlink(temporary)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
-    os.close(handle)
-    os.rename(temporary, path)
     if durable:
         sync_path(os.path.dirname(path))
 

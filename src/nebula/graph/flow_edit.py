@@ -124,6 +124,7 @@ def _apply(file: FlowFile, flow: Flow, changes: list[_Change]) -> FlowFile:
         _moved(file.connections, moved),
         file.own_shape,
         file.remarks,
+        tuple((moved(start), moved(end)) for start, end in file.passed_over),
     )
 
 

@@ -23,7 +23,6 @@ INDEX = "flows/index.tsv"
 LONG = 32 * 1024
 """Bytes from which on additions to a flow go to the journal first and reach its file a moment later."""
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
-_NOT_WRITTEN = files.Signature(0, -1, 0)
 
 
 @dataclass(slots=True)
@@ -52,7 +51,7 @@ class Loaded:
 
     @property
     def is_new(self) -> bool:
-        return self.signature == _NOT_WRITTEN
+        return self.signature == files.ABSENT
 
     def add(self, nodes: Iterable[str], connections: Iterable[Connection], updated: str) -> bool:
         """Takes in additions, in memory only; False when all were there already. Raises CycleError: the flow must
@@ -228,7 +227,7 @@ class FlowStore:
         moment = now()
         flow = Flow(new_id(), name, moment, moment, description)
         file = load_flow(dump_flow(flow).encode("utf-8"), name)
-        return Loaded(self.free_path(step), _NOT_WRITTEN, file, Topology(flow))
+        return Loaded(self.free_path(step), files.ABSENT, file, Topology(flow))
 
     def extension(self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection]) -> Put | Extend | None:
         """Adds to a flow in memory and says how to make it last; None when everything was there already."""

@@ -69,6 +69,8 @@ class FlowFile:
     own_shape: bool = False
     remarks: tuple[str, ...] = ()
     """What in the file made no sense and was passed over."""
+    passed_over: tuple[Span, ...] = ()
+    """Where that stands; empty when it cannot be cut out by lines."""
 
 
 def dump_flow(flow: Flow) -> str:
@@ -180,9 +182,9 @@ def _read_any_shape(text: str, path: str) -> FlowFile:
     if not flow_id:
         raise BadFile(path, "the flow has no id")
     offsets = [0, *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
-    remarks: list[str] = []
-    entries, entry_items = _entries(root.get("nodes"), remarks)
-    edges, edge_items = _edges(root.get("connections"), entries, remarks)
+    odd: list[_Odd] = []
+    entries, entry_items = _entries(root.get("nodes"), odd)
+    edges, edge_items = _edges(root.get("connections"), entries, odd)
     flow = Flow(
         flow_id,
         root.text("name"),
@@ -196,17 +198,18 @@ def _read_any_shape(text: str, path: str) -> FlowFile:
     for key, item in zip(root.keys, root.items, strict=True):
         if key.text in FIELDS and isinstance(item, Leaf) and not root.flow_style:
             fields[key.text] = (offsets[item.line] + item.column, offsets[item.end_line] + item.end_column)
-    return FlowFile(
-        flow,
-        text,
-        fields,
-        _section(root, "nodes", entry_items, offsets),
-        _section(root, "connections", edge_items, offsets),
-        remarks=tuple(remarks),
-    )
+    nodes = _section(root, "nodes", entry_items, offsets)
+    connections = _section(root, "connections", edge_items, offsets)
+    by_line = nodes is not None and nodes.by_line and connections is not None and connections.by_line
+    spans = [(offsets[item.line], offsets[_last_line(item) + 1]) for item, _ in odd] if by_line else []
+    remarks = tuple(f"line {item.line + 1}: {remark}" for item, remark in odd)
+    return FlowFile(flow, text, fields, nodes, connections, remarks=remarks, passed_over=tuple(spans))
 
 
-def _entries(nodes: Leaf | Branch | None, remarks: list[str]) -> tuple[list[Entry], list[Leaf | Branch]]:
+_Odd = tuple[Leaf | Branch, str]
+
+
+def _entries(nodes: Leaf | Branch | None, odd: list[_Odd]) -> tuple[list[Entry], list[Leaf | Branch]]:
     entries: list[Entry] = []
     kept: list[Leaf | Branch] = []
     used: set[int] = set()
@@ -216,9 +219,9 @@ def _entries(nodes: Leaf | Branch | None, remarks: list[str]) -> tuple[list[Entr
         node_id = item.text if isinstance(item, Leaf) else item.text("id")
         index = _number(item.text("index", str(place))) if isinstance(item, Branch) else place
         if not node_id or index is None:
-            remarks.append(f"line {item.line + 1}: a node without id or number is passed over")
+            odd.append((item, "a node without id or number is passed over"))
         elif index in used:
-            remarks.append(f"line {item.line + 1}: number {index} is taken, its node {node_id} is passed over")
+            odd.append((item, f"number {index} is taken, its node {node_id} is passed over"))
         else:
             used.add(index)
             entries.append(Entry(index, node_id))
@@ -227,7 +230,7 @@ def _entries(nodes: Leaf | Branch | None, remarks: list[str]) -> tuple[list[Entr
 
 
 def _edges(
-    connections: Leaf | Branch | None, entries: list[Entry], remarks: list[str]
+    connections: Leaf | Branch | None, entries: list[Entry], odd: list[_Odd]
 ) -> tuple[list[Edge], list[Leaf | Branch]]:
     edges: list[Edge] = []
     kept: list[Leaf | Branch] = []
@@ -239,13 +242,12 @@ def _edges(
         source, target = (
             (_number(item.text("from")), _number(item.text("to"))) if isinstance(item, Branch) else (None, None)
         )
-        where = f"line {item.line + 1}: the connection"
         if source is None or target is None:
-            remarks.append(f"{where} lacks a number and is passed over")
+            odd.append((item, "a connection without a number is passed over"))
         elif source not in known or target not in known:
-            remarks.append(f"{where} {source} → {target} names no node of the flow and is passed over")
+            odd.append((item, f"the connection {source} → {target} names no node of the flow and is passed over"))
         elif (source, target) in seen:
-            remarks.append(f"{where} {source} → {target} stands there twice")
+            odd.append((item, f"the connection {source} → {target} stands there twice"))
         else:
             seen.add((source, target))
             edges.append(Edge(source, target, item.text("branch") or None if isinstance(item, Branch) else None))

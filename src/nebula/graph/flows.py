@@ -175,8 +175,8 @@ def stable_order(topology: Topology, members: Sequence[int]) -> list[int]:
     return order
 
 
-def find_cycle(flow: Flow) -> list[str]:
-    """Ids along one circle of the flow, first = last; empty when there is none."""
+def find_cycle(flow: Flow) -> list[int]:
+    """Entry numbers along one circle of the flow, first = last; empty when there is none."""
     topology = Topology(flow)
     waiting = {index: len(parents) for index, parents in topology.parents.items()}
     ready = [index for index, count in waiting.items() if count == 0]
@@ -195,6 +195,4 @@ def find_cycle(flow: Flow) -> list[str]:
     while index not in place:
         place[index] = len(place)
         index = next(parent for parent in topology.parents[index] if parent in waiting)
-    circle = [index, *reversed(list(place)[place[index] :])]
-    id_of = {entry.index: entry.id for entry in flow.entries}
-    return [id_of[number] for number in circle]
+    return [index, *reversed(list(place)[place[index] :])]

@@ -53,7 +53,7 @@ class Intake:
         """Forgets what is known of files that changed and takes them in afresh."""
         for path in paths:
             self._drop(path)
-            if files.signature(self._disk.path(FOLDER, path)):
+            if os.path.lexists(self._disk.path(FOLDER, path)):
                 self._insert([self._head(path)])
         self._resolve()
 
@@ -115,12 +115,15 @@ class Intake:
             known.add(path)
             if path not in there:
                 self._drop(path)
-            elif state != UNREAD and files.signature(self._disk.path(FOLDER, path)) != tuple(signature):
+            elif state != UNREAD and self._differs(path, tuple(signature)):
                 self._drop(path)
                 self._insert([self._head(path)])
         new = sorted(there - known, key=layout.order_key)
         if new:
             self._insert([self._head(path) for path in new])
+
+    def _differs(self, path: str, known: tuple[int, ...]) -> bool:
+        return (files.signature(self._disk.path(FOLDER, path)) or files.ABSENT) != known
 
     def _head(self, path: str) -> tuple[str, str, str, float]:
         """A row for a file the index does not know, from the first lines of the file itself."""

@@ -91,6 +91,7 @@ class Journal:
         self._boot = ""
         self._epoch = -1
         self._tail = _START
+        self._last = _START
         self._steps: list[Step] = []
         self._extended: dict[str, list[Extend]] = {}
 
@@ -108,12 +109,24 @@ class Journal:
             return False
         number = len(self._steps)
         head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, number, len(payload), zlib.crc32(payload))
-        os.pwrite(self._handle, head + payload, self._tail)
-        if durable:
-            os.fdatasync(self._handle)
+        self._last = self._tail
+        try:
+            os.pwrite(self._handle, head + payload, self._tail)
+            if durable:
+                os.fdatasync(self._handle)
+        except OSError:
+            self.retract()
+            raise
         self._tail += size
         self._note(Step(self._boot, tuple(operations)))
         return True
+
+    def retract(self) -> None:
+        """Takes back the step recorded last, which could not be carried out. A checkpoint must follow: readers may
+        have seen the step, and only a new epoch makes them look again."""
+        os.pwrite(self._handle, bytes(_RECORD_HEADER.size), self._last)
+        os.fdatasync(self._handle)
+        self._begin(-1)
 
     def mark(self) -> Mark:
         """Changes whenever a step is recorded or a checkpoint taken, by any process."""
@@ -182,7 +195,7 @@ class Journal:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             self._handle = os.open(self._path, flags | os.O_CREAT if create else flags, 0o600)
-        except (FileNotFoundError, PermissionError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             if create:
                 raise
             return False

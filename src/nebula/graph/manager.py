@@ -324,6 +324,16 @@ class Graph:
 
     # Health
 
+    def check(self, *, repair: bool = False) -> list[Problem]:
+        """Looks through everything: files that cannot be read, indexes out of step, ids used twice, conflicts of a
+        merge, circles, connections to nowhere, old metadata. `repair` mends what can be mended."""
+        from .check import check
+
+        if not os.path.isdir(self.data_dir):
+            return []
+        with self._store.writing() if repair else self._store.reading():
+            return check(self._store, repair=repair)
+
     def problems(self) -> list[Problem]:
         """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
         with self._store.reading():

@@ -96,7 +96,7 @@ class Metadata:
 
     def _differs(self, path: str, text: str) -> bool:
         data = self._disk.read(path)
-        return data is None or _UPDATED.sub("", data.decode("utf-8", "replace")) != _UPDATED.sub("", text)
+        return data is None or _entries(data.decode("utf-8", "replace")) != _entries(text)
 
     def stale(self) -> list[str]:
         """The files that do not say what the nodes say; one that is not there at all is nobody's problem."""
@@ -129,6 +129,11 @@ class Metadata:
                 current = tag
                 yield f"  {scalar(label)}:\n"
             yield f"    - {identifier(node_id)}\n"
+
+
+def _entries(text: str) -> list[str]:
+    """What a file says apart from when and in which order."""
+    return sorted(re.split(r"\n(?=  \S)", _UPDATED.sub("", text).rstrip("\n")))
 
 
 def _index_lines(node_id: str, timestamp: str, tags: Iterable[str], summary: str) -> str:

@@ -5,6 +5,9 @@ What the tool does not know (an element of another program, an attribute, a comm
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from . import xml_text
 from .errors import BadFile, BadText
 from .node_xml import (
@@ -20,6 +23,7 @@ from .node_xml import (
 from .values import Node
 
 _KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped"}
+_ID = re.compile(rb"""(<node\s[^<>]*?\bid\s*=\s*["'])[^"'<>]*(["'])""")
 _Change = tuple[int, int, str]
 _TEXTS = (("node", "contents", "text"), ("node", "contents", "content"))
 
@@ -106,3 +110,11 @@ def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
     if place < 0:
         raise BadFile("", f"<{path[-1]}> has no inside")
     return place
+
+
+def reidentified(data: bytes, node_id: str, path: str) -> bytes:
+    """The file under another id, all else as it was."""
+    old = parse_node(data, path).node
+    edited = _ID.sub(lambda found: found[1] + node_id.encode("utf-8") + found[2], data, count=1)
+    wanted = replace(old, id=node_id)
+    return edited if parse_node(edited, path).node == wanted else dump_node(wanted)

@@ -104,3 +104,9 @@ def has_lately(path: str, relative: str) -> bool:
             return f"\n{relative}\t".encode("ascii") in b"\n" + file.read()
     except FileNotFoundError:
         return False
+
+
+def count_odd(text: str, suffix: str) -> int:
+    """Lines that are neither the header nor name a file: conflict markers, halves of lines."""
+    rows = [row for row in text.split("\n") if row.strip() and row.rstrip("\r") + "\n" != HEADER]
+    return len(rows) - sum(1 for _ in parse("\n".join(rows), suffix))

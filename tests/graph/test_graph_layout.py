@@ -1,0 +1,88 @@
+"""Where files go: seed 004 §3.1, §4.3, §8.1, and the numbering of SPEC §11."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from graph.graph_seed import NODE_TSV
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.graph import layout, tsv
+
+
+@pytest.mark.parametrize(
+    ("number", "path"),
+    [
+        (0, "000/000.xml"),
+        (99, "000/099.xml"),
+        (100, "001/000.xml"),
+        (99_999, "999/099.xml"),
+        (100_000, "000/100.xml"),
+        (100_100, "001/100.xml"),
+        (999_999, "999/999.xml"),
+    ],
+)
+def test_8_1_a_hundred_in_each_folder_then_the_next_hundred(number: int, path: str) -> None:
+    assert layout.path_of(number, 100, "xml") == path
+
+
+def test_8_1_the_step_is_max_files_per_folder() -> None:
+    assert [layout.path_of(number, 2, "xml") for number in (0, 1, 2, 1999, 2000)] == [
+        "000/000.xml",
+        "000/001.xml",
+        "001/000.xml",
+        "999/001.xml",
+        "000/002.xml",
+    ]
+
+
+@given(st.integers(0, 5_000_000), st.integers(1, 1000))
+def test_a_number_can_be_told_from_its_path(number: int, step: int) -> None:
+    assert layout.number_of(layout.path_of(number, step, "xml"), step) == number
+
+
+@pytest.mark.parametrize("path", ["00/00.xml", "000/000.xml", "0/12345.xml"])
+def test_readers_accept_any_width(path: str) -> None:
+    assert layout.is_path(path, "xml")
+
+
+@pytest.mark.parametrize("path", ["../x/0.xml", "/0/0.xml", "0/0.yaml", "0/../1.xml", "0/0.xml\n", "０/0.xml", "a/b.xml", ""])
+def test_nothing_else_is_a_path_of_the_store(path: str) -> None:
+    assert not layout.is_path(path, "xml")
+
+
+def test_4_3_the_seeds_own_example_loads_as_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "index.tsv"
+    file.write_text(NODE_TSV, encoding="utf-8")
+    [(lines, end)] = tsv.chunks(str(file), "xml", 0)
+    assert [line.path for line in lines] == ["00/00.xml", "00/01.xml", "00/02.xml", "01/00.xml"]
+    assert lines[0].timestamp == "2025-05-09T06:48:06.533720+09:00"
+    assert end == len(NODE_TSV.encode())
+    assert tsv.last(str(file), "xml") == lines[-1]
+
+
+def test_4_3_lines_are_only_appended(tmp_path: Path) -> None:
+    file = tmp_path / "index.tsv"
+    tsv.append(str(file), [tsv.Line("000/000.xml", "a", "t")])
+    assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n"
+    tsv.append(str(file), [tsv.Line("000/001.xml", "b", "t")])
+    assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/001.xml\tb\tt\n"
+
+
+def test_an_unfinished_line_is_closed_off_and_reads_as_absent(tmp_path: Path) -> None:
+    file = tmp_path / "index.tsv"
+    file.write_text("relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/0", encoding="utf-8")
+    assert tsv.last(str(file), "xml") == tsv.Line("000/000.xml", "a", "t")
+    tsv.append(str(file), [tsv.Line("000/001.xml", "b", "t")])
+    [(lines, _)] = tsv.chunks(str(file), "xml", 0)
+    assert [line.id for line in lines] == ["a", "b"]
+
+
+def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
+    file = tmp_path / "index.tsv"
+    tsv.append(str(file), [tsv.Line(layout.path_of(number, 100, "xml"), str(number), "t") for number in range(500)])
+    pieces = list(tsv.chunks(str(file), "xml", 0, size=100))
+    assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
+    assert len(pieces) > 50

@@ -1,0 +1,165 @@
+"""Node files: seed 004 §3.2, §4.1, §4.2, and what SPEC §11 adds to them."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from graph.graph_seed import NODE_XML, block
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.graph import node_xml
+from nebula.graph.errors import BadFile, BadText
+from nebula.graph.node_edit import edit_node, reidentified
+from nebula.graph.node_xml import dump_node, load_head, load_node
+from nebula.graph.values import FileState, Node, Text, Usage
+
+any_text = st.text(st.characters(exclude_categories=["Cs"]))
+nasty = st.lists(
+    st.sampled_from(["]]>", "]]", ">", "\r", "\n", "\r\n", "\x00", "\x1b", "\\", "\\u0041", "&", "<", "�", "😀", "\ufffe", " "])
+).map("".join)
+
+
+def node_with(prompt: str, **more: object) -> Node:
+    return Node("id-1", "2025-05-09T06:48:06+09:00", (Text("user", prompt), Text("assistant", "a")), **more)  # type: ignore[arg-type]
+
+
+def test_4_1_the_seeds_own_example_loads_as_it_stands() -> None:
+    assert block("4.1", "xml") in (None, NODE_XML)
+    node = load_node(NODE_XML.encode(), "example")
+    assert node.id == "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+    assert node.timestamp == "2025-05-09T06:48:06.533720+09:00"
+    assert node.prompt == "プロンプト内容をここに記載...\n（改行やフォーマットを保持）"
+    assert node.response == "応答内容をここに記載...\n（改行やフォーマットを保持）"
+    assert node.texts[0] == Text("user", node.prompt, 6, 1.2, 4.99)
+    assert node.texts[1] == Text("assistant", node.response, 14, 0.08, 179.49)
+    assert (node.model, node.summary) == ("gemini-2.0-flash-001", "ノードの要約内容")
+    assert (node.updated, node.last_built) == (False, "2025-05-09T06:48:06.533720+09:00")
+    assert node.tags == ["タグ1", "タグ2", "タグ3"]
+
+
+def test_4_1_a_node_is_written_exactly_as_in_the_seed() -> None:
+    assert dump_node(load_node(NODE_XML.encode(), "example")).decode() == NODE_XML
+
+
+def test_4_2_connections_are_not_in_the_node() -> None:
+    assert b"connection" not in dump_node(node_with("x"))
+
+
+@given(any_text | nasty, any_text | nasty)
+def test_3_2_any_unicode_text_comes_back_exactly(prompt: str, summary: str) -> None:
+    node = node_with(prompt, summary=summary)
+    data = dump_node(node)
+    assert load_node(data, "x") == node
+    # A stranger's XML reader gets through it too.
+    assert ElementTree.fromstring(data).tag == "node"
+
+
+@given(st.lists(any_text.map(str.strip).filter(lambda t: t and t == " ".join(t.split())), max_size=3), any_text)
+def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -> None:
+    node = node_with(
+        "p",
+        tags=tags,
+        model="m<&>",
+        session='s"\'',
+        usage=Usage(3, 4, 0.5),
+        files=(FileState(path, "", "abc"), FileState("b", "1", "")),
+    )
+    assert load_node(dump_node(node), "x") == node
+
+
+def test_tool_texts_stand_in_order_between_the_others() -> None:
+    texts = (Text("user", "p"), Text("tool", '{"a": 1}', 1), Text("tool", "[RAW]"), Text("assistant", "r"))
+    node = Node("i", "t", texts)
+    again = load_node(dump_node(node), "x")
+    assert again == node
+    assert [text.text for text in again.tool_texts] == ['{"a": 1}', "[RAW]"]
+    assert again.response == "r"
+
+
+def test_a_lone_surrogate_is_refused_with_a_clear_error() -> None:
+    with pytest.raises(BadText, match=r"user text holds a lone surrogate \(U\+D800 at position 2\)"):
+        dump_node(node_with("ab\ud800"))
+
+
+def test_content_is_accepted_for_text() -> None:
+    data = NODE_XML.replace("<text ", "<content ").replace("</text>", "</content>")
+    assert load_node(data.encode(), "x") == load_node(NODE_XML.encode(), "x")
+
+
+def test_a_file_written_by_hand_is_understood() -> None:
+    data = b"""<node timestamp='2025-01-01' id='a'>
+      <contents><text role="user">plain &amp; simple</text>
+        <text role="assistant" count="many">
+          <![CDATA[
+two
+lines
+]]>
+        </text></contents><future x="1"><deep/></future></node>"""
+    node = load_node(data, "x")
+    assert (node.prompt, node.response, node.model, node.tags) == ("plain & simple", "two\nlines", "", [])
+    assert load_head(data) == ("a", "2025-01-01")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"<node>",
+        b"<node/>",
+        b"<other id='x'/>",
+        b"<!DOCTYPE node [<!ENTITY a 'b'>]><node id='x'>&a;</node>",
+        b"<!DOCTYPE node SYSTEM 'file:///etc/passwd'><node id='x'/>",
+        b"<node id='x'>" + b"<a>" * 30 + b"</a>" * 30 + b"</node>",
+        b"\xff\xfe\x00",
+        b"<node id='x'>\x1b</node>",
+    ],
+)
+def test_what_is_no_node_file_is_reported_not_crashed_on(data: bytes) -> None:
+    with pytest.raises(BadFile, match=r"nodes/000/000\.xml: "):
+        load_node(data, "nodes/000/000.xml")
+
+
+def test_a_file_over_the_limit_is_not_even_parsed() -> None:
+    data = b"<node id='x'>" + b" " * node_xml.MAX_NODE_BYTES + b"</node>"
+    with pytest.raises(BadFile, match="larger than"):
+        load_node(data, "x")
+
+
+FOREIGN = NODE_XML.replace("<metadata>", '<!-- mine -->\n<metadata>\n<rating by="me">5</rating>').replace(
+    'role="user"', 'mood="calm" role="user"'
+)
+
+
+@given(any_text | nasty, st.lists(st.sampled_from(["x", "タグ"]), max_size=2, unique=True))
+def test_an_edit_touches_only_what_it_must(prompt: str, tags: list[str]) -> None:
+    old = load_node(FOREIGN.encode(), "x")
+    texts = (Text("user", prompt, 1), old.texts[1])
+    node = Node(old.id, old.timestamp, texts, "new\r\n", tags, "other", True, old.last_built)
+    edited = edit_node(FOREIGN.encode(), node, "x")
+    assert load_node(edited, "x") == node
+    for kept in ("<!-- mine -->", '<rating by="me">5</rating>', 'mood="calm"', "応答内容をここに記載"):
+        assert kept in edited.decode()
+
+
+def test_an_edit_adds_elements_that_were_not_there() -> None:
+    data = b"<node id='a' timestamp='t'><contents><text role='user'>q</text></contents></node>"
+    node = Node("a", "t", (Text("user", "q"), Text("assistant", "new")), "s", ["t"], "m")
+    edited = edit_node(data, node, "x")
+    assert load_node(edited, "x") == node
+    assert b"<text role='user'>q</text>" in edited
+
+
+def test_a_file_in_another_encoding_can_be_edited() -> None:
+    data = NODE_XML.replace("utf-8", "utf-16").encode("utf-16")
+    old = load_node(data, "x")
+    assert old.tags == ["タグ1", "タグ2", "タグ3"]
+    node = Node(old.id, old.timestamp, old.texts, "要約", ["x"], old.model, False, old.last_built)
+    assert load_node(edit_node(data, node, "x"), "x") == node
+
+
+def test_an_id_can_be_changed_alone() -> None:
+    assert reidentified(NODE_XML.encode(), "new-id", "x").decode() == NODE_XML.replace(
+        "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "new-id"
+    )

@@ -1,0 +1,500 @@
+"""The data folder as a whole: seed 004 §3, §4.3, §4.4, §5.2, §6.3, §7.1, §8, and SPEC §11."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from graph.graph_seed import FLOW_YAML, NODE_TSV, NODE_XML
+
+from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, NotFound
+from nebula.graph.manager import Graph
+from nebula.graph.values import Connection, FileState, Text, Usage
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[Graph]:
+    with Graph(tmp_path / "data") as graph:
+        yield graph
+
+
+def files_of(graph: Graph) -> set[str]:
+    root = Path(graph.data_dir)
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and ".state" not in path.parts}
+
+
+def read(graph: Graph, path: str) -> str:
+    return (Path(graph.data_dir) / path).read_text("utf-8")
+
+
+def test_opening_makes_nothing(graph: Graph) -> None:
+    assert graph.list_nodes() == []
+    assert graph.list_flows() == []
+    assert graph.search_nodes(text="x") == []
+    assert graph.check() == []
+    with pytest.raises(NotFound):
+        graph.get_node("x")
+    assert not os.path.exists(graph.data_dir)
+
+
+def test_3_1_the_files_of_the_seed(graph: Graph) -> None:
+    graph.create_node("q", "a")
+    graph.close()
+    assert files_of(graph) == {
+        "nodes/index.tsv",
+        "nodes/000/000.xml",
+        "flows/index.tsv",
+        "flows/000/000.yaml",
+        "metadata/tags.yaml",
+        "metadata/index.yaml",
+        "config.yaml",
+        ".gitignore",
+        ".gitattributes",
+    }
+
+
+def test_3_3_no_binary_files_but_what_git_ignores(graph: Graph) -> None:
+    graph.create_node("q", "a")
+    graph.search_nodes(text="q")
+    graph.close()
+    for path in files_of(graph):
+        read(graph, path)
+    assert read(graph, ".gitignore") == "/.state/\n"
+
+
+def test_4_timestamps_are_iso_8601_with_zone(graph: Graph) -> None:
+    node = graph.create_node("q", "a")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d", node.timestamp)
+
+
+def test_4_2_ids_are_uuids_that_sort_by_time(graph: Graph) -> None:
+    ids = [graph.create_node(str(number)).id for number in range(20)]
+    assert ids == sorted(ids)
+    assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", each) for each in ids)
+
+
+def test_4_2_a_new_node_has_no_summary_and_is_due(graph: Graph) -> None:
+    node = graph.create_node("q", "a")
+    assert (node.updated, node.summary, node.last_built) == (False, "", node.timestamp)
+    assert [due.id for due in graph.due_nodes()] == [node.id]
+    graph.save_summary(node.id, "s", ["t"])
+    assert graph.due_nodes() == []
+
+
+def test_4_3_the_index_names_every_node_in_order_of_creation(graph: Graph) -> None:
+    first, second = graph.create_node("1"), graph.create_node("2")
+    assert read(graph, "nodes/index.tsv") == (
+        "relpath\tuuid\ttimestamp\n"
+        f"000/000.xml\t{first.id}\t{first.timestamp}\n"
+        f"000/001.xml\t{second.id}\t{second.timestamp}\n"
+    )
+
+
+def test_5_2_the_index_of_flows(graph: Graph) -> None:
+    flow = graph.create_flow("調査", "詳細な調査")
+    assert read(graph, "flows/index.tsv") == f"relpath\tuuid\ttimestamp\n000/000.yaml\t{flow.id}\t{flow.created}\n"
+
+
+def test_6_3_config_is_made_on_first_use(graph: Graph) -> None:
+    graph.create_node("q")
+    config = yaml.safe_load(read(graph, "config.yaml"))
+    assert config["version"] == "1.0"
+    assert config["settings"] == {
+        "max_files_per_folder": 100,
+        "default_llm_provider": "openai",
+        "default_model": "gpt-4",
+        "summary_token_limit": 50,
+    }
+    assert config["providers"] == {
+        "openai": {"api_key_env": "OPENAI_API_KEY"},
+        "gemini": {"api_key_env": "GEMINI_API_KEY"},
+        "ollama": {"host": "http://localhost:11434"},
+    }
+
+
+def test_6_3_settings_are_read_again_when_edited(graph: Graph) -> None:
+    graph.create_node("q")
+    path = Path(graph.data_dir) / "config.yaml"
+    path.write_text("settings:\n  max_files_per_folder: 2  # few\n  auto_summary: yes\n", encoding="utf-8")
+    for number in range(4):
+        graph.create_node(str(number))
+    assert graph.settings.auto_summary
+    assert {path for path in files_of(graph) if path.endswith(".xml")} == {
+        "nodes/000/000.xml",
+        "nodes/000/001.xml",
+        "nodes/001/000.xml",
+        "nodes/001/001.xml",
+        "nodes/002/000.xml",
+    }
+    assert read(graph, "config.yaml").endswith("auto_summary: yes\n")
+
+
+def test_6_3_a_senseless_setting_is_an_error_not_a_guess(graph: Graph) -> None:
+    graph.create_node("q")
+    (Path(graph.data_dir) / "config.yaml").write_text("settings:\n  max_files_per_folder: 0\n", encoding="utf-8")
+    with pytest.raises(BadFile, match="max_files_per_folder must be a whole number above zero"):
+        graph.create_node("q")
+
+
+def test_7_1_1_a_new_node_is_in_the_flow_main(graph: Graph) -> None:
+    node = graph.create_node("q", "a")
+    assert graph.get_flow("main").nodes == [node.id]
+    assert graph.get_flow(graph.get_flow("main").id).name == "main"
+
+
+def test_7_1_1_and_the_subscribers_hear_of_it_when_it_is_there(graph: Graph) -> None:
+    heard: list[tuple[str, str]] = []
+
+    def hear(event: str, data: dict[str, str]) -> None:
+        if event == "node_created":
+            assert Graph(graph.data_dir).get_node(data["node_id"]).prompt == "q"
+        heard.append((event, data.get("node_id") or data["flow_id"]))
+
+    end = graph.subscribe(hear)
+    node = graph.create_node("q", "a")
+    flow = graph.get_flow()
+    graph.update_node(node.id, prompt="p")
+    graph.save_summary(node.id, "s")
+    graph.delete_node(node.id)
+    end()
+    graph.create_node("unheard")
+    assert heard == [
+        ("node_created", node.id),
+        ("flow_updated", flow.id),
+        ("node_updated", node.id),
+        ("summary_built", node.id),
+        ("node_deleted", node.id),
+        ("flow_updated", flow.id),
+    ]
+
+
+def test_a_subscriber_that_fails_does_not_fail_the_write(graph: Graph) -> None:
+    def fail(event: str, data: dict[str, str]) -> None:
+        raise ValueError(event)
+
+    graph.subscribe(fail)
+    with pytest.warns(RuntimeWarning, match="a subscriber failed on"):
+        node = graph.create_node("q")
+    assert graph.get_node(node.id) == node
+
+
+def test_7_1_2_an_edit_marks_the_node_for_building(graph: Graph) -> None:
+    node = graph.create_node("q", "a")
+    graph.save_summary(node.id, "s", ["t"])
+    edited = graph.update_node(node.id, response="b")
+    assert (edited.prompt, edited.response, edited.updated, edited.summary) == ("q", "b", True, "s")
+    assert 'updated="true"' in read(graph, "nodes/000/000.xml")
+    assert [due.id for due in graph.due_nodes()] == [node.id]
+
+
+def test_7_1_2_new_tags_alone_do_not(graph: Graph) -> None:
+    node = graph.create_node("q", "a")
+    graph.save_summary(node.id, "s")
+    assert not graph.update_node(node.id, tags=["x", " x ", "y\nz"]).updated
+    assert graph.get_node(node.id).tags == ["x", "y z"]
+
+
+def test_7_1_3_a_summary_of_an_older_text_leaves_the_node_due(graph: Graph) -> None:
+    node = graph.create_node("q", "a")
+    graph.update_node(node.id, prompt="changed meanwhile")
+    assert graph.save_summary(node.id, "s", built_from=node).updated
+
+
+def test_7_1_4_connections_change_the_flow_only(graph: Graph) -> None:
+    first, second = graph.create_node("1"), graph.create_node("2")
+    before = read(graph, "nodes/000/001.xml")
+    graph.connect_nodes(first.id, second.id, "枝")
+    assert read(graph, "nodes/000/001.xml") == before
+    assert graph.get_flow().connections == [Connection(first.id, second.id, "枝")]
+
+
+def test_1_2_retry_branches_and_several_parents_merge(graph: Graph) -> None:
+    root = graph.create_node("root")
+    one = graph.create_node("one", parents=[root.id])
+    two = graph.create_branch(root.id, "retry", "two")
+    both = graph.create_node("both", parents=[one.id, two.id])
+    assert graph.draw_map() == "1<\n  1<2>4\n  1<3>4"
+    assert [node.prompt for node in graph.get_history(both.id)] == ["root", "one", "two", "both"]
+    assert [node.prompt for node in graph.get_history(two.id)] == ["root", "two"]
+
+
+def test_5_a_cycle_is_refused_and_changes_nothing(graph: Graph) -> None:
+    first = graph.create_node("1")
+    second = graph.create_node("2", parents=[first.id])
+    before = read(graph, "flows/000/000.yaml")
+    with pytest.raises(CycleError):
+        graph.connect_nodes(second.id, first.id)
+    with pytest.raises(CycleError):
+        graph.connect_nodes(first.id, first.id)
+    assert read(graph, "flows/000/000.yaml") == before
+    assert graph.get_flow().connections == [Connection(first.id, second.id)]
+    graph.connect_nodes(first.id, second.id)
+    assert read(graph, "flows/000/000.yaml") == before
+
+
+def test_5_several_flows(graph: Graph) -> None:
+    node = graph.create_node("q")
+    graph.create_flow("side", "a sub-flow")
+    side = graph.create_node("s", flow="side")
+    graph.add_node_to_flow("side", node.id)
+    assert graph.get_flow("side").nodes == [side.id, node.id]
+    assert [flow.name for flow in graph.list_flows()] == ["main", "side"]
+    assert [flow.name for flow in graph.list_flow_heads()] == ["main", "side"]
+    assert graph.get_history(side.id) == [side]
+    with pytest.raises(NotFound, match="no flow 'nowhere'"):
+        graph.create_node("x", flow="nowhere")
+    assert graph.create_flow("side").id == graph.get_flow("side").id
+    graph.update_flow("side", name="aside", description="d")
+    assert graph.get_flow("aside").description == "d"
+    with pytest.raises(BadRequest):
+        graph.update_flow("aside", name="main")
+
+
+def test_disconnect_remove_delete(graph: Graph) -> None:
+    a, b, c, d = (graph.create_node(each).id for each in "abcd")
+    graph.rebuild_flow("main", [a, b, c, d])
+    graph.disconnect_nodes(a, b)
+    assert graph.draw_map() == "1\n2→3→4"
+    graph.remove_node_from_flow("main", d)
+    assert graph.get_node(d).prompt == "d"
+    graph.rebuild_flow("main", [a, b, c, d])
+    graph.delete_node(b)
+    assert graph.draw_map() == "1\n3→4"
+    with pytest.raises(NotFound):
+        graph.get_node(b)
+    with pytest.raises(NotFound):
+        graph.delete_node(b)
+    assert b not in read(graph, "nodes/index.tsv")
+    assert graph.create_node("e").id in read(graph, "nodes/index.tsv")
+    assert "nodes/000/004.xml" in files_of(graph)
+    assert graph.check() == []
+
+
+def test_a_node_that_is_not_there_cannot_be_connected(graph: Graph) -> None:
+    node = graph.create_node("q")
+    for call in (
+        lambda: graph.connect_nodes(node.id, "nobody"),
+        lambda: graph.create_node("x", parents=["nobody"]),
+        lambda: graph.rebuild_flow("main", ["nobody"]),
+        lambda: graph.add_node_to_flow("main", "nobody"),
+        lambda: graph.disconnect_nodes(node.id, "nobody"),
+        lambda: graph.remove_node_from_flow("main", "nobody"),
+        lambda: graph.update_node("nobody", prompt="x"),
+    ):
+        with pytest.raises(NotFound):
+            call()
+    assert graph.get_flow().nodes == [node.id]
+    assert graph.count_nodes() == 1
+
+
+def test_a_whole_turn_in_one_call(graph: Graph) -> None:
+    parent = graph.create_node("q")
+    node = graph.add_turn(
+        node_id="01890a5d-ac96-774b-bcce-b302099a8057",
+        texts=[Text("user", "q", 3), Text("tool", "{}"), Text("assistant", "a", 10, 2.0)],
+        parents=[parent.id],
+        model="gpt-4.1-nano",
+        session="session_1",
+        usage=Usage(100, 20, 0.001),
+        files=[FileState("a.py", "", "abc")],
+    )
+    with Graph(graph.data_dir) as again:
+        assert again.get_node("01890a5d-ac96-774b-bcce-b302099a8057") == node
+    assert node.texts[2].rate == 5.0
+    with pytest.raises(BadRequest):
+        graph.add_turn(node_id=node.id, texts=[Text("user", "again")])
+
+
+def test_text_that_cannot_be_stored_leaves_nothing_behind(graph: Graph) -> None:
+    graph.create_node("fine")
+    before = {path: read(graph, path) for path in files_of(graph)}
+    for call in (
+        lambda: graph.create_node("bad \udc00"),
+        lambda: graph.create_flow("bad \udc00"),
+        lambda: graph.create_node("x", tags=["\udc00"]),
+    ):
+        with pytest.raises(BadText):
+            call()
+    assert {path: read(graph, path) for path in files_of(graph)} == before
+    graph.create_node("still works")
+
+
+# Files edited by hand
+
+
+def test_hand_edits_are_picked_up_without_restart(graph: Graph) -> None:
+    node = graph.create_node("before", "a")
+    path = Path(graph.data_dir) / "nodes/000/000.xml"
+    assert graph.get_node(node.id).prompt == "before"
+    assert graph.search_nodes(text="before")
+    path.write_text(path.read_text("utf-8").replace("before", "behind"), encoding="utf-8")
+    assert graph.get_node(node.id).prompt == "behind"
+    assert graph.search_nodes(text="before") == []
+    assert [found.id for found in graph.search_nodes(text="behind")] == [node.id]
+
+
+def test_flows_edited_by_hand_too_and_their_comments_stay(graph: Graph) -> None:
+    first, second = graph.create_node("1"), graph.create_node("2")
+    path = Path(graph.data_dir) / "flows/000/000.yaml"
+    text = path.read_text("utf-8").replace("name: main", "name: renamed  # by me")
+    path.write_text(text, encoding="utf-8")
+    assert graph.get_flow("renamed").nodes == [first.id, second.id]
+    graph.connect_nodes(first.id, second.id, flow="renamed")
+    assert "name: renamed  # by me" in path.read_text("utf-8")
+    third = graph.create_node("3")
+    assert graph.get_flow("main").nodes == [third.id]
+
+
+def test_a_file_put_there_by_hand_is_a_node(graph: Graph) -> None:
+    graph.create_node("1")
+    folder = Path(graph.data_dir) / "nodes/07"
+    folder.mkdir()
+    (folder / "3.xml").write_text(NODE_XML, encoding="utf-8")
+    assert graph.get_node("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx").tags == ["タグ1", "タグ2", "タグ3"]
+    assert len(graph.list_nodes()) == 2
+    shutil.rmtree(folder)
+    assert len(graph.list_nodes()) == 1
+
+
+def test_the_seeds_examples_are_a_data_folder(tmp_path: Path) -> None:
+    for path, text in (
+        ("nodes/index.tsv", NODE_TSV),
+        ("nodes/00/00.xml", NODE_XML),
+        ("flows/00/00.yaml", FLOW_YAML),
+        ("flows/index.tsv", NODE_TSV.replace(".xml", ".yaml")),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    with Graph(tmp_path) as graph:
+        node = graph.get_node("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
+        assert node.model == "gemini-2.0-flash-001"
+        assert graph.draw_map("メインフロー") == "1<\n  1<2>4\n  1<3>4"
+        assert [found.id for found in graph.search_nodes(tags=["タグ1", "タグ2"])] == [node.id]
+        graph.create_node("next")
+        assert (tmp_path / "nodes/001/001.xml").exists()
+
+
+def test_4_4_of_two_files_with_one_id_the_newer_counts(graph: Graph) -> None:
+    node = graph.create_node("old")
+    folder = Path(graph.data_dir) / "nodes/000"
+    text = (folder / "000.xml").read_text("utf-8")
+    (folder / "005.xml").write_text(
+        text.replace("old", "new").replace(node.timestamp, "2999-01-01T00:00:00+00:00"), encoding="utf-8"
+    )
+    (folder / "006.xml").write_text(
+        text.replace("old", "older").replace(node.timestamp, "1999-01-01T00:00:00+00:00"), encoding="utf-8"
+    )
+    assert graph.get_node(node.id).prompt == "new"
+    assert [found.prompt for found in graph.list_nodes()] == ["new"]
+    assert graph.search_nodes(text="older") == []
+    assert [problem.path for problem in graph.problems()] == ["nodes/000/000.xml", "nodes/000/006.xml"]
+
+
+def test_4_4_of_the_same_time_the_one_found_later_counts(graph: Graph) -> None:
+    node = graph.create_node("first")
+    folder = Path(graph.data_dir) / "nodes/000"
+    (folder / "005.xml").write_text((folder / "000.xml").read_text("utf-8").replace("first", "later"), encoding="utf-8")
+    assert graph.get_node(node.id).prompt == "later"
+    (folder / "005.xml").unlink()
+    assert graph.get_node(node.id).prompt == "first"
+    assert [found.prompt for found in graph.search_nodes(text="first")] == ["first"]
+
+
+def test_unreadable_files_are_reported_and_skipped_never_deleted(graph: Graph) -> None:
+    node, other = graph.create_node("gone bad"), graph.create_node("fine")
+    path = Path(graph.data_dir) / "nodes/000/000.xml"
+    path.write_text("<node", encoding="utf-8")
+    (Path(graph.data_dir) / "flows/000/009.yaml").write_text("a: *b\n", encoding="utf-8")
+    assert [found.id for found in graph.list_nodes()] == [other.id]
+    with pytest.raises(BadFile, match="nodes/000/000.xml"):
+        graph.get_node(node.id)
+    assert {problem.path for problem in graph.problems()} == {"nodes/000/000.xml", "flows/000/009.yaml"}
+    assert graph.get_history(other.id) == [other]
+    graph.check(repair=True)
+    assert path.read_text("utf-8") == "<node"
+    graph.create_node("goes on")
+
+
+def test_an_index_from_a_stranger_cannot_point_elsewhere(graph: Graph, tmp_path: Path) -> None:
+    graph.create_node("1")
+    (tmp_path / "secret.xml").write_text(NODE_XML, encoding="utf-8")
+    root = Path(graph.data_dir)
+    with (root / "nodes/index.tsv").open("a", encoding="utf-8") as file:
+        file.write("../../secret.xml\tstolen\tt\n")
+    (root / "nodes/000/005.xml").symlink_to(tmp_path / "secret.xml")
+    (root / "nodes/001").symlink_to(tmp_path)
+    os.mkfifo(root / "nodes/000/006.xml")
+    with pytest.raises(NotFound):
+        graph.get_node("stolen")
+    assert len(graph.list_nodes()) == 1
+    assert len(graph.problems()) == 2
+
+
+def test_a_folder_that_is_a_link_is_not_written_through(graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    graph.create_flow("main")
+    (Path(graph.data_dir) / "nodes/000").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadFile, match="not a folder"):
+        graph.create_node("1")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+# The cache and the rest
+
+
+def test_8_2_the_cache_can_be_thrown_away(graph: Graph) -> None:
+    node = graph.create_node("needle", tags=["t"])
+    assert graph.search_nodes(text="needle")
+    graph.close()
+    shutil.rmtree(Path(graph.data_dir) / ".state")
+    assert graph.get_node(node.id) == node
+    assert [found.id for found in graph.search_nodes(text="needle", tags=["t"])] == [node.id]
+
+
+def test_8_2_a_damaged_cache_is_made_anew(graph: Graph) -> None:
+    node = graph.create_node("needle")
+    graph.close()
+    (Path(graph.data_dir) / ".state/cache.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    assert [found.id for found in graph.search_nodes(text="needle")] == [node.id]
+
+
+def test_a_folder_that_cannot_be_written_can_be_read(graph: Graph) -> None:
+    node = graph.create_node("needle")
+    graph.close()
+    shutil.rmtree(Path(graph.data_dir) / ".state")
+    (Path(graph.data_dir) / ".state").write_text("in the way", encoding="utf-8")
+    with Graph(graph.data_dir) as reader:
+        assert reader.get_node(node.id) == node
+        assert [found.id for found in reader.search_nodes(text="needle")] == [node.id]
+
+
+def test_8_2_a_long_flow_takes_additions_at_once_for_every_reader(graph: Graph) -> None:
+    first = graph.create_node("0")
+    text = read(graph, "flows/000/000.yaml").replace("description: \"\"", f"description: {'x' * 40_000}")
+    (Path(graph.data_dir) / "flows/000/000.yaml").write_text(text, encoding="utf-8")
+    ids = [first.id]
+    for number in range(1, 30):
+        ids.append(graph.create_node(str(number), parents=[ids[-1]]).id)
+        with_others = Graph(graph.data_dir)
+        assert with_others.get_flow().nodes == ids
+    assert [node.id for node in Graph(graph.data_dir).get_history(ids[-1])] == ids
+    graph.disconnect_nodes(ids[3], ids[4])
+    assert len(Graph(graph.data_dir).get_flow().edges) == 28
+    graph.close()
+    assert len(yaml.safe_load(read(graph, "flows/000/000.yaml"))["nodes"]) == 30
+    assert graph.check() == []
+
+
+def test_8_2_a_long_flow_is_on_disk_soon_after(graph: Graph) -> None:
+    graph.create_flow("main", "x" * 40_000)
+    node = graph.create_node("q")
+    limit = time.monotonic() + 10
+    while node.id not in read(graph, "flows/000/000.yaml"):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
