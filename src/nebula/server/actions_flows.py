@@ -37,11 +37,17 @@ async def update_flow(room: Room, _: Client, data: Data) -> Answer:
     flow_id = data.text("flow_id", DEFAULT_FLOW)
     nodes = data.optional_texts("nodes")
     connections = [_connection(each) for each in data.objects("connections")] if data.has("connections") else None
-    if nodes is None and connections is None:
-        raise ActionError("bad_request", "say what to change: 'nodes' (ids), 'connections', or both")
-    if connections is None:
-        return flow_answer(await in_thread(room.graph.rebuild_flow, flow_id, nodes or []))
-    return flow_answer(await in_thread(_rewire, room.graph, flow_id, nodes, connections))
+    words = {key: data.text(key) for key in ("name", "description") if data.has(key)}
+    if not words and nodes is None and connections is None:
+        raise ActionError("bad_request", "say what to change: 'name', 'description', 'nodes' (ids), 'connections'")
+    flow = await in_thread(room.graph.get_flow, flow_id)
+    if connections is not None:
+        flow = await in_thread(_rewire, room.graph, flow.id, nodes, connections)
+    elif nodes is not None:
+        flow = await in_thread(room.graph.rebuild_flow, flow.id, nodes)
+    if words:
+        flow = await in_thread(room.graph.update_flow, flow.id, **words)
+    return flow_answer(flow)
 
 
 def _connection(data: Data) -> Connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Final
 
 from nebula.agent.brains import open_brain
@@ -16,7 +15,7 @@ from nebula.server.protocol import ActionError, Answer, Data
 from nebula.server.room import Action, Client, Room, in_thread
 
 MAX_NODES_AT_ONCE: Final = 500
-MAX_FOUND: Final = 200
+MAX_FOUND: Final = 1000
 
 
 def node_json(node: Node) -> dict[str, Any]:
@@ -90,8 +89,8 @@ async def search_nodes(room: Room, _: Client, data: Data) -> Answer:
 
 
 async def list_tags(room: Room, _: Client, __: Data) -> Answer:
-    counts: Counter[str] = Counter(await in_thread(room.graph.list_tags))
-    return Answer({"tags": [tag for tag, _ in counts.most_common()], "counts": dict(counts.most_common())})
+    counts = await in_thread(room.graph.list_tags)
+    return Answer({"tags": list(counts), "counts": counts})
 
 
 async def get_history(room: Room, _: Client, data: Data) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from nebula.graph.errors import NotFound
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.server.protocol import ActionError, Answer, Data
 from nebula.server.room import Action, Client, Room, in_thread
@@ -33,7 +34,7 @@ async def subscribe(room: Room, client: Client, data: Data) -> Answer:
     return answer
 
 
-async def unsubscribe(room: Room, client: Client, data: Data) -> Answer:
+async def unsubscribe(_: Room, client: Client, data: Data) -> Answer:
     event, flow = data.optional_text("event"), data.optional_text("flow_id")
     if event is None and flow is None:
         client.hears.unsubscribe_all()
@@ -54,16 +55,26 @@ async def send_prompt(room: Room, client: Client, data: Data) -> Answer:
     if mode not in room.modes:
         raise ActionError("bad_request", f"'mode' must be one of {', '.join(room.modes)}")
     lang = data.text("lang", room.settings.lang)
+    lang = lang if lang in LANGUAGES else room.settings.lang
     parents = data.optional_texts("from")
     if parents is None:
-        parents = [client.last_turn] if client.last_turn else []
+        parents = await in_thread(_last_of, room.graph, client.turns)
     flow, name = await in_thread(_place, room.graph, parents, data.optional_text("flow_id"))
-    lang = lang if lang in LANGUAGES else room.settings.lang
     job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang)
     room.turns.start(job, client)
     client.hears.subscribe(trace_id=job.trace_id)
-    client.last_turn = job.trace_id
+    client.turns.append(job.trace_id)
     return Answer({"trace_id": job.trace_id, "flow_id": flow})
+
+
+def _last_of(graph: ServedGraph, turns: list[str]) -> list[str]:
+    """The newest of these turns that became a node; one that failed before a word was said did not."""
+    for node_id in reversed(turns):
+        try:
+            return [graph.get_node(node_id).id]
+        except NotFound:
+            continue
+    return []
 
 
 def _place(graph: ServedGraph, parents: list[str], wanted: str | None) -> tuple[str, str]:

@@ -102,6 +102,7 @@ class Subscriber:
         self._place = hub.seq
         self._subscriptions: list[Subscription] = []
         self._outbox: deque[str] = deque()
+        self._lost_track = False
         self._room = asyncio.Event()
         self._room.set()
 
@@ -124,6 +125,11 @@ class Subscriber:
 
     def unsubscribe_all(self) -> None:
         self._subscriptions = [each for each in self._subscriptions if each.trace_id]
+
+    def require_resync(self) -> None:
+        """Tells the client, after the answers that wait, that it missed something."""
+        self._lost_track = True
+        self.wake.set()
 
     def reply(self, text: str) -> None:
         self._outbox.append(text)
@@ -149,6 +155,9 @@ class Subscriber:
             if len(self._outbox) < MAX_REPLIES:
                 self._room.set()
             return text
+        if self._lost_track:
+            self._lost_track = False
+            return self._hub.resync_text()
         while self._place < self._hub.seq:
             self._place += 1
             event = self._hub.get(self._place)
@@ -157,5 +166,7 @@ class Subscriber:
                 if self._subscriptions:
                     return self._hub.resync_text()
             elif any(each.wants(event) for each in self._subscriptions):
+                if event.name == "final":
+                    self.unsubscribe(None, None, event.trace_id)
                 return event.text
         return None

@@ -32,8 +32,8 @@ class Client:
     """One connection."""
 
     hears: Subscriber
-    last_turn: str | None = None
-    """The node of this client's last prompt, which its next one continues unless it says otherwise."""
+    turns: list[str] = field(default_factory=list)
+    """Its prompts so far; the next one continues the last unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)
 
 

@@ -131,7 +131,7 @@ class Turns:
             _end(turn, hear, "interrupted", "Interrupted before it began.")
         except (ModelError, GraphError, OSError) as problem:
             _end(turn, hear, "error", str(problem), getattr(problem, "kind", "error"))
-        except Exception:  # whoever waits for this turn must hear that it is over
+        except Exception:  # noqa: BLE001 - whoever waits for this turn must hear that it is over
             _log.exception("a turn failed")
             _end(turn, hear, "error", "Something went wrong in the server; its own log says what.", "internal")
         finally:

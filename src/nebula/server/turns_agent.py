@@ -10,7 +10,6 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
-from nebula.agent.record import NodeKeeper
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.server.served_graph import ServedGraph
@@ -40,8 +39,7 @@ class AgentTurns:
             return session
         if session is not None:
             await self._sessions.pop(job.flow_name).close()
-        session = await open_session(self._settings, approver=ask, mode=job.mode)
-        session.keeper = NodeKeeper(lambda: self._graph)
+        session = await open_session(self._settings, approver=ask, mode=job.mode, open_graph=lambda: self._graph)
         self._sessions[job.flow_name] = session
         return session
 

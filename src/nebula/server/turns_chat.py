@@ -22,6 +22,7 @@ SHARE_FOR_CONTEXT = 0.6
 class ChatTurns:
     def __init__(self, settings: Settings, graph: ServedGraph) -> None:
         self._settings = settings
+        self._keeper = NodeKeeper(lambda: graph)
         self._graph = graph
 
     async def run(self, job: Job, hear: Reader, _ask: Ask) -> None:
@@ -38,7 +39,7 @@ class ChatTurns:
                 history=[],
                 tools=ToolSet.of(()),
                 max_rounds=self._settings.max_rounds,
-                keep=NodeKeeper(lambda: self._graph).for_turn(job.trace_id, "", brain, job.parents),
+                keep=self._keeper.for_turn(job.trace_id, "", brain, job.parents),
             )
             task = Task(job.prompt, "chat", brain.name, brain.provider, job.parents)
             await run_turn(turn, task, UserMessage.new_prompt(strip_hidden_characters(job.prompt), now()))

@@ -1,0 +1,145 @@
+"""nebula serve and vizprompt serve: the conversation as a web page, with and without the agent."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
+from nebula.config import Settings, load_settings
+
+if TYPE_CHECKING:
+    from nebula.server.served_graph import ServedGraph
+    from nebula.server.turns import Runner
+
+DEFAULT_PORT = 8080
+TOKEN_BYTES = 32
+
+
+def main(argv: Sequence[str]) -> int:
+    """nebula serve"""
+    parser = _parser(
+        "nebula serve",
+        "The conversation as a web page, agent included. Open the address it prints: the part after # is the token\n"
+        "that lets the page in. Other programs send it as 'Authorization: Bearer'.",
+    )
+    root_option(parser)
+    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help="provider to use")
+    parser.add_argument("--trust", action="store_true", help="let this project's configured checks run")
+    options = parser.parse_args(argv)
+    root = checked_root(options.root)
+    settings = load_settings(
+        root,
+        overrides={
+            "model": options.model,
+            "provider": options.provider,
+            "trust": options.trust or None,
+            "token": options.token,
+        },
+    )
+    token = _token(options, settings)
+
+    from nebula.server.conversation import AGENT_MODES
+    from nebula.server.served_graph import ServedGraph
+    from nebula.server.turns_agent import AgentTurns
+    from nebula.workspace.state import ensure_state_dir
+
+    ensure_state_dir(root)
+    graph = ServedGraph(os.path.join(settings.state_dir, "graph"))
+    return _serve(options, settings, token, graph, AgentTurns(settings, graph), AGENT_MODES)
+
+
+def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
+    """vizprompt serve: graph and plain chat; it touches no file but those of the graph."""
+    parser = _parser(
+        "vizprompt serve",
+        "The conversation graph as a web page and a WebSocket, with plain chat. On this machine alone no token is\n"
+        "needed; --token asks for one.",
+    )
+    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help="provider to use")
+    options = parser.parse_args(argv)
+    overrides = {"model": options.model, "provider": options.provider, "token": options.token}
+    settings = load_settings(overrides=overrides)
+    token = "" if options.no_token else settings.token
+    _refuse_open_door(options, token)
+
+    from nebula.server.conversation import CHAT_MODES
+    from nebula.server.served_graph import ServedGraph
+    from nebula.server.turns_chat import ChatTurns
+
+    graph = ServedGraph(data_dir)
+    return _serve(options, settings, token, graph, ChatTurns(settings, graph), CHAT_MODES)
+
+
+def _token(options: argparse.Namespace, settings: Settings) -> str:
+    """What can act on files always asks for a token, unless told not to by somebody who is alone here."""
+    if options.no_token:
+        _refuse_open_door(options, "")
+        return ""
+    if settings.token:
+        return settings.token
+    import secrets
+
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def _refuse_open_door(options: argparse.Namespace, token: str) -> None:
+    from nebula.server.serving import is_loopback
+
+    if options.no_token and options.token:
+        raise UsageError("--token and --no-token cannot both be meant")
+    if not token and not is_loopback(options.host):
+        raise UsageError(f"{options.host} can be reached by others: set a token (--token or EC_TOKEN)")
+
+
+def _serve(
+    options: argparse.Namespace,
+    settings: Settings,
+    token: str,
+    graph: ServedGraph,
+    runner: Runner,
+    modes: tuple[str, ...],
+) -> int:
+    from urllib.parse import quote
+
+    from nebula.server.conversation import create_conversation
+    from nebula.server.protocol import MAX_RECEIVED
+    from nebula.server.serving import listen, rules_for, serve
+
+    for remark in settings.remarks:
+        print(f"nebula: {remark}", file=sys.stderr)
+    listener = listen(options.host, options.port)
+    rules = rules_for(listener, *options.allow_host, token=token)
+    app = create_conversation(graph, settings, rules, runner, modes)
+    address = f"{listener.url}/#token={quote(token, safe='')}" if token else listener.url
+    return serve(app, listener, announce=address, websocket_bytes=MAX_RECEIVED)
+
+
+def _parser(prog: str, description: str) -> argparse.ArgumentParser:
+    parser = Parser(prog, description)
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+    parser.add_argument(
+        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"0 takes any free one (default: {DEFAULT_PORT})"
+    )
+    parser.add_argument(
+        "--token", metavar="T", help="what clients must show; EC_TOKEN keeps it out of the process list"
+    )
+    parser.add_argument("--no-token", action="store_true", help="ask for none; on this machine alone")
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a name clients may call this machine by, when listening on all addresses (repeatable)",
+    )
+    parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model says it outright")
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError("expected a number from 0 to 65535")
+    return int(text)

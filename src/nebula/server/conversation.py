@@ -1,0 +1,88 @@
+"""The conversation server: the page at `/`, and the WebSocket that it and other programs speak with.
+
+    graph = ServedGraph(data_dir)
+    app = create_conversation(graph, settings, rules, AgentTurns(settings, graph), modes=("agent", "plan"))
+
+Files of the page are open to whoever passes Host and Origin: they hold nothing. The WebSocket asks for the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from nebula.config import Settings
+from nebula.server.asgi import App, Receive, Scope, Send
+from nebula.server.feed import Feed
+from nebula.server.gate import Gate, Rules
+from nebula.server.hub import Hub
+from nebula.server.pages import Pages
+from nebula.server.room import Room
+from nebula.server.served_graph import ServedGraph
+from nebula.server.socket import serve_socket
+from nebula.server.turns import Runner, Turns
+
+AGENT_MODES: Final = ("agent", "plan")
+CHAT_MODES: Final = ("chat", "plan", "agent")
+"""Plain chat takes the others' words for its own: there is nothing it could do differently."""
+
+
+def create_conversation(
+    graph: ServedGraph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...], hub: Hub | None = None
+) -> App:
+    hub = hub or Hub()
+    feed = Feed(graph, hub)
+    turns = Turns(runner, hub, feed, settings.curtain)
+    room = Room(graph, hub, turns, settings, modes)
+    pages = Pages()
+
+    async def socket(websocket: WebSocket) -> None:
+        await serve_socket(websocket, room, rules.token)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        feeding = asyncio.create_task(feed.run())
+        try:
+            yield
+        finally:
+            await turns.close()
+            feeding.cancel()
+            with suppress(asyncio.CancelledError):
+                await feeding
+            await asyncio.to_thread(graph.close)
+
+    app = Starlette(
+        routes=[
+            Route("/", pages.index),
+            Route("/healthz", _healthz),
+            Route("/web/{path:path}", pages.file),
+            WebSocketRoute("/", socket),
+            WebSocketRoute("/ws", socket),
+        ],
+        lifespan=lifespan,
+    )
+    return _gated(app, rules)
+
+
+async def _healthz(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+def _gated(app: App, rules: Rules) -> App:
+    """The token guards the WebSocket; a browser cannot show one while it loads the page."""
+    page = Gate(app, replace(rules, token=""))
+    socket = Gate(app, replace(rules, token_in_query=True, token_in_first_message=True))
+
+    async def gate(scope: Scope, receive: Receive, send: Send) -> None:
+        await (socket if scope["type"] == "websocket" else page)(scope, receive, send)
+
+    return gate

@@ -1,0 +1,69 @@
+"""The web page and its modules, out of memory: what was not there at the start cannot be asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+import nebula
+
+WEB: Final = os.path.join(os.path.dirname(nebula.__file__), "web")
+TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "x-frame-options": "DENY",
+}
+INDEX: Final = "index.html"
+
+
+class Pages:
+    def __init__(self, folder: str = WEB) -> None:
+        self._files = dict(_read(folder))
+
+    @property
+    def paths(self) -> Mapping[str, tuple[bytes, str]]:
+        return self._files
+
+    async def index(self, _: Request) -> Response:
+        return self._response(INDEX)
+
+    async def file(self, request: Request) -> Response:
+        return self._response(request.path_params["path"])
+
+    def _response(self, path: str) -> Response:
+        found = self._files.get(path)
+        if found is None:
+            return Response("There is no such page.\n", 404, HEADERS, "text/plain")
+        content, media_type = found
+        return Response(content, 200, HEADERS | {"content-type": media_type})
+
+
+def _read(folder: str) -> list[tuple[str, tuple[bytes, str]]]:
+    files = []
+    for place, _, names in os.walk(folder):
+        for name in sorted(names):
+            media_type = TYPES.get(os.path.splitext(name)[1])
+            if media_type:
+                full = os.path.join(place, name)
+                with open(full, "rb") as file:
+                    relative = os.path.relpath(full, folder).replace(os.sep, "/")
+                    files.append((relative, (file.read(), media_type)))
+    return files

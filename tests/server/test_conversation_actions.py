@@ -1,0 +1,241 @@
+"""Every action of the WebSocket protocol (seed §12.4, SPEC §11), over a real socket to a real process."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from conversation_rig import Failed, Server, serving, talk
+
+from nebula.graph.manager import Graph
+
+
+@pytest.fixture
+def server(bench):
+    with serving(bench, "vizprompt") as running:
+        yield running
+
+
+@pytest.fixture
+async def client(server):
+    async with talk(server) as connected:
+        yield connected
+
+
+async def chain(client, *prompts: str) -> list[str]:
+    """Nodes one behind the other."""
+    ids: list[str] = []
+    for prompt in prompts:
+        parents = ids[-1:]
+        ids.append((await client.ask("create_node", prompt=prompt, response="r", parents=parents))["node_id"])
+    return ids
+
+
+async def refused(client, action: str, /, **data) -> str:
+    with pytest.raises(Failed) as failed:
+        await client.ask(action, **data)
+    return failed.value.code
+
+
+async def test_create_node_answers_as_the_seeds_example_reads_it(client, bench):
+    answer = await client.ask("create_node", prompt="質問内容", response="回答内容", tags=["a", "b"])
+    assert answer["status"] == "success"
+    assert answer["node_id"] == answer["data"]["node_id"]
+    node = Graph(bench.project / "data").get_node(answer["node_id"])
+    assert (node.prompt, node.response, node.tags) == ("質問内容", "回答内容", ["a", "b"])
+
+
+async def test_get_update_delete(client):
+    [node_id] = await chain(client, "first")
+    got = (await client.ask("get_node", node_id=node_id))["data"]
+    assert (got["node_id"], got["prompt"], got["response"]) == (node_id, "first", "r")
+    updated = (await client.ask("update_node", node_id=node_id, response="changed", tags=["t"]))["data"]
+    assert (updated["prompt"], updated["response"], updated["tags"]) == ("first", "changed", ["t"])
+    assert (await client.ask("delete_node", node_id=node_id))["data"] == {"node_id": node_id}
+    assert await refused(client, "get_node", node_id=node_id) == "not_found"
+    assert await refused(client, "update_node", node_id=node_id, prompt="x") == "not_found"
+    assert await refused(client, "delete_node", node_id=node_id) == "not_found"
+
+
+async def test_any_text_comes_back_exactly(client):
+    for text in ("]]>", "a\r\nb\rc\n", "\n\n x \n", "\x00\x1b[31m", "🌌\u200d", "<script>alert(1)</script>"):
+        node_id = (await client.ask("create_node", prompt=text, response=text))["node_id"]
+        assert (await client.ask("get_node", node_id=node_id))["data"]["prompt"] == text
+
+
+async def test_flows(client):
+    one, two, three = await chain(client, "1", "2", "3")
+    flow = (await client.ask("get_flow"))["data"]
+    assert (flow["name"], [node["id"] for node in flow["nodes"]]) == ("main", [one, two, three])
+    assert flow["connections"] == [{"source": one, "target": two}, {"source": two, "target": three}]
+    assert (await client.ask("get_flow", flow_id=flow["flow_id"]))["data"] == flow
+    other = (await client.ask("create_flow", name="別の流れ", description="d"))["data"]
+    assert (other["name"], other["description"], other["nodes"]) == ("別の流れ", "d", [])
+    flows = (await client.ask("list_flows"))["data"]["flows"]
+    assert [(each["name"], each["node_count"]) for each in flows] == [("main", 3), ("別の流れ", 0)]
+    assert await refused(client, "get_flow", flow_id="none") == "not_found"
+    assert await refused(client, "create_node", prompt="x", flow_id="none") == "not_found"
+    assert await refused(client, "create_flow", name=" ") == "bad_request"
+
+
+async def test_connect_disconnect_and_cycles(client):
+    one, two = await chain(client, "1", "2")
+    three = (await client.ask("create_node", prompt="3"))["node_id"]
+    flow = (await client.ask("connect_nodes", source_id=two, target_id=three, branch_name="分岐"))["data"]
+    assert {"source": two, "target": three, "branch": "分岐"} in flow["connections"]
+    assert await refused(client, "connect_nodes", source_id=three, target_id=one) == "cycle_detected"
+    assert await refused(client, "connect_nodes", source_id=one, target_id="none") == "not_found"
+    flow = (await client.ask("disconnect_nodes", source_id=one, target_id=two, flow_id="main"))["data"]
+    assert flow["connections"] == [{"source": two, "target": three, "branch": "分岐"}]
+    assert await refused(client, "disconnect_nodes", source_id=one, target_id=two) == "not_found"
+
+
+async def test_create_branch(client):
+    one, two = await chain(client, "1", "2")
+    answer = await client.ask(
+        "create_branch", flow_id="main", node_id=one, branch_name="other", prompt="p", response="r"
+    )
+    flow = (await client.ask("get_flow"))["data"]
+    assert {"source": one, "target": answer["node_id"], "branch": "other"} in flow["connections"]
+    assert (await client.ask("get_node", node_id=answer["node_id"]))["data"]["prompt"] == "p"
+    assert await refused(client, "create_branch", flow_id="main", node_id=two) == "bad_request"
+
+
+async def test_update_flow(client):
+    one, two, three = await chain(client, "1", "2", "3")
+    flow = (await client.ask("update_flow", flow_id="main", nodes=[three, one]))["data"]
+    assert flow["connections"] == [{"source": three, "target": one}]
+    wanted = [{"source": one, "target": two}, {"source": one, "target": three, "branch": "b"}]
+    flow = (await client.ask("update_flow", flow_id="main", nodes=[one, two, three], connections=wanted))["data"]
+    assert flow["connections"] == wanted
+    circle = [{"source": one, "target": two}, {"source": two, "target": one}]
+    assert await refused(client, "update_flow", flow_id="main", connections=circle) == "cycle_detected"
+    assert (await client.ask("get_flow"))["data"]["connections"] == wanted
+    flow = (await client.ask("update_flow", flow_id="main", description="what it is about"))["data"]
+    assert (flow["description"], flow["connections"]) == ("what it is about", wanted)
+    assert await refused(client, "update_flow", flow_id="main") == "bad_request"
+
+
+async def test_search_and_tags(client):
+    await client.ask("create_node", prompt="日本語の検索", response="見つかる", tags=["検索", "ja"])
+    await client.ask("create_node", prompt="English text", response="found", tags=["en"])
+    for data, prompts in (
+        ({"text": "検索"}, ["日本語の検索"]),
+        ({"tags": ["en"]}, ["English text"]),
+        ({"tags": ["en"], "text": "検索"}, []),
+        ({"keywords": ["ja"]}, ["日本語の検索"]),
+        ({"text": "nothing of the kind"}, []),
+    ):
+        nodes = (await client.ask("search_nodes", **data))["data"]["nodes"]
+        assert [node["prompt"] for node in nodes] == prompts, data
+    assert set((await client.ask("list_tags"))["data"]["tags"]) == {"検索", "ja", "en"}
+    assert await refused(client, "search_nodes", tags=[1]) == "bad_request"
+
+
+async def test_many_nodes_in_short(client):
+    ids = await chain(client, "\n\nfirst line\nsecond", "x" * 500)
+    nodes = (await client.ask("get_nodes", node_ids=[*ids, "none"]))["data"]["nodes"]
+    assert [(node["id"], node["title"][:10], len(node["title"])) for node in nodes] == [
+        (ids[0], "first line", 10),
+        (ids[1], "x" * 10, 120),
+    ]
+    assert await refused(client, "get_nodes", node_ids=["x"] * 501) == "bad_request"
+    assert (await client.ask("get_history", node_id=ids[1]))["data"]["node_ids"] == ids
+
+
+async def test_preview_context(client):
+    ids = await chain(client, "first question", "second question")
+    context = (await client.ask("preview_context", node_ids=[ids[1]], prompt="and now?"))["data"]
+    assert [(part["node_id"], part["form"]) for part in context["parts"]] == [(ids[0], "summary"), (ids[1], "full")]
+    assert context["total_tokens"] == sum(part["tokens"] for part in context["parts"])
+    assert context["left_out"] == []
+    assert "second question" in context["parts"][1]["text"]
+    assert await refused(client, "preview_context", node_ids=["none"]) == "not_found"
+
+
+async def test_build_without_a_model_makes_extracts(client):
+    [node_id] = await chain(client, "How do I sort a list in Python? Tell me.")
+    await client.ask("subscribe", event="summary_built")
+    built = (await client.ask("build"))["data"]
+    assert (built["built"], built["failed"]) == ([node_id], [])
+    event = await client.event("summary_built")
+    assert (event["data"]["node_id"], bool(event["data"]["summary"])) == (node_id, True)
+    assert (await client.ask("get_node", node_id=node_id))["data"]["summary"]
+    assert await refused(client, "build", node_id="none") == "not_found"
+
+
+async def raw(client, text) -> dict:
+    await client.connection.send(text)
+    return await client.receive()
+
+
+async def test_what_is_not_a_request_is_answered_and_the_line_stays_open(client):
+    for text, code in (
+        ("no json", "bad_request"),
+        ("[1]", "bad_request"),
+        ("{}", "bad_request"),
+        ('{"action": 1}', "bad_request"),
+        ('{"action": "get_node", "data": []}', "bad_request"),
+        ('{"action": "get_node", "data": {}}', "bad_request"),
+        ('{"action": "get_node", "data": {"node_id": 5}}', "bad_request"),
+        ('{"action": "fly"}', "unknown_action"),
+        ('{"action": "create_node", "data": {"prompt": "\\ud800"}}', "bad_text"),
+        ("[" * 100_000, "bad_request"),
+        (b"\x00\x01", "bad_request"),
+    ):
+        answer = await raw(client, text)
+        assert (answer["status"], answer["error"]["code"]) == ("error", code), text[:60]
+        assert answer["error"]["message"]
+    assert (await client.ask("list_flows"))["status"] == "success"
+
+
+async def test_a_request_id_of_any_kind_comes_back(client):
+    for number in ("seven", 7, {"a": 1}):
+        assert (await raw(client, json.dumps({"action": "list_flows", "id": number})))["id"] == number
+        assert (await raw(client, json.dumps({"action": "fly", "id": number})))["id"] == number
+    assert "id" not in await raw(client, '{"action": "list_flows"}')
+
+
+@pytest.mark.parametrize("size", [(1 << 20) + 1, 5 << 20])
+async def test_a_message_over_one_mebibyte_is_answered_with_an_error(client, size):
+    answer = await raw(client, json.dumps({"action": "create_node", "data": {"prompt": "x" * size}}))
+    assert (answer["status"], answer["error"]["code"]) == ("error", "too_large")
+    assert (await client.ask("list_flows"))["status"] == "success"
+
+
+async def test_a_message_of_one_mebibyte_is_carried_out(client):
+    frame = json.dumps({"action": "create_node", "data": {"prompt": ""}})
+    prompt = "x" * ((1 << 20) - len(frame))
+    answer = await raw(client, json.dumps({"action": "create_node", "data": {"prompt": prompt}}))
+    assert answer["status"] == "success"
+    japanese = json.dumps({"action": "create_node", "data": {"prompt": "語" * 400_000}}, ensure_ascii=False)
+    assert (await raw(client, japanese))["error"]["code"] == "too_large"
+
+
+async def test_requests_are_answered_in_order(client):
+    numbers = [await client.send("create_node", prompt=str(number)) for number in range(30)]
+    assert [(await client.receive())["id"] for _ in numbers] == numbers
+
+
+async def test_both_paths_speak(server):
+    async with talk(server, path="/ws") as client:
+        assert (await client.ask("hello"))["data"]["epoch"]
+
+
+def test_two_processes_share_a_graph(bench):
+    """The command line and the server at once: nothing is lost."""
+    import asyncio
+
+    async def work(server: Server) -> None:
+        async with talk(server) as client:
+            for number in range(20):
+                await client.ask("create_node", prompt=f"server {number}")
+
+    with serving(bench, "vizprompt") as server:
+        graph = Graph(bench.project / "data")
+        own = threading.Thread(target=lambda: [graph.create_node(f"own {number}") for number in range(20)])
+        own.start()
+        asyncio.run(work(server))
+        own.join()
+    assert len(Graph(bench.project / "data").get_flow().nodes) == 40
