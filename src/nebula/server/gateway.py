@@ -28,7 +28,7 @@ from nebula.server.gateway_operations import EXTRA_OPERATIONS, SEED_OPERATIONS, 
 from nebula.server.refusals import Refusal, error_body, internal_error
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import ABSENT, Workspace
-from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.errors import Stale, WorkspaceError
 
 THREADS: Final = 16
 QUICK_LIMIT: Final = 1 << 20
@@ -120,11 +120,13 @@ def _expected(request: Request) -> str | None:
     seen, absent = request.headers.get("if-match"), request.headers.get("if-none-match")
     if seen is None and absent is None:
         return None
-    if seen is None and absent == "*":
+    etag = _ETAG.fullmatch(seen) if seen is not None else None
+    if (seen is not None and etag is None) or absent not in {None, "*"}:
+        raise bodies.malformed("If-Match takes one ETag as sent with /read_file; If-None-Match takes * alone.")
+    if etag is None:
         return ABSENT
-    etag = _ETAG.fullmatch(seen or "")
-    if absent is not None or etag is None:
-        raise bodies.malformed("If-Match takes one ETag as sent with /read_file; If-None-Match takes *; not both.")
+    if absent is not None:
+        raise Stale("A file cannot both have this content and not be there.")
     return etag[1]
 
 

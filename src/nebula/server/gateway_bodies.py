@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from nebula.server.refusals import Refusal
+from nebula.workspace.local import MAX_KEYWORD
 
 MAX_FIELD_SHOWN = 60
 
@@ -20,7 +21,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Count = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=1_000_000)]
+Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 PathText = Annotated[str, Field(description='Relative to the root, with "/" between names.', examples=["app/main.py"])]
 
 
@@ -49,7 +50,12 @@ class WriteRequest(Request):
 
 class SearchRequest(Request):
     path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
-    keyword: Annotated[str, Field(description="Found exactly as typed.", min_length=1, examples=["def main"])]
+    keyword: Annotated[
+        str,
+        Field(
+            description="Found exactly as typed.", pattern=r"^[^\x00]+$", max_length=MAX_KEYWORD, examples=["def main"]
+        ),
+    ]
     max_files: Count | None = None
 
 
