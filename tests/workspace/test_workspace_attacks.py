@@ -31,6 +31,8 @@ BAD_PATHS: list[tuple[object, str, str]] = [
     ("/etc/passwd", "path_escape", "path_escape"),
     ("//etc/passwd", "path_escape", "path_escape"),
     ("C:/windows/win.ini", "path_escape", "path_escape"),
+    ("./C:/windows/win.ini", "path_escape", "path_escape"),
+    ("x/..／../outside.txt", "path_escape", "path_escape"),
     ("~/.ssh/id_rsa", "path_escape", "path_escape"),
     ("..\\outside.txt", "path_refused", "path_refused"),
     ("sub\\..\\..\\outside.txt", "path_refused", "path_refused"),

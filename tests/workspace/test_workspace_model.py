@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -33,6 +33,8 @@ odd_paths = st.one_of(
 
 
 @given(odd_paths)
+@example("./C:")
+@example("./／etc")
 @settings(max_examples=400)
 def test_every_path_is_refused_or_normal(path: str) -> None:
     try:

@@ -51,20 +51,23 @@ def normal_path(path: object) -> NormalPath:
 @lru_cache(maxsize=1024)
 def _judge(path: str) -> NormalPath:
     if not path.isascii():
-        _judge_unicode(path)
+        _judge_characters(path)
     elif not path.isprintable():
         raise PathRefused("The path holds control characters; give it without them.")
     if "\\" in path:
         raise PathRefused('The path holds a backslash; separate names with "/".')
-    if path.startswith("/") or path[1:3] in {":", ":/"}:
+    if path.startswith("/"):
         raise PathEscape("The path is absolute; give it relative to the root.")
     parts = _collapse(path)
-    if parts and parts[0] == "~":
-        raise PathEscape('"~" is not expanded here; give the path relative to the root.')
+    text = "/".join(parts)
+    if not text.isascii():
+        _judge_look_alikes(text)
+    if parts and (parts[0] == "~" or parts[0][1:] == ":"):
+        raise PathEscape('"~" and drive letters mean nothing here; give the path relative to the root.')
     if len(path.encode()) > MAX_PATH_BYTES or any(len(part.encode()) > MAX_NAME_BYTES for part in parts):
         raise PathRefused("The path is too long for a file system; choose a shorter one.")
     return NormalPath(
-        text="/".join(parts) or ".",
+        text=text or ".",
         parts=parts,
         standing=standing_of(parts),
         names_directory=not parts or path.endswith(("/", "/.")),
@@ -83,7 +86,7 @@ def _collapse(path: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _judge_unicode(path: str) -> None:
+def _judge_characters(path: str) -> None:
     import unicodedata  # most paths are plain ASCII
 
     for char in path:
@@ -95,6 +98,11 @@ def _judge_unicode(path: str) -> None:
         hidden = kind in {"Cf", "Zl", "Zp"} and char not in _JOINERS and char not in _VISIBLE_FORMAT
         if hidden or char in _BLANK_LETTERS:
             raise PathRefused(f"The path holds an invisible character (U+{ord(char):04X}); give it without.")
+
+
+def _judge_look_alikes(path: str) -> None:
+    import unicodedata
+
     look_alike = unicodedata.normalize("NFKC", path).replace("\\", "/")
     for joiner in _JOINERS:
         look_alike = look_alike.replace(joiner, "")
