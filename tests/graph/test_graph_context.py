@@ -202,6 +202,15 @@ def test_a_node_that_is_not_there_is_an_error_and_one_lost_from_the_path_is_left
     assert preview.left_out == [second]
 
 
+def test_a_circle_made_by_hand_is_told_once_round(graph: Graph) -> None:
+    first, second, third = chain(graph, 3)
+    path = next(Path(graph.data_dir).glob("flows/000/000.yaml"))
+    path.write_text(path.read_text(encoding="utf-8") + "  - from: 3\n    to: 1\n", encoding="utf-8")
+    assert [part.node_id for part in preview_context(Graph(graph.data_dir), [third]).parts] == [first, second, third]
+    beginning = preview_context(Graph(graph.data_dir), [first])
+    assert {part.node_id for part in beginning.parts} == {first, second, third}
+
+
 def test_invisible_tag_characters_do_not_reach_the_model(graph: Graph) -> None:
     node = graph.create_node("visible\U000e0041\U000e0042", "x").id
     preview = preview_context(graph, [node])
@@ -236,8 +245,10 @@ def test_whatever_the_nodes_say_the_budget_holds_and_nobody_vanishes(
 def test_a_path_of_two_hundred_turns_is_previewed_fast(graph: Graph) -> None:
     answer = "Answer {i}. " + "A sentence of ordinary length, as models write them. " * 40
     ids = chain(graph, 200, answer=answer, summary="")
-    start = time.process_time()
-    preview = preview_context(Graph(graph.data_dir), ids[-1:], "next?", budget=100_000)
-    elapsed = time.process_time() - start
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        preview = preview_context(Graph(graph.data_dir), ids[-1:], "next?", budget=100_000)
+        seconds.append(time.process_time() - start)
     assert len(preview.parts) == 200
-    assert elapsed < 0.3  # 0.1 s on a quiet machine, opening the graph included; the promise is 0.15
+    assert min(seconds) < 0.3  # 0.1 s on a quiet machine, opening the graph included; the promise is 0.15

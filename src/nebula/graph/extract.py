@@ -62,7 +62,7 @@ def cut(text: str, limit: int, count: Callable[[str], int]) -> str:
 
 def _beginning(text: str, limit: int, count: Callable[[str], int]) -> str:
     """About the longest beginning that fits: found by proportion, in a few counts rather than one a character."""
-    kept = text[: max(limit, 0) * 16]
+    kept = text[: max(limit, 0) * 6]  # hardly any text says more in a token
     cost = count(kept)
     if cost <= limit and len(kept) == len(text):
         return text
