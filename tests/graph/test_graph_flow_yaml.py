@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from graph.graph_seed import FLOW_YAML, block
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graph.graph_seed import FLOW_YAML, block
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.flow_edit import edit
 from nebula.graph.flow_yaml import dump_flow, load_flow
@@ -68,7 +68,9 @@ def test_5_1_what_is_written_reads_back_equal_here_and_in_any_yaml_reader(flow: 
     assert load("# by hand\n" + text) == flow
     strangers = yaml.load(text, Loader=yaml.BaseLoader)
     assert (strangers["name"], strangers["description"]) == (flow.name, flow.description)
-    assert [(int(item["index"]), item["id"]) for item in strangers["nodes"] or ()] == [(e.index, e.id) for e in flow.entries]
+    assert [(int(item["index"]), item["id"]) for item in strangers["nodes"] or ()] == [
+        (e.index, e.id) for e in flow.entries
+    ]
 
 
 @given(any_text)
@@ -77,7 +79,9 @@ def test_a_scalar_means_the_same_text_to_any_yaml_reader(text: str) -> None:
     assert yaml.load(f"a: {moment(text)}\n", Loader=yaml.BaseLoader) == {"a": text}
 
 
-@pytest.mark.parametrize("text", ["yes", "No", "~", "null", "1", "1e3", "0x1f", "2025-05-08", "要約: 直した", "- a", "#x", " a", "a ", ""])
+@pytest.mark.parametrize(
+    "text", ["yes", "No", "~", "null", "1", "1e3", "0x1f", "2025-05-08", "要約: 直した", "- a", "#x", " a", "a ", ""]
+)
 def test_a_scalar_that_could_be_something_else_is_quoted(text: str) -> None:
     assert scalar(text).startswith('"')
 
@@ -200,7 +204,7 @@ def test_bad_connections_are_passed_over_with_a_remark() -> None:
     ],
 )
 def test_what_is_no_flow_is_reported(text: str) -> None:
-    with pytest.raises(BadFile, match="flows/000/000.yaml: "):
+    with pytest.raises(BadFile, match=r"flows/000/000\.yaml: "):
         load(text)
 
 

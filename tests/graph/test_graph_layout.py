@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graph.graph_seed import NODE_TSV
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graph.graph_seed import NODE_TSV
 from nebula.graph import layout, tsv
 
 
@@ -48,7 +48,9 @@ def test_readers_accept_any_width(path: str) -> None:
     assert layout.is_path(path, "xml")
 
 
-@pytest.mark.parametrize("path", ["../x/0.xml", "/0/0.xml", "0/0.yaml", "0/../1.xml", "0/0.xml\n", "０/0.xml", "a/b.xml", ""])
+@pytest.mark.parametrize(
+    "path", ["../x/0.xml", "/0/0.xml", "0/0.yaml", "0/../1.xml", "0/0.xml\n", "０/0.xml", "a/b.xml", ""]
+)
 def test_nothing_else_is_a_path_of_the_store(path: str) -> None:
     assert not layout.is_path(path, "xml")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from graph.graph_seed import NODE_XML, block
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graph.graph_seed import NODE_XML, block
 from nebula.graph import node_xml
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.node_edit import edit_node, reidentified
@@ -17,7 +17,9 @@ from nebula.graph.values import FileState, Node, Text, Usage
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 nasty = st.lists(
-    st.sampled_from(["]]>", "]]", ">", "\r", "\n", "\r\n", "\x00", "\x1b", "\\", "\\u0041", "&", "<", "�", "😀", "\ufffe", " "])
+    st.sampled_from(
+        ["]]>", "]]", ">", "\r", "\n", "\r\n", "\x00", "\x1b", "\\", "\\u0041", "&", "<", "�", "😀", "\ufffe", " "]
+    )
 ).map("".join)
 
 
@@ -62,7 +64,7 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
         "p",
         tags=tags,
         model="m<&>",
-        session='s"\'',
+        session="s\"'",
         usage=Usage(3, 4, 0.5),
         files=(FileState(path, "", "abc"), FileState("b", "1", "")),
     )

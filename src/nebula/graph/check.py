@@ -38,16 +38,31 @@ class Check:
 
     def run(self) -> list[Problem]:
         self._settings()
+        # Before mending: what mending makes old is no problem of the folder's.
+        old = self._old_metadata()
         self._node_conflicts()
         self._flow_conflicts()
         self._look()
-        self._clashes()
         self._index(NODES, self._node_ids())
+        self._clashes()
+        self._index(FLOWS, self._flow_ids())
         self._flow_clashes()
         self._flows()
-        self._index(FLOWS, self._flow_ids())
-        self._metadata()
+        for path in old:
+            self._note("metadata", path, "does not say what the nodes say", "written anew")
+        if self._repair:
+            self._put_in_step()
         return self._found
+
+    def _put_in_step(self) -> None:
+        """Brings the derived files after what was mended."""
+        noted = list(self._found)
+        self._look()
+        self._index(NODES, self._node_ids())
+        self._index(FLOWS, self._flow_ids())
+        self._found = noted
+        if files.signature(self._disk.path(NODES, "index.tsv")):
+            self._store.metadata.rewrite()
 
     def _note(self, kind: str, path: str, message: str, repaired: str = "") -> None:
         self._found.append(Problem(kind, path, message, repaired if self._repair else ""))
@@ -156,8 +171,6 @@ class Check:
             if self._repair:
                 data = self._store.nodes.read_bytes(path)
                 self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path), checksum(data))])
-        if rows and self._repair:
-            self._look()
 
     def _flow_clashes(self) -> None:
         loaded = self._store.flows.all()
@@ -197,6 +210,7 @@ class Check:
         text = data.decode("utf-8", "replace")
         lines: list[tsv.Line] = []
         named: set[str] = set()
+        noted = len(self._found)
         for line in tsv.parse(text, KINDS[kind]):
             known = there.get(line.path, ("", ""))
             if line.path not in there:
@@ -217,7 +231,7 @@ class Check:
         wrong = tsv.count_odd(text, KINDS[kind])
         if wrong:
             self._note("index", where, f"{wrong} lines make no sense", "removed")
-        if self._repair and any(problem.path == where for problem in self._found):
+        if self._repair and len(self._found) > noted:
             self._disk.write(where, (tsv.HEADER + "".join(line.text() for line in lines)).encode("utf-8"), durable=True)
 
     # Flows and metadata
@@ -235,12 +249,9 @@ class Check:
                 self._commit([Put(f"{FLOWS}/{loaded.path}", text.encode("utf-8"), checksum(old))])
                 self._store.flows.forget(loaded.path)
 
-    def _metadata(self) -> None:
+    def _old_metadata(self) -> list[str]:
         # Marked as old is known, and not a problem: it is written anew once changes have stopped.
-        for path in [] if self._store.metadata.is_old() else self._store.metadata.stale():
-            self._note("metadata", path, "does not say what the nodes say", "written anew")
-        if self._repair and files.signature(self._disk.path(NODES, "index.tsv")):
-            self._store.metadata.rewrite()
+        return [] if self._store.metadata.is_old() else self._store.metadata.stale()
 
 
 def _node_versions(data: bytes, path: str) -> tuple[Node, Node] | None:

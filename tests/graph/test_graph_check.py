@@ -1,0 +1,172 @@
+"""`check`: finds what is wrong, mends it, says what it did; a second look is clean (SPEC §11, seed 004 §4.4, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nebula.graph.conflicts import sides
+from nebula.graph.manager import Graph
+from nebula.graph.values import Problem
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[Graph]:
+    with Graph(tmp_path) as graph:
+        for name in "abc":
+            graph.create_node(name)
+        graph.rebuild_flow("main", [node.id for node in reversed(graph.list_nodes())])
+        graph.close()
+        yield graph
+
+
+def file(graph: Graph, path: str) -> Path:
+    return Path(graph.data_dir) / path
+
+
+def edit(graph: Graph, path: str, old: str, new: str) -> None:
+    text = file(graph, path).read_text("utf-8")
+    assert old in text
+    file(graph, path).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def mended(graph: Graph, *kinds: str) -> list[Problem]:
+    """The problems, which must be of these kinds; all are mended, and looking again finds nothing."""
+    assert sorted(problem.kind for problem in graph.check()) == sorted(kinds)
+    assert all(not problem.repaired for problem in graph.check())
+    problems = graph.check(repair=True)
+    assert sorted(problem.kind for problem in problems) == sorted(kinds)
+    assert all(problem.repaired for problem in problems), problems
+    assert graph.check() == []
+    assert Graph(graph.data_dir).check() == []
+    return problems
+
+
+def test_a_sound_folder_is_clean_and_stays_untouched(graph: Graph) -> None:
+    before = {path: path.read_bytes() for path in Path(graph.data_dir).rglob("*.*") if path.is_file()}
+    assert graph.check() == []
+    assert graph.check(repair=True) == []
+    graph.close()
+    for path, data in before.items():
+        if ".state" not in path.parts:
+            assert path.read_bytes() == data
+
+
+def test_index_lines_missing_extra_wrong_and_broken(graph: Graph) -> None:
+    index = file(graph, "nodes/index.tsv")
+    lines = index.read_text("utf-8").splitlines(keepends=True)
+    wrong = lines[1].replace(lines[1].split("\t")[1], "another-id")
+    index.write_text(
+        "".join([lines[0], wrong, lines[3], "000/099.xml\tghost\tt\n", "<<<<<<< HEAD\n"]), encoding="utf-8"
+    )
+    mended(graph, "index", "index", "index", "index")
+    assert sorted(index.read_text("utf-8").splitlines()) == sorted(line.strip() for line in lines)
+
+
+def test_a_missing_index_comes_back(graph: Graph) -> None:
+    before = file(graph, "nodes/index.tsv").read_text("utf-8")
+    file(graph, "nodes/index.tsv").unlink()
+    file(graph, "flows/index.tsv").unlink()
+    assert len(graph.list_nodes()) == 3
+    assert graph.get_flow().name == "main"
+    mended(graph, *["index"] * 4)
+    assert file(graph, "nodes/index.tsv").read_text("utf-8") == before
+
+
+def test_4_4_a_copy_gets_an_id_of_its_own(graph: Graph) -> None:
+    text = file(graph, "nodes/000/001.xml").read_text("utf-8")
+    file(graph, "nodes/000/050.xml").write_text(text.replace("b\n]]>", "b2\n]]>"), encoding="utf-8")
+    clash = next(problem for problem in mended(graph, "clash", "index") if problem.kind == "clash")
+    assert clash.path == "nodes/000/001.xml"
+    assert sorted(node.prompt for node in graph.list_nodes()) == ["a", "b", "b2", "c"]
+    assert [graph.get_node(node).prompt for node in graph.get_flow().nodes] == ["a", "b2", "c"]
+
+
+def test_5_cycles_dangling_ids_repeated_ids_and_bad_edges(graph: Graph) -> None:
+    node = graph.get_flow().nodes[0]
+    edit(
+        graph,
+        "flows/000/000.yaml",
+        "connections:\n",
+        f"  - index: 4\n    id: nobody\n  - index: 5\n    id: {node}\n# my comment\nconnections:\n"
+        "  - from: 3\n    to: 4\n  - from: 9\n    to: 1\n  - from: 3\n    to: 5 # round\n",
+    )
+    assert graph.draw_map()  # not crashed on
+    problems = mended(graph, "edge", "repeated", "dangling", "cycle")
+    assert "# my comment" in file(graph, "flows/000/000.yaml").read_text("utf-8")
+    assert len(graph.get_flow().edges) == 2
+    cycle = next(problem for problem in problems if problem.kind == "cycle")
+    assert "a circle: " in cycle.message
+    assert "taken out" in cycle.repaired
+
+
+def test_a_copied_flow_gets_an_id_and_a_name_of_its_own(graph: Graph) -> None:
+    file(graph, "flows/000/007.yaml").write_text(file(graph, "flows/000/000.yaml").read_text("utf-8"), encoding="utf-8")
+    mended(graph, "clash", "clash", "index")
+    assert [flow.name for flow in graph.list_flows()] == ["main", "main (2)"]
+    assert len({flow.id for flow in graph.list_flows()}) == 2
+
+
+def test_old_metadata_is_written_anew(graph: Graph) -> None:
+    edit(graph, "nodes/000/000.xml", "<tags/>", "<tags>\n<tag>by hand</tag>\n</tags>")
+    mended(graph, "metadata", "metadata")
+    assert "by hand" in file(graph, "metadata/tags.yaml").read_text("utf-8")
+
+
+def test_unreadable_files_are_told_every_time_and_kept(graph: Graph) -> None:
+    file(graph, "nodes/000/001.xml").write_text("<node id='x'", encoding="utf-8")
+    file(graph, "flows/000/003.yaml").write_text("id: [", encoding="utf-8")
+    file(graph, "config.yaml").write_text("settings:\n  max_files_per_folder: many\n", encoding="utf-8")
+    for repair in (False, True, False):
+        kinds = [problem for problem in graph.check(repair=repair) if problem.kind == "unreadable"]
+        assert {problem.path for problem in kinds} == {"nodes/000/001.xml", "flows/000/003.yaml", "config.yaml"}
+        assert all(not problem.repaired for problem in kinds)
+    assert file(graph, "nodes/000/001.xml").read_text("utf-8") == "<node id='x'"
+
+
+# Conflicts
+
+
+OURS = "a\n<<<<<<< HEAD\nb\n||||||| base\nx\n=======\nc\n>>>>>>> other\nd\n"
+
+
+def test_a_conflict_is_taken_apart() -> None:
+    assert sides(OURS) == ("a\nb\nd\n", "a\nc\nd\n")
+    assert sides(OURS.replace("||||||| base\nx\n", "")) == ("a\nb\nd\n", "a\nc\nd\n")
+    assert sides("a\n<<<<<<< HEAD\nb\n") is None
+    assert sides("a\n=======\nb\n>>>>>>> x\n") is None
+    inside = "<" * 32 + " HEAD\n=======\nb\n" + "=" * 32 + "\nc\n" + ">" * 32 + " o\n"
+    assert sides(inside) == ("=======\nb\n", "c\n")
+
+
+def conflict(ours: str, theirs: str) -> str:
+    return "<" * 32 + " HEAD\n" + ours + "=" * 32 + "\n" + theirs + ">" * 32 + " branch\n"
+
+
+def test_two_nodes_in_one_file_are_parted(graph: Graph) -> None:
+    text = file(graph, "nodes/000/002.xml").read_text("utf-8")
+    node = graph.get_flow().nodes[2]
+    theirs = text.replace(node, "01890a5d-ac96-774b-bcce-b302099a8057").replace("c\n]]>", "d\n]]>")
+    head, _, rest = text.partition("\n")
+    _, _, their_rest = theirs.partition("\n")
+    file(graph, "nodes/000/002.xml").write_text(head + "\n" + conflict(rest, their_rest), encoding="utf-8")
+    with file(graph, "nodes/index.tsv").open("a", encoding="utf-8") as index:
+        index.write("000/002.xml\t01890a5d-ac96-774b-bcce-b302099a8057\t2025-01-01T00:00:00+00:00\n")
+    problems = graph.check(repair=True)
+    assert problems[0].kind == "conflict"
+    assert problems[0].repaired == "the second moved to nodes/000/003.xml"
+    assert graph.check() == []
+    assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "b", "c", "d"]
+    assert graph.get_node("01890a5d-ac96-774b-bcce-b302099a8057").prompt == "d"
+
+
+def test_two_edits_of_one_node_are_both_kept(graph: Graph) -> None:
+    text = file(graph, "nodes/000/001.xml").read_text("utf-8")
+    file(graph, "nodes/000/001.xml").write_text(
+        text.replace("b\n]]>", conflict("ours\n", "theirs\n") + "]]>"), encoding="utf-8"
+    )
+    assert graph.check(repair=True)[0].kind == "conflict"
+    assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "c", "ours", "theirs"]
+    assert graph.check() == []

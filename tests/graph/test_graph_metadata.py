@@ -1,0 +1,105 @@
+"""Metadata files: seed 004 §6.1, §6.2, §7.1."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nebula.graph.manager import Graph
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[Graph]:
+    with Graph(tmp_path) as graph:
+        yield graph
+
+
+def load(graph: Graph, name: str) -> Any:
+    text = (Path(graph.data_dir) / "metadata" / name).read_text("utf-8")
+    assert text.count("updated:") == 1
+    return yaml.safe_load(text)
+
+
+def text_of(graph: Graph, name: str) -> str:
+    text = (Path(graph.data_dir) / "metadata" / name).read_text("utf-8")
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+-]+", "TIME", text)
+
+
+def test_6_1_tags_with_the_nodes_that_have_them(graph: Graph) -> None:
+    first = graph.create_node("1", tags=["タグ名1"])
+    second = graph.create_node("2", tags=["タグ名2", "タグ名1"])
+    graph.close()
+    assert text_of(graph, "tags.yaml") == (
+        f"updated: TIME\ntags:\n  タグ名1:\n    - {first.id}\n    - {second.id}\n  タグ名2:\n    - {second.id}\n"
+    )
+
+
+def test_6_2_the_index_in_the_seeds_shape(graph: Graph) -> None:
+    first = graph.create_node("1", tags=["キーワード1", "キーワード2"])
+    graph.save_summary(first.id, "インデックス用要約")
+    second = graph.create_node("2")
+    graph.close()
+    assert text_of(graph, "index.yaml") == (
+        "updated: TIME\n"
+        "nodes:\n"
+        f"  {first.id}:\n    timestamp: TIME\n    keywords: キーワード1,キーワード2\n    summary: インデックス用要約\n"
+        f'  {second.id}:\n    timestamp: TIME\n    keywords: ""\n    summary: ""\n'
+    )
+
+
+def test_7_1_1_a_new_node_is_in_the_index_at_once(graph: Graph) -> None:
+    for number in range(5):
+        node = graph.create_node(str(number))
+        assert list(load(graph, "index.yaml")["nodes"])[-1] == node.id
+    assert len(load(graph, "index.yaml")["nodes"]) == 5
+
+
+def test_7_1_3_changes_follow_soon(graph: Graph) -> None:
+    node = graph.create_node("1")
+    graph.save_summary(node.id, "yes: no", ["~", "- x", "a#b"])
+    limit = time.monotonic() + 15
+    while load(graph, "tags.yaml")["tags"] == {}:
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+    assert load(graph, "tags.yaml")["tags"] == {"- x": [node.id], "a#b": [node.id], "~": [node.id]}
+    assert load(graph, "index.yaml")["nodes"][node.id]["summary"] == "yes: no"
+
+
+def test_a_writer_that_died_leaves_a_mark_and_the_next_one_catches_up(graph: Graph) -> None:
+    node = graph.create_node("1")
+    graph.close()
+    writer = Graph(graph.data_dir)
+    writer.update_node(node.id, tags=["t"])
+    writer._store._housekeeper.stop()  # as if killed now
+    assert load(graph, "tags.yaml")["tags"] == {}
+    with Graph(graph.data_dir) as other:
+        other.create_node("2")
+    assert load(graph, "tags.yaml")["tags"] == {"t": [node.id]}
+
+
+@pytest.mark.parametrize("damage", ["updated: x\nnodes:\n", "", "nodes: {}\n", "updated: 2025\nnodes:\n  a: b"])
+def test_an_index_somebody_changed_is_written_anew(graph: Graph, damage: str) -> None:
+    first = graph.create_node("1")
+    (Path(graph.data_dir) / "metadata/index.yaml").write_text(damage, encoding="utf-8")
+    second = graph.create_node("2")
+    graph.close()
+    assert list(load(graph, "index.yaml")["nodes"]) == [first.id, second.id]
+
+
+def test_metadata_thrown_away_comes_back(graph: Graph) -> None:
+    node = graph.create_node("1", tags=["t"])
+    graph.close()
+    for path in (Path(graph.data_dir) / "metadata").iterdir():
+        path.unlink()
+    assert graph.check() == []
+    assert graph.search_nodes(tags=["t"])
+    graph.create_node("2")
+    graph.close()
+    assert load(graph, "tags.yaml")["tags"] == {"t": [node.id]}
+    assert len(load(graph, "index.yaml")["nodes"]) == 2

@@ -1,0 +1,171 @@
+"""Search: seed 004 §9.2, §12.4, §8.2; SPEC §11 (all must match, Japanese included)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.graph.manager import Graph
+from nebula.graph.words import match_expression, phrases, terms
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[Graph]:
+    with Graph(tmp_path) as graph:
+        yield graph
+
+
+def found(graph: Graph, **query: object) -> list[str]:
+    return [node.prompt for node in graph.search_nodes(**query)]  # type: ignore[arg-type]
+
+
+def test_9_2_tags_and_keywords_together_must_all_match(graph: Graph) -> None:
+    both = graph.create_node("both", tags=["タグ1", "タグ2"])
+    graph.create_node("one", tags=["タグ1"])
+    graph.save_summary(both.id, "索引のキーワードを説明する")
+    assert set(found(graph, tags=["タグ1"])) == {"both", "one"}
+    assert found(graph, tags=["タグ1", "タグ2"]) == ["both"]
+    assert found(graph, tags=["タグ1", "タグ2"], keywords=["キーワード"]) == ["both"]
+    assert found(graph, tags=["タグ1", "タグ2"], keywords=["キーワード"], text="both") == ["both"]
+    assert found(graph, tags=["タグ1", "タグ2"], keywords=["他"]) == []
+    assert found(graph, tags=["タグ1", "タグ2"], text="one") == []
+
+
+def test_keywords_are_the_tags_and_the_words_of_the_summary(graph: Graph) -> None:
+    node = graph.create_node("the prompt is no keyword", "nor is the answer", tags=["FastAPI", "two words"])
+    graph.save_summary(node.id, "認証付きサーバーを作る。 Uses concatenation, C++ and build_summary.")
+    hits = [
+        "fastapi",
+        "FASTAPI",
+        "two words",
+        "words",
+        "認証",
+        "サーバー",
+        "作",
+        "uses",
+        "c++",
+        "build_summary",
+        "summary",
+    ]
+    for keyword in hits:
+        assert found(graph, keywords=[keyword]), keyword
+    for keyword in ["prompt", "answer", "cat", "サー認", "証サ", "c#", "...", "words認証", "fastapi two"]:
+        assert not found(graph, keywords=[keyword]), keyword
+    assert found(graph, keywords=["fastapi", "認証"])
+    assert not found(graph, keywords=["fastapi", "nothing"])
+
+
+def test_tags_match_whole_and_without_regard_to_case_and_width(graph: Graph) -> None:
+    graph.create_node("x", tags=["Ｐｙｔｈｏｎ", "検索機能"])
+    assert found(graph, tags=["python"]) == ["x"]
+    assert found(graph, tags=["検索"]) == []
+    assert found(graph, tags="検索機能") == ["x"]
+    assert graph.list_tags() == {"Ｐｙｔｈｏｎ": 1, "検索機能": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "検索",
+        "索",
+        "検索機能",
+        "ースの検",
+        "sqlite",
+        "SQLite",
+        "sql",
+        "FTS5",
+        "getHistory",
+        "history",
+        "]]>",
+        "🎉",
+        "two words",
+    ],
+)
+def test_full_text_of_any_length(graph: Graph, text: str) -> None:
+    graph.create_node("データベースの検索機能🎉 ]]>", "SQLiteのFTS5と getHistory() in two words")
+    graph.create_node("何もない", "nothing here")
+    assert found(graph, text=text) == ["データベースの検索機能🎉 ]]>"]
+
+
+def test_full_text_wants_every_word_and_quoted_runs_whole(graph: Graph) -> None:
+    graph.create_node("red green blue")
+    graph.create_node("green red")
+    assert set(found(graph, text="red green")) == {"red green blue", "green red"}
+    assert found(graph, text='"red green"') == ["red green blue"]
+    assert found(graph, text="red missing") == []
+
+
+def test_full_text_finds_summaries_and_tags_too(graph: Graph) -> None:
+    node = graph.create_node("p", tags=["obscure"])
+    graph.save_summary(node.id, "elaborate", ["obscure"])
+    assert found(graph, text="obscure elaborate") == ["p"]
+
+
+def test_better_matches_come_first(graph: Graph) -> None:
+    graph.create_node("long " + "other " * 50 + "needle")
+    tagged = graph.create_node("tagged")
+    graph.save_summary(tagged.id, "about the needle", ["needle"])
+    graph.create_node("needle needle")
+    graph.create_node("nothing")
+    assert found(graph, text="needle")[:1] == ["tagged"]
+    assert found(graph, text="needle")[-1].startswith("long")
+
+
+def test_equal_matches_come_newest_first_and_can_be_limited(graph: Graph) -> None:
+    for number in range(5):
+        graph.create_node(f"n{number}", tags=["t"])
+    assert found(graph, tags=["t"]) == ["n4", "n3", "n2", "n1", "n0"]
+    assert found(graph, tags=["t"], limit=2) == ["n4", "n3"]
+    assert found(graph) == ["n4", "n3", "n2", "n1", "n0"]
+    assert [node.prompt for node in graph.list_nodes(2, 1)] == ["n3", "n2"]
+
+
+def test_what_changed_is_found_as_it_is_now(graph: Graph) -> None:
+    node = graph.create_node("before", tags=["old"])
+    assert found(graph, text="before") == ["before"]
+    graph.update_node(node.id, prompt="after", tags=["new"])
+    assert found(graph, text="before") == []
+    assert found(graph, tags=["old"]) == []
+    assert found(graph, tags=["new"], text="after") == ["after"]
+    assert graph.list_tags() == {"new": 1}
+    graph.delete_node(node.id)
+    assert found(graph, text="after") == []
+    assert graph.list_tags() == {}
+
+
+def test_what_another_process_wrote_is_found(graph: Graph) -> None:
+    assert found(graph, text="theirs") == []
+    with Graph(graph.data_dir) as other:
+        node = other.create_node("theirs")
+        assert found(graph, text="theirs") == ["theirs"]
+        other.update_node(node.id, prompt="changed")
+        assert found(graph, text="theirs") == []
+        assert graph.get_node(node.id).prompt == "changed"
+        other.delete_node(node.id)
+        assert found(graph) == []
+
+
+def test_found_nodes_are_whole(graph: Graph) -> None:
+    node = graph.create_node("p", "r\r\n\x00", tags=["t"], model="m")
+    assert graph.search_nodes(tags=["t"]) == [graph.get_node(node.id)] == [node]
+
+
+words = st.text("ab漢字かなカナ .,ー_ 1Ａ", min_size=1, max_size=12)
+
+
+@given(words, words, words)
+def test_any_piece_between_spaces_of_a_japanese_text_is_found(before: str, piece: str, after: str) -> None:
+    stored = f" {' '.join(terms(before + piece + after))} "
+    expression = match_expression(piece, prefix=True)
+    if expression is None or any(each.isascii() for each in terms(piece)):
+        return  # words with spaces between them are found whole or from their beginning
+    wanted = expression.strip("* ").strip('"')
+    assert f" {wanted}" in stored
+
+
+def test_phrases_of_a_search_box() -> None:
+    assert phrases('a "b c"  d"') == ["a", "b c", 'd"']
