@@ -11,6 +11,7 @@ from terminal_driver import (
     ALT_ENTER,
     CTRL_C,
     CTRL_D,
+    CTRL_G,
     CTRL_J,
     CTRL_O,
     ENTER,
@@ -450,3 +451,58 @@ def test_japanese_words(bench, terminal):
         screen.wait("完了。")
         screen.prompt(times=2)
     assert bench.read("notes.txt") == "one\ntwo\n"
+
+
+def test_a_prompt_written_in_the_editor(bench, terminal):
+    editor = bench.write("editor", "#!/bin/sh\nprintf '%s in the editor' \"$(cat $1)\" > $1\n")
+    editor.chmod(0o755)
+    with ScriptedModel([Turn("ok")]) as server:
+        screen = terminal(server, EDITOR=str(editor))
+        screen.prompt()
+        screen.send("begun")
+        screen.wait("begun")
+        screen.send(CTRL_G)
+        screen.wait("begun in the editor")
+        screen.send(ENTER)
+        screen.prompt(times=2)
+    assert prompts_sent(server) == ["begun in the editor"]
+
+
+def test_the_file_at_work_is_named_where_somebody_wants_it(bench, terminal):
+    bench.write("src/slow.py", "x\n")
+    script = [Turn("", [Call("readFile", {"path": "src/slow.py"})]), Turn("late", fault=Fault.slow(1))]
+    with ScriptedModel(script) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("/curtain paths")
+        screen.prompt(times=2)
+        screen.line("look")
+        screen.wait("· src/slow.py")
+        screen.prompt(times=3)
+        assert "src/slow.py" not in screen.text
+    config = json.loads((bench.home / ".nebula" / "config.json").read_text(encoding="utf-8"))
+    assert config["curtain"] == "paths"
+
+
+def test_what_has_been_printed_is_not_drawn_again(bench, terminal):
+    with ScriptedModel([Turn("A unique sentence.", [CREATE]), Turn("The end.", fault=Fault.slow(1))]) as server:
+        screen = terminal(server, "--yes")
+        screen.prompt()
+        screen.line("go")
+        screen.prompt(times=2)
+    assert screen.raw.count("A unique sentence.") == 1
+    assert not re.search(r"\x1b\[2J|\x1b\[\?1049h", screen.raw), "neither cleared nor another screen"
+    interlude = screen.raw.split("A unique sentence.")[1].split("The end.")[0]
+    assert not re.search(r"\x1b\[\d*[ABHJ]", interlude), "the live line moves on its own line only"
+
+
+def test_the_prompt_is_written_as_it_is_called(bench, terminal):
+    with ScriptedModel([Turn("", [CREATE]), Turn("ok")]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        assert "[AGENT] You: " in screen.raw
+        screen.line("write")
+        screen.wait(ASK)
+        screen.line("y")
+        screen.prompt(times=2)
+    assert "Go ahead? (y/N): " in screen.raw

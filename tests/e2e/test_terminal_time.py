@@ -221,6 +221,20 @@ def test_clear_begins_a_new_session_and_resume_goes_back(bench, terminal):
     assert "New answer." not in json.dumps(server.turns[2].json)
 
 
+def test_the_model_chosen_stays_when_a_new_session_begins(bench, terminal):
+    with ScriptedModel([Turn("ok")]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("model gpt-4.1-mini")
+        screen.wait("Model: gpt-4.1-mini")
+        screen.prompt(times=2)
+        screen.line("/clear")
+        screen.prompt(times=3)
+        screen.line("hi")
+        screen.prompt(times=4)
+    assert server.turns[0].json["model"] == "gpt-4.1-mini"
+
+
 def test_killed_in_the_middle_it_resumes_with_all_that_was_recorded(bench, terminal):
     bench.write("a.txt", "alpha\n")
     script = [

@@ -77,6 +77,7 @@ async def converse(sitting: Sitting, first_prompt: str = "") -> None:
                 text = await sitting.reading.prompt()
             else:
                 sitting.screen.line(sitting.label() + text)
+                sitting.plan_offered = False  # typed before the plan was there: it cannot be a yes to it
         except EndOfInput:
             return
         except Interrupted:

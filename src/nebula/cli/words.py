@@ -11,7 +11,7 @@ ENGLISH: Mapping[str, str] = {
     "banner_hint": "{model} · /help lists the commands, Shift-Tab switches to plan mode, Ctrl-D leaves",
     "resume_with": "Resume this session with: nebula --resume {id}",
     "leave_hint": "Press Ctrl-C again to leave.",
-    "resumed": "Resumed {id}: {turns} turns so far.",
+    "resumed": "Resumed {id} (turns so far: {turns})",
     "new_session": "A new session begins: {id}",
     # choosing a session
     "picker_title": "Sessions of this directory:",

@@ -49,6 +49,7 @@ def prompt_bindings(actions: PromptActions, pastes: Pastes) -> KeyBindings:
         event.app.invalidate()
 
     @keys.add("c-g")
+    @keys.add("c-x", "c-e")
     def editor(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         buffer.text = pastes.expand(buffer.text)
@@ -86,7 +87,7 @@ def question_bindings() -> KeyBindings:
 
     @keys.add("c-c")
     @keys.add("<sigint>")
-    @keys.add("escape")
+    @keys.add("escape", eager=True)
     def give_up(event: KeyPressEvent) -> None:
         event.app.exit(exception=Interrupted())
 

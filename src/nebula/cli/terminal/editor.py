@@ -24,8 +24,10 @@ from nebula.cli.terminal.paste import Pastes
 from nebula.cli.terminal.reading import Watch, without_surrogates
 from nebula.cli.terminal.typed_ahead import TypedAhead
 
-_STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt": "bold"})
-_PLAIN_STYLE = Style.from_dict({"bottom-toolbar": "noreverse"})
+# The prompt names a colour, if only the usual one: the renderer leaves out blanks at the end of a line without style,
+# and whoever reads the terminal by program waits for the prompt as it is written, with its blank.
+_STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt": "bold ansidefault"})
+_PLAIN_STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "prompt": "ansidefault"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class EditorReading:
             await self._until_quiet()
         if self._question is None:
             self._question = self._question_session()
-        return without_surrogates(await self._question.prompt_async(question))
+        return without_surrogates(await self._question.prompt_async([("class:prompt", question)], handle_sigint=False))
 
     def watching(self, watch: Watch) -> AbstractContextManager[None]:
         return self._keys.watching(watch)

@@ -13,6 +13,7 @@ from nebula.cli.words import Words
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1
+REPORT_S = 10.0
 TYPED_COLUMNS = 40
 
 
@@ -30,8 +31,9 @@ class LiveLine:
 
     def raise_(self, path: str = "") -> None:
         self._path = path
-        if self._screen.moving and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        if self._task is None and self._screen.out.isatty():
+            run = self._redraw() if self._screen.moving else self._report()
+            self._task = asyncio.get_running_loop().create_task(run)
 
     def lower(self) -> None:
         if self._task is not None:
@@ -39,7 +41,14 @@ class LiveLine:
             self._task = None
         self._screen.end_live()
 
-    async def _run(self) -> None:
+    async def _report(self) -> None:
+        """On a terminal that cannot redraw a line: a new one once in a while."""
+        with suppress(asyncio.CancelledError):
+            while True:
+                await asyncio.sleep(REPORT_S)
+                self._screen.line(f"… {self._words('working')} · {self._elapsed()}")
+
+    async def _redraw(self) -> None:
         with suppress(asyncio.CancelledError):
             frame = 0
             while True:
@@ -48,12 +57,14 @@ class LiveLine:
                 await asyncio.sleep(TICK_S)
 
     def text(self, frame: int) -> str:
-        seconds = int(time.monotonic() - self._started)
-        elapsed = f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"
-        parts = [f"{FRAMES[frame % len(FRAMES)]} {self._words('working')}", elapsed]
+        parts = [f"{FRAMES[frame % len(FRAMES)]} {self._words('working')}", self._elapsed()]
         if self._path:
             parts.append(self._path)
         typed = self._typed()
         if typed:
             parts.append(f"› {tail(typed, TYPED_COLUMNS)}")
         return " · ".join(parts)
+
+    def _elapsed(self) -> str:
+        seconds = int(time.monotonic() - self._started)
+        return f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"

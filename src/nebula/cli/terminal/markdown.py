@@ -6,6 +6,8 @@ import re
 from io import StringIO
 from typing import ClassVar
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.theme import Theme
@@ -33,7 +35,26 @@ class LeftHeading(Heading):
 
 
 class PlainMarkdown(Markdown):
+    """Nothing the model wrote is lost: tags are text, and its line breaks are kept."""
+
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, code_theme="ansi_dark", hyperlinks=False)
+        reader = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+        self.parsed = reader.parse(text)
+        for token in self.parsed:
+            for child in token.children or ():
+                _keep(child)
+
+
+def _keep(token: Token) -> None:
+    """What would be left out or joined is shown as it was written."""
+    if token.type == "softbreak":
+        token.type = "hardbreak"
+    elif token.type == "image":
+        token.content = f"![{token.content}]({token.attrGet('src')})"
+        token.type, token.children = "text", None
 
 
 def rendered(text: str, columns: int) -> str:
@@ -49,5 +70,5 @@ def rendered(text: str, columns: int) -> str:
         theme=_THEME,
     )
     with console.capture() as capture:
-        console.print(PlainMarkdown(text, code_theme="ansi_dark", hyperlinks=False), end="")
+        console.print(PlainMarkdown(text), end="")
     return _SPACES_AT_END.sub(r"\1", capture.get()).strip("\n")

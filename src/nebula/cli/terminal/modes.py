@@ -9,6 +9,7 @@ from nebula.agent.brains import list_models, open_brain
 from nebula.agent.session import MODES
 from nebula.cli.terminal.questions import choose
 from nebula.cli.terminal.turns import take_turn
+from nebula.cli.terminal.waiting import waiting
 from nebula.config import OFFERED_MODELS, save_choice
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError
@@ -52,7 +53,9 @@ async def mode(sitting: Sitting, argument: str) -> None:
 
 
 async def model(sitting: Sitting, argument: str) -> None:
-    listed = await list_models(sitting.session.settings)
+    listed = await waiting(sitting, list_models(sitting.session.settings))
+    if listed is None:
+        return
     offered = offered_models(listed)
     if not argument:
         chosen = await _ask_for_model(sitting, listed, offered)
@@ -100,7 +103,9 @@ async def _use_model(sitting: Sitting, name: str, offered: list[ModelInfo]) -> N
     session.use_model(brain)
     await old.model.aclose()
     save_choice(session.settings, model=saved)
-    sitting.settings = replace(sitting.settings, model=saved, origins={**sitting.settings.origins, "model": "session"})
+    outright = f"{brain.provider}/{brain.name}"
+    origins = {**sitting.settings.origins, "model": "session"}
+    sitting.settings = replace(sitting.settings, model=outright, origins=origins)
     sitting.screen.line(sitting.words("model_is", model=one_line(brain.name)))
 
 

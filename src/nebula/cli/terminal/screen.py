@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from nebula.cli.terminal.width import cut
-from nebula.stage import neutralise
+from nebula.stage import neutralise, one_line
 
 CLEAR_TO_END = "\x1b[K"
 _STYLES: Mapping[str, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -58,7 +58,7 @@ class Screen:
     def live(self, text: str) -> None:
         """Redraws the one live line: cut, so that it never wraps, and cleared last, so that it never flickers."""
         if self.moving:
-            self.out.write("\r" + self.styled(cut(text, self.columns - 1), "dim") + CLEAR_TO_END)
+            self.out.write("\r" + self.styled(cut(one_line(text), self.columns - 1), "dim") + CLEAR_TO_END)
             self.out.flush()
             self._live = True
 

@@ -77,4 +77,4 @@ def show_resumed(sitting: Sitting) -> None:
 def _others(sitting: Sitting, *, all_of_them: bool = False) -> list[SessionInfo]:
     memory = sitting.session.memory
     found = memory.of_project(sitting.settings.root) if memory else []
-    return [info for info in found if all_of_them or info.id != sitting.session.id]
+    return [info for info in found if info.messages and (all_of_them or info.id != sitting.session.id)]

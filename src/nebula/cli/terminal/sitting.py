@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
 from nebula.cli.terminal.approval import TerminalApprover
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.reading import Reading
     from nebula.cli.terminal.spent import Spent
     from nebula.cli.terminal.view import TurnView
-    from nebula.events import Final
 
 
 class Sitting:
@@ -37,7 +36,8 @@ class Sitting:
         self.words = Words(settings.lang)
         self.typed = TypedAhead()
         self.house = House(settings.lang, settings.curtain, settings.backstage)
-        self.turn: asyncio.Task[Final] | None = None
+        self.work: asyncio.Task[Any] | None = None
+        """What Ctrl-C stops: a turn, or a command that waits for somebody."""
         self.view: TurnView | None = None
         self.spent: list[Spent] = []
         self.plan_offered = False
@@ -63,11 +63,10 @@ class Sitting:
         self.measure_context()
 
     async def reopen(self, resume: str | None) -> None:
-        """Leaves the session at hand for another; mode and model stay."""
-        mode = self.session.mode
-        self.settings = self.session.settings
-        await self.session.close()
-        await self.open(resume, mode=mode)
+        """Leaves the session at hand for another; mode and model stay. If that fails, one is where one was."""
+        old = self.session
+        await self.open(resume, mode=old.mode)
+        await old.close()
 
     def _spent_before(self) -> list[Spent]:
         from nebula.cli.terminal.spent import remembered
@@ -91,8 +90,8 @@ class Sitting:
             self.view.stage.house = self.house
 
     def interrupt(self) -> None:
-        if self.turn is not None:
-            self.turn.cancel()
+        if self.work is not None:
+            self.work.cancel()
 
     # What it costs
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nebula.agent import undo as files
 from nebula.cli.terminal.diff_view import show_diff
-from nebula.cli.terminal.graph_view import show_map, show_tree
 from nebula.cli.terminal.questions import agreed, choose
 from nebula.cli.terminal.reading import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
@@ -134,10 +133,14 @@ async def _offer_files(sitting: Sitting, before: list[Node]) -> None:
 
 
 async def graph(sitting: Sitting, argument: str) -> None:
+    from nebula.cli.terminal.graph_view import show_map  # the graph's room is loaded when it is looked at
+
     await asyncio.to_thread(show_map, sitting, everything=argument == "all")
 
 
 async def tree(sitting: Sitting, argument: str) -> None:
+    from nebula.cli.terminal.graph_view import show_tree
+
     await asyncio.to_thread(show_tree, sitting, everything=argument == "all")
 
 

@@ -26,11 +26,11 @@ async def take_turn(sitting: Sitting, prompt: str) -> Final | None:
     sitting.plan_offered = False
     sitting.screen.line()
     warming = _warm_up(sitting)
-    task = sitting.turn = asyncio.create_task(session.turn(prompt, [view.read]))
+    task = sitting.work = asyncio.create_task(session.turn(prompt, [view.read]))
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, task.cancel)
     try:
-        with sitting.reading.watching(Watch(sitting.interrupt, sitting.toggle_backstage)):
+        with sitting.reading.watching(Watch(sitting.interrupt, lambda: _look_behind(sitting))):
             final = await task
     except asyncio.CancelledError:
         sitting.screen.line(sitting.words("interrupted"), "yellow")
@@ -38,7 +38,7 @@ async def take_turn(sitting: Sitting, prompt: str) -> Final | None:
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         view.end()
-        sitting.turn = sitting.view = None
+        sitting.work = sitting.view = None
         await warming
     _afterwards(sitting, final)
     return final
@@ -54,6 +54,11 @@ def _afterwards(sitting: Sitting, final: Final) -> None:
         sitting.plan_offered = True
         sitting.screen.line(sitting.words("plan_offer"), "cyan")
         sitting.screen.line()
+
+
+def _look_behind(sitting: Sitting) -> None:
+    sitting.toggle_backstage()
+    sitting.screen.line(sitting.words("backstage_on" if sitting.house.backstage else "backstage_off"), "dim")
 
 
 def _warm_up(sitting: Sitting) -> asyncio.Future[None]:

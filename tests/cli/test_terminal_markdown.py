@@ -1,0 +1,62 @@
+"""Markdown on the terminal: nothing lost, nothing obeyed."""
+
+import io
+import re
+
+import pytest
+
+from nebula.cli.terminal.markdown import rendered
+from nebula.cli.terminal.screen import Screen
+from nebula.cli.terminal.width import display_width
+
+
+def plain(text, columns=80):
+    return re.sub(r"\x1b\[[\d;]*m", "", rendered(text, columns))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("use <div>tags</div> here", "<div>tags</div>"),
+        ("<script>\nalert()\n</script>", "<script>"),
+        ("one\ntwo", "one\ntwo"),
+        ("see ![alt](http://x.example/i.png) now", "see ![alt](http://x.example/i.png) now"),
+        ("[word](http://x.example)", "http://x.example"),
+        ("[red]not markup[/red] :smile:", "[red]not markup[/red] :smile:"),
+        ("```\n<x>  y\n```", "<x>  y"),
+        ("# 見出し", "見出し"),
+    ],
+)
+def test_what_the_model_wrote_is_shown(text, kept):
+    assert kept in plain(text)
+
+
+def test_wide_text_is_wrapped_by_columns():
+    lines = plain("星雲" * 60, 40).split("\n")
+    assert len(lines) > 1
+    assert all(display_width(line) <= 40 for line in lines)
+    assert "".join(lines) == "星雲" * 60
+
+
+def test_no_line_ends_in_blanks():
+    text = rendered("# Title\n\npara\n\n- a\n- b\n\n```python\nx = 1\n```", 80)
+    assert not [line for line in text.split("\n") if re.search(r" (\x1b\[0m)*$", line)]
+
+
+def test_a_screen_without_styles_shows_the_words_as_they_were_written():
+    out = io.StringIO()
+    screen = Screen(out)
+    screen.say("# Title\n**bold** \x1b[31mred\x9b0m")
+    screen.line("a\rb\x07", "red")
+    screen.live("never")
+    assert out.getvalue() == "# Title\n**bold** ␛[31mred<U+009B>0m\n\na␍b␇\n"
+
+
+def test_the_live_line_never_wraps_and_leaves_nothing_behind():
+    out = io.StringIO()
+    screen = Screen(out, moving=True)
+    screen.live("星雲" * 200 + "\n\x1b[2J")
+    screen.line("next")
+    drawn, _, rest = out.getvalue().partition("\x1b[K")
+    assert drawn.startswith("\r") and display_width(drawn[1:]) < screen.columns
+    assert rest == "\r\x1b[Knext\n"
