@@ -12,16 +12,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from nebula.messages import AssistantMessage, ToolUseResult
+from nebula.value import value
 
 Status = Literal["ok", "error", "refused", "interrupted", "limit"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """Tokens of one model call, or summed over several."""
 
@@ -35,7 +36,7 @@ class Usage:
         return {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileChange:
     """What a turn did to one file. Empty `before`: the turn created it; empty `after`: it is gone."""
 
@@ -55,7 +56,7 @@ class FileChange:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CheckRun:
     """A configured check and how it ended."""
 
@@ -67,7 +68,7 @@ class CheckRun:
         return {"name": self.name, "passed": self.passed, "summary": self.summary}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Event:
     """Base of all events; `type` is the tag on the wire."""
 
@@ -76,10 +77,11 @@ class Event:
     def to_json(self) -> dict[str, Any]:
         """The event's own keys. A field that is None is left out, so that optional facts cost nothing on the wire."""
         body: dict[str, Any] = {"type": self.type}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value is not None:
-                body[each.name] = _plain(value)
+        names: tuple[str, ...] = self.__match_args__
+        for name in names:
+            fact = getattr(self, name)
+            if fact is not None:
+                body[name] = _plain(fact)
         return body
 
 
@@ -94,7 +96,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Task(Event):
     """First of every turn: what was asked, and of whom."""
 
@@ -107,7 +109,7 @@ class Task(Event):
     """Nodes of the conversation graph that this turn continues."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan(Event):
     """A plan that validated, before its first step."""
 
@@ -115,7 +117,7 @@ class Plan(Event):
     plan: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message(Event):
     """A finished assistant message. Whether it carries tool calls decides which act it belongs to."""
 
@@ -139,7 +141,7 @@ class Message(Event):
         return body | {key: value for key, value in optional.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step(Event):
     """A tool call about to run."""
 
@@ -151,7 +153,7 @@ class Step(Event):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Approval(Event):
     """A write that needs a yes. `decision` is None while somebody is being asked, else what was decided by rule."""
 
@@ -164,7 +166,7 @@ class Approval(Event):
     decision: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolResult(Event):
     """What a tool answered, exactly as the model will see it."""
 
@@ -188,7 +190,7 @@ class ToolResult(Event):
         return body | {key: value for key, value in optional.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Diff(Event):
     """A file that was really changed."""
 
@@ -202,7 +204,7 @@ class Diff(Event):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Retry(Event):
     """Something is tried once more, and why."""
 
@@ -213,7 +215,7 @@ class Retry(Event):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Notice(Event):
     """Something that the user should know; nothing failed."""
 
@@ -222,7 +224,7 @@ class Notice(Event):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Error(Event):
     """What went wrong, in one sentence that says what to do."""
 
@@ -234,7 +236,7 @@ class Error(Event):
     """Where a bug showed itself; for the trace, never for the audience."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Final(Event):
     """Last of every turn."""
 
@@ -255,7 +257,7 @@ class Final(Event):
         return Event.to_json(self) | {"node_id": self.node_id}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stamped:
     """An event in its place: the one form that readers get and the wire carries."""
 

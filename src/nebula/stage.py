@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nebula.events import Approval, Diff, Error, Final, Message, Notice, Plan, Retry, Step, Task, ToolResult
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.events import Event, FileChange, Stamped

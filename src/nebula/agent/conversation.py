@@ -8,7 +8,7 @@ prompt, the system prompt and an accepted plan are never summarised. A single me
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from nebula.agent.budget import estimate_tokens, message_tokens, total_tokens
 from nebula.messages import (
@@ -21,6 +21,7 @@ from nebula.messages import (
     repair_history,
     truncate_safe,
 )
+from nebula.value import replace, value
 
 SHARE_OF_ONE_MESSAGE = 4
 """A past message larger than this part of the budget is cut before any turn is summarised."""
@@ -72,7 +73,7 @@ def extract(answer: str) -> str:
     return f"{truncate_safe(answer, _EXTRACT_BYTES // 2)} […] {tail}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Sent:
     """How the past goes into a request, for whoever wants to see it."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from datetime import date
 
 from nebula.messages import strip_hidden_characters, truncate_safe
+from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.git import GitFailed, find_repository, safe_git
@@ -20,7 +20,7 @@ GIT_TIMEOUT_S = 2.0
 """A repository too slow to say its status in this time is described without it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProjectFacts:
     operating_system: str
     directory: str

@@ -11,6 +11,7 @@ from nebula.events import CheckRun, FileChange, Final, Status, Usage
 from nebula.messages import AssistantMessage, AssistantToolUse, ToolUseResult
 from nebula.tools.contract import Outcome
 from nebula.tools.writing import count_lines
+from nebula.value import value
 
 EXIT_OK, EXIT_FAILED, EXIT_POLICY, EXIT_FORMAT, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 3, 64, 130
 
@@ -23,7 +24,7 @@ _EXIT_CODES: Mapping[Status, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Round:
     """One assistant message that called tools, and what they answered."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from nebula.tools.approval import Approvals, Approved
 from nebula.tools.contract import Tool
@@ -16,13 +15,14 @@ from nebula.tools.search_in_directory import SearchInDirectory
 from nebula.tools.toolset import ToolSet, plan_mode_sentence
 from nebula.tools.write_file import WriteFile
 from nebula.tools.writing import WritingTool
+from nebula.value import value
 from nebula.workspace.contract import Workspace
 
 WRITERS = ("writeFile", "editFile")
 NOT_IN_PLAN = (*WRITERS, "runCheck")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Checks:
     """Commands that the user configured, and may be run."""
 

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 from nebula.events import Usage as Usage
 from nebula.messages import AssistantMessage, Message, ToolSpec
+from nebula.value import value
 
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelRequest:
     model: str
     system: str
@@ -25,14 +26,14 @@ class ModelRequest:
     """The answer has to be JSON of this schema; a connector hands it on in its API's own way."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TextDelta:
     """A piece of the answer as it arrives. Not final: a `Retrying` makes all pieces so far void."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Retrying:
     """The attempt failed and is made again after `delay_s`; deltas given so far are void.
 
@@ -44,7 +45,7 @@ class Retrying:
     delay_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Notice:
     """Something the user should know; nothing failed. Readers may ignore it."""
 
@@ -69,7 +70,7 @@ class Reply:
 StreamItem = TextDelta | Retrying | Notice | Reply
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelInfo:
     name: str
     provider: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 from nebula.llm.contract import (
@@ -36,6 +35,7 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
+from nebula.value import replace
 
 SHAPE = '{"thought": "…", "tool_calls": [{"name": "…", "parameters": {…}}], "final_answer": "…"}'
 PROMPT = """\

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nebula.llm.lenient_json import Cut, Fault, Parsed, parse_value
+from nebula.value import value
 
 RUNGS = ("native", "json", "stripped", "tags", "fence", "scan", "repair", "brackets")
 NAME_KEYS = ("name", "tool", "function", "tool_name")
@@ -51,13 +52,13 @@ class FormatFailure(Exception):
     """The reply is not in the dialect; the text is the exact reason, fit to be told to the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SpokenCall:
     name: str
     args: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reading:
     thought: str
     calls: tuple[SpokenCall, ...]

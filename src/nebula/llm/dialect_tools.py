@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nebula.messages import ToolSpec
+from nebula.value import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ DIALECT_TOOLS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Offer:
     """What one request offers, and the way back to our own tools."""
 

@@ -9,8 +9,9 @@ clean reply from a repaired one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from nebula.value import value
 
 MAX_DEPTH = 100
 
@@ -42,7 +43,7 @@ class Cut(Fault):
         self.closers = closers
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Parsed:
     value: Any
     end: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from nebula.value import value
 
 from .json_forms import (
     own_json,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AssistantToolUse:
     """One call: `name` and `args` are what the model saw and sent, `orig_*` the tool that really runs."""
 
@@ -87,7 +88,7 @@ class AssistantMessage:
         return ToolUse.from_json(obj)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Response(AssistantMessage):
     """An answer without tool calls: it ends the turn."""
 
@@ -112,7 +113,7 @@ class Response(AssistantMessage):
         return cls(read_optional_field(fields, "message_id", read_text), read_field(fields, "content", read_text))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolUse(AssistantMessage):
     """Text, possibly empty, and the tools the model wants to have run."""
 

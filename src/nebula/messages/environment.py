@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+
+from nebula.value import value
 
 from .json_forms import read_list, read_optional_field, read_text
 from .truncation import truncate_safe
@@ -18,7 +19,7 @@ MAX_CURRENT_WORKING_DIRECTORY_LEN = 256
 _SYSTEM_NAMES = {"darwin": "macos", "win32": "windows"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class EnvState:
     """Operating system (`linux`, `macos`, `windows`, …) and working directory, each None where unknown."""
 
@@ -45,7 +46,7 @@ class EnvState:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UserEnvContext:
     """The environment a user message carries along."""
 

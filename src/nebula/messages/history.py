@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from nebula.value import replace
 
 from .assistant import AssistantMessage, AssistantToolUse, ToolUse
 from .environment import UserEnvContext

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from nebula.value import value
 
 from .json_forms import MessageFormatError, read_field, read_text, refuse
 
@@ -19,7 +20,7 @@ IMAGE_FORMATS = ("png", "jpeg", "gif", "webp")
 _ALIASES = {"jpg": "jpeg"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ImageBlock:
     """One image: its format (`png`, `jpeg`, `gif`, `webp`) and its bytes."""
 

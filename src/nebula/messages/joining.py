@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from nebula.value import replace
 
 from .assistant import AssistantMessage, AssistantToolUse, Response, ToolUse
 from .images import MAX_IMAGES_PER_MESSAGE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from nebula.value import replace, value
 
 from .json_forms import json_text, own_json, read_field, read_json_value, read_list, read_tag, read_text, refuse
 from .truncation import byte_length, truncate_safe_in_place
@@ -40,7 +41,7 @@ class ToolUseResultBlock:
         return Text.from_json(obj)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text(ToolUseResultBlock):
     """A piece of plain text."""
 
@@ -58,7 +59,7 @@ class Text(ToolUseResultBlock):
         return cls(read_field(obj, "Text", read_text))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Json(ToolUseResultBlock):
     """A piece of structured data, a copy nobody else holds."""
 
@@ -79,7 +80,7 @@ class Json(ToolUseResultBlock):
         return cls(read_field(obj, "Json", read_json_value))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolUseResult:
     """The answer to the tool use with that id."""
 

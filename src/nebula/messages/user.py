@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+
+from nebula.value import replace, value
 
 from .context_text import context_text
 from .environment import UserEnvContext
@@ -24,7 +25,7 @@ MAX_USER_MESSAGE_SIZE = 400_000
 REDACTED_TOOL_RESULT = "<tool result redacted>"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UserMessage:
     """One message from the user's side, with where and when it was written."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from nebula.value import value
 
 from .json_forms import read_field, read_list, read_optional_field, read_tag, read_text
 from .tool_results import ToolUseResult, results_byte_length, truncate_safe_tool_use_results
@@ -40,7 +40,7 @@ class UserMessageContent:
         return CancelledToolUses.from_json(obj) if tag == "CancelledToolUses" else ToolUseResults.from_json(obj)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Prompt(UserMessageContent):
     """What the user typed."""
 
@@ -62,7 +62,7 @@ class Prompt(UserMessageContent):
         return read_field(obj, "Prompt", lambda fields: cls(read_field(fields, "prompt", read_text)))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CancelledToolUses(UserMessageContent):
     """Results and, often, what the user said instead of letting the tools run."""
 
@@ -98,7 +98,7 @@ class CancelledToolUses(UserMessageContent):
         return cls(prompt, read_field(fields, "tool_use_results", read_list(ToolUseResult.from_json)))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolUseResults(UserMessageContent):
     """What the tools gave back, and nothing else."""
 

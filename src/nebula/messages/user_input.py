@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from nebula.value import value
 
 from .environment import EnvState
 from .images import ImageBlock, checked_images, images_to_json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UserInputMessageContext:
     """What goes along with the text: environment, tool results, and the tools on offer."""
 
@@ -44,7 +44,7 @@ class UserInputMessageContext:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UserInputMessage:
     """One user message as text, with its context, for one model."""
 

@@ -16,6 +16,7 @@ from nebula.events import Approval, new_trace_id
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.writing import Proposal, WritingTool
+from nebula.value import value
 from nebula.workspace.errors import Stale, WorkspaceError
 
 MAX_QUESTIONS = 5
@@ -24,7 +25,7 @@ MAX_QUESTIONS = 5
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """An answer. `scope` says how far a yes reaches; a no may carry the reason, which the model is told."""
 
@@ -51,7 +52,7 @@ class Decision:
         return self.reason or "no"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Question:
     """A write to decide on, with the others of the same message."""
 

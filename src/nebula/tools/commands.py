@@ -10,14 +10,15 @@ import asyncio
 import os
 import shlex
 import signal
-from dataclasses import dataclass
+
+from nebula.value import value
 
 MAX_OUTPUT_BYTES = 64_000
 """Most of a command's output that is kept: its head and its tail."""
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CommandResult:
     """How a command ended. `code` is None where it had to be stopped."""
 

@@ -7,11 +7,11 @@ A tool never raises at the loop. It returns an `Outcome`: blocks for the model, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nebula.events import CheckRun, Event
 from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
+from nebula.value import value
 
 
 class ToolFailure(Exception):
@@ -24,7 +24,7 @@ class ToolFailure(Exception):
         self.decision = decision
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     """A file that a tool really changed."""
 
@@ -36,7 +36,7 @@ class Change:
     removed: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """What a call came to."""
 
@@ -65,14 +65,14 @@ def _silent(_: Event) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Call:
     """One tool call as the loop hands it over."""
 
     use: AssistantToolUse
     emit: Callable[[Event], Any] = _silent
     """Where a tool tells what happens while it works, such as the question it asks."""
-    peers: Sequence[AssistantToolUse] = field(default=())
+    peers: Sequence[AssistantToolUse] = ()
     """All calls of the same message, this one among them, so that writes can be looked at together."""
 
 

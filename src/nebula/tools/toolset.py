@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import Call, Outcome, Tool, ToolFailure
+from nebula.value import value
 from nebula.workspace.errors import WorkspaceError
 
 MAX_SAME_FAILURES = 2
@@ -23,7 +24,7 @@ def plan_mode_sentence(name: str) -> str:
     return f"Tool '{name}' is not allowed in plan mode. Plan mode is read-only."
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Failure:
     count: int
     sentence: str

@@ -9,19 +9,19 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Change, Outcome, ToolFailure
 from nebula.tools.ledger import ReadLedger, digest
+from nebula.value import value
 from nebula.workspace.contract import Workspace
 
 MAX_DIFF_LINES = 20_000
 """Beyond this a diff is told by numbers only: comparing takes longer than anybody would read."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Proposal:
     """A write that would succeed now."""
 

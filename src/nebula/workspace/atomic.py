@@ -19,9 +19,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 
+from nebula.value import value
 from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.syscalls import Syscalls
 
@@ -33,7 +33,7 @@ Unlink = Callable[[str], None]
 """Remove a file by its path relative to the root, through the jail."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     """Where a file goes: the descriptor of its directory, that directory's path, its name, and what is there."""
 

@@ -7,8 +7,9 @@ results name paths in that same normal form. Failures are the exceptions of `neb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from nebula.value import value
 
 WriteMode = Literal["create", "overwrite", "append"]
 """create: must be new. overwrite: replaces, or makes. append: adds at the end, or makes."""
@@ -23,7 +24,7 @@ DEFAULT_SEARCH_FILES = 200
 DEFAULT_LIST_ITEMS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileEntry:
     name: str
     """Relative to the listed directory; a plain name unless the listing is recursive."""
@@ -33,7 +34,7 @@ class FileEntry:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Listing:
     path: str
     files: tuple[FileEntry, ...]
@@ -43,7 +44,7 @@ class Listing:
     """One sentence about what was left out, if anything was."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileText:
     path: str
     content: str
@@ -53,7 +54,7 @@ class FileText:
     """Bytes on the disk."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileState:
     path: str
     kind: FileKind
@@ -69,7 +70,7 @@ class FileState:
         return self.sha256 or ABSENT
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WriteResult:
     path: str
     before: str | None
@@ -79,7 +80,7 @@ class WriteResult:
     """Bytes now on the disk."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SearchHits:
     files: tuple[str, ...]
     """Paths relative to the root, sorted."""

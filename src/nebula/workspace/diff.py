@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from nebula.value import value
 
 COMPARED_LINES: Final = 4_000
 """Beyond so many differing lines on one side, the middle is shown as replaced rather than compared line by line."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TextDiff:
     text: str
     """Unified; empty where nothing changed."""

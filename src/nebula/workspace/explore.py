@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from nebula.value import value
 from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.contract import FileEntry, Listing, SearchHits
 from nebula.workspace.errors import WorkspaceError
@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 MayRead = Callable[[NormalPath], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Explorer:
     jail: Jail
     engine: Engine | None = None

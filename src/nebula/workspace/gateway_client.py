@@ -10,9 +10,9 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from nebula.value import value
 from nebula.workspace.errors import (
     ERRORS_BY_CODE,
     AlreadyExists,
@@ -55,7 +55,7 @@ class GatewayFailed(WorkspaceError):
     status = 502
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     status: int
     headers: Mapping[str, str]

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from nebula.value import value
 from nebula.workspace.programs import Outcome, find_program, run, safe_path
 
 DEFAULT_TIMEOUT: Final = 10.0
@@ -73,7 +73,7 @@ _OVERRIDES: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GitResult:
     returncode: int
     stdout: bytes

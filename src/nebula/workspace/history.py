@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nebula.value import value
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.jail import translate
@@ -21,7 +22,7 @@ from nebula.workspace.writer import KEPT_BYTES, Order, Writer
 PlanKind = Literal["undo", "redo", "restore"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     path: str
     current: str | None

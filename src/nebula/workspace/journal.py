@@ -15,9 +15,9 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from nebula.value import value
 from nebula.workspace import timestamps
 from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.jail import status_at
@@ -31,7 +31,7 @@ _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONB
 _KINDS = frozenset({"write", "undo", "redo", "restore"})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     group: str
     """The turn it belongs to (its trace id)."""
@@ -48,7 +48,7 @@ class Change:
     ts: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Mark:
     """A turn was taken back as a whole, or done again."""
 

@@ -7,10 +7,10 @@ climbs above the root at any moment is refused, also where it would come back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from nebula.value import value
 from nebula.workspace.errors import MalformedRequest, PathEscape, PathRefused
 from nebula.workspace.protected import Standing, fold_name, standing_of
 
@@ -22,7 +22,7 @@ _VISIBLE_FORMAT = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2"
 _BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NormalPath:
     text: str
     """The normal form; "." for the root itself."""

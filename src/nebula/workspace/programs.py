@@ -6,10 +6,11 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from nebula.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     returncode: int
     stdout: bytes

@@ -11,9 +11,10 @@ Three standings, judged by name alone, so that a file that does not exist yet is
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+
+from nebula.value import value
 
 UNTOUCHABLE = frozenset({".git", ".nebula"})
 
@@ -45,7 +46,7 @@ KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa")
 _SECRET_INSIDE = frozenset({(".git", "config"), (".git", "credentials"), (".nebula", "journal")})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Standing:
     untouchable: bool = False
     control: bool = False

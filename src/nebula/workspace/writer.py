@@ -6,9 +6,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 
+from nebula.value import value
 from nebula.workspace.atomic import AtomicWriter, Place
 from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.contract import ABSENT, WriteMode, WriteResult
@@ -36,7 +36,7 @@ KEPT_BYTES: Final = 64 * 1024 * 1024
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Order:
     """One write as it was asked for."""
 
@@ -49,7 +49,7 @@ class Order:
     kind: ChangeKind = "write"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Found:
     """What lies where a file is to be written."""
 

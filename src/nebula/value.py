@@ -1,0 +1,143 @@
+"""Frozen values, made at a tenth of the price of a dataclass.
+
+    @value
+    class Point:
+        x: int
+        y: int = 0
+
+What a frozen dataclass with slots does: built by position or name, equal and hashed by content, shown by content,
+never changed, `__post_init__` called, a dataclass to `dataclasses.replace`. Only its making differs. A dataclass
+compiles half a dozen functions for each class, and a start loads some eighty classes before the first request leaves:
+that was a quarter of the whole start (`bench/start.py`). Here one function is compiled, `__init__`; the others are the
+same few for all.
+
+As with any class that is made anew for its slots, a method cannot say `super()` without arguments.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar, dataclass_transform
+
+    T = TypeVar("T")
+else:
+
+    def dataclass_transform(**_):
+        return lambda decorate: decorate
+
+
+_REQUIRED = object()
+_set = object.__setattr__
+
+
+@dataclass_transform(frozen_default=True)
+def value(cls: type[T]) -> type[T]:
+    """The class as a frozen value of its annotated fields; a base that is one gives its fields, too."""
+    inherited: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= base.__dict__.get("__fields__", {})
+    own = {
+        name: cls.__dict__.get(name, _REQUIRED)
+        for name, annotation in cls.__annotations__.items()
+        if not annotation.startswith("ClassVar")
+    }
+    fields = inherited | own
+    body = {name: each for name, each in cls.__dict__.items() if name not in own and name not in _MADE_ANEW}
+    body["__slots__"] = tuple(name for name in own if name not in inherited)
+    body["__fields__"] = fields
+    body["__match_args__"] = tuple(fields)
+    body["__init__"] = _initialiser(fields, hasattr(cls, "__post_init__"))
+    for name, method in _SHARED.items():
+        body.setdefault(name, method)
+    kind: Any = type(cls)
+    made: Any = kind(cls.__name__, cls.__bases__, body)
+    made.__qualname__ = cls.__qualname__
+    return made  # type: ignore[no-any-return]
+
+
+def replace(original: T, **changes: Any) -> T:
+    """The same value with some fields changed."""
+    names: Any = original.__match_args__  # type: ignore[attr-defined]
+    return type(original)(**{name: getattr(original, name) for name in names} | changes)
+
+
+def _initialiser(fields: dict[str, Any], has_post_init: bool) -> Any:
+    space: dict[str, Any] = {"_set": _set}
+    parameters = ["self"]
+    lines = []
+    for name, default in fields.items():
+        if default is _REQUIRED:
+            parameters.append(name)
+        else:
+            space[f"_{name}"] = default
+            parameters.append(f"{name}=_{name}")
+        lines.append(f" _set(self, {name!r}, {name})")
+    if has_post_init:
+        lines.append(" self.__post_init__()")
+    exec(f"def __init__({', '.join(parameters)}):\n" + ("\n".join(lines) or " pass"), space)  # noqa: S102 - our own text
+    return space["__init__"]
+
+
+def _contents(self: Any) -> tuple[Any, ...]:
+    return tuple([getattr(self, name) for name in self.__fields__])
+
+
+def _eq(self: Any, other: object) -> bool:
+    return _contents(self) == _contents(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_contents(self))
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__fields__)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _frozen(self: Any, name: str, *_: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"{type(self).__name__} is a value; its '{name}' cannot be changed")
+
+
+class _AsDataclass:
+    """Makes a value a dataclass for whoever asks: `dataclasses.replace`, `fields` and `asdict` work. Rarely asked."""
+
+    def __init__(self, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, _: object, owner: Any) -> Any:
+        from dataclasses import field, make_dataclass
+        from functools import partial
+
+        fields: list[Any] = [
+            (name, "object")
+            if default is _REQUIRED
+            else (name, "object", field(default_factory=partial(_same, default)))
+            for name, default in owner.__fields__.items()
+        ]
+        twin = make_dataclass(owner.__name__, fields, init=False, repr=False, eq=False, frozen=True)
+        return getattr(twin, self._attribute)
+
+
+def _same(default: object) -> object:
+    return default
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return type(self), _contents(self)
+
+
+_MADE_ANEW = frozenset({"__dict__", "__weakref__"})
+_SHARED = {
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__repr__": _repr,
+    "__setattr__": _frozen,
+    "__delattr__": _frozen,
+    "__reduce__": _reduce,
+    "__dataclass_fields__": _AsDataclass("__dataclass_fields__"),
+    "__dataclass_params__": _AsDataclass("__dataclass_params__"),
+}

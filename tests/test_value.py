@@ -1,0 +1,105 @@
+"""A value does what a frozen dataclass with slots does."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.value import replace, value
+
+
+@value
+class Point:
+    x: int
+    y: int = 0
+    kind: ClassVar[str] = "point"
+
+    def length(self) -> int:
+        return self.x + self.y
+
+
+@value
+class Named(Point):
+    name: str = "origin"
+
+
+@value
+class Checked:
+    x: int
+
+    def __post_init__(self) -> None:
+        if self.x < 0:
+            raise ValueError("negative")
+        object.__setattr__(self, "x", int(self.x))
+
+
+@value
+class Empty:
+    """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    x: int
+    y: int = 0
+
+
+@given(st.integers(), st.integers(), st.integers(), st.integers())
+def test_like_a_dataclass(a, b, c, d):
+    assert (Point(a, b) == Point(c, d)) == (Model(a, b) == Model(c, d))
+    assert (hash(Point(a, b)) == hash(Point(c, d))) == (hash(Model(a, b)) == hash(Model(c, d)))
+    assert repr(Point(a, b)) == repr(Model(a, b)).replace("Model", "Point")
+
+
+def test_position_name_and_default():
+    assert Point(1) == Point(x=1, y=0) == Point(1, 0)
+    for wrong in (lambda: Point(), lambda: Point(1, 2, 3), lambda: Point(1, z=2), lambda: Point(1, x=2)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_inheritance_and_class_variables():
+    assert Named(1, 2, "n") == Named(1, 2, name="n")
+    assert (Named(1).y, Named(1).name, Named(1).kind, Named(1, 2).length()) == (0, "origin", "point", 3)
+    assert Named(1, 0) != Point(1, 0)
+    assert isinstance(Named(1), Point)
+
+
+def test_never_changed():
+    point = Point(1)
+    for change in (lambda: setattr(point, "x", 2), lambda: setattr(point, "z", 2), lambda: delattr(point, "x")):
+        with pytest.raises(AttributeError):
+            change()
+    assert not hasattr(point, "__dict__")
+
+
+def test_a_dataclass_for_whoever_asks():
+    assert dataclasses.is_dataclass(Named(1))
+    assert dataclasses.replace(Named(1, 2, "n"), y=5) == Named(1, 5, "n")
+    assert dataclasses.asdict(Point(1, 2)) == {"x": 1, "y": 2}
+    assert [each.name for each in dataclasses.fields(Named)] == ["x", "y", "name"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Point(1).x = 2
+
+
+def test_post_init_may_check_and_normalise():
+    assert Checked(True).x == 1
+    with pytest.raises(ValueError, match="negative"):
+        Checked(-1)
+
+
+def test_replace_copy_pickle_match():
+    assert replace(Point(1, 2), y=3) == Point(1, 3)
+    assert copy.copy(Point(1, 2)) == copy.deepcopy(Point(1, 2)) == Point(1, 2)
+    assert pickle.loads(pickle.dumps(Point(1, 2))) == Point(1, 2)
+    match Point(1, 2):
+        case Point(x, y):
+            assert (x, y) == (1, 2)
+    assert Empty() == Empty()
