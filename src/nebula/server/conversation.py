@@ -21,7 +21,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from nebula.config import Settings
-from nebula.server.asgi import App, Receive, Scope, Send
+from nebula.server.asgi import App, Message, Receive, Scope, Send
 from nebula.server.feed import Feed
 from nebula.server.gate import Gate, Rules
 from nebula.server.hub import Hub
@@ -34,6 +34,8 @@ from nebula.server.turns import Runner, Turns
 AGENT_MODES: Final = ("agent", "plan")
 CHAT_MODES: Final = ("chat", "plan", "agent")
 """Plain chat takes the others' words for its own: there is nothing it could do differently."""
+
+GOODBYE_S: Final = 5.0
 
 
 def create_conversation(
@@ -83,6 +85,26 @@ def _gated(app: App, rules: Rules) -> App:
     socket = Gate(app, replace(rules, token_in_query=True, token_in_first_message=True))
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
-        await (socket if scope["type"] == "websocket" else page)(scope, receive, send)
+        if scope["type"] != "websocket":
+            await page(scope, receive, send)
+            return
+        refused = False
+
+        async def noting(message: Message) -> None:
+            nonlocal refused
+            refused = refused or message["type"] == "websocket.http.response.body"
+            await send(message)
+
+        await socket(scope, receive, noting)
+        if refused:
+            await _gone(receive)
 
     return gate
+
+
+async def _gone(receive: Receive) -> None:
+    """Waits until a refused client is off the line: uvicorn calls a refusal an unfinished handshake before that."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GOODBYE_S):
+            await receive()  # the end of the handshake
+            await receive()  # the end of the connection

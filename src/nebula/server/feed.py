@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final
@@ -17,14 +16,12 @@ from typing import Any, Final
 from nebula.graph import events
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.manager import Graph
-from nebula.graph.values import Flow
+from nebula.graph.values import Flow, Node
 from nebula.server.briefs import brief_flow, brief_node, difference, parents_of
 from nebula.server.hub import Hub
 from nebula.server.node_files import NodeFiles
 
 LOOK_EVERY_S: Final = 0.5
-OURS_FOR_S: Final = 5.0
-"""How long a file that this process wrote is not taken for somebody else's change."""
 
 _Event = tuple[str, dict[str, Any], tuple[str, ...]]
 
@@ -39,7 +36,8 @@ class Feed:
         self._told: dict[str, Flow] = {}
         """Each flow as it was when its last event went out."""
         self._gone: set[str] = set()
-        self._ours: dict[str, float] = {}
+        self._content: dict[str, int] = {}
+        """A hash of what each node said when it was told of."""
         self._files = NodeFiles(graph.data_dir)
         self._waiting: deque[_Event] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -71,8 +69,6 @@ class Feed:
     def _hear(self, name: str, data: dict[str, Any]) -> None:
         node_id = data.get("node_id", "")
         with self._lock:
-            if node_id:
-                self._ours[node_id] = time.monotonic()
             if name == events.NODE_DELETED:
                 self._tell_deleted(node_id)
             elif name in (events.NODE_CREATED, events.FLOW_UPDATED):
@@ -99,11 +95,8 @@ class Feed:
                 self._compare(flow)
             for flow_id in self._told.keys() - {flow.id for flow in flows}:
                 self._forget(flow_id)
-            past = time.monotonic() - OURS_FOR_S
-            self._ours = {node: moment for node, moment in self._ours.items() if moment > past}
             for node_id in self._files.look():
-                if node_id not in self._ours:
-                    self._tell_updated(events.NODE_UPDATED, node_id)
+                self._tell_updated(events.NODE_UPDATED, node_id)
 
     def _compare(self, flow: Flow) -> None:
         old = self._told.get(flow.id)
@@ -142,7 +135,7 @@ class Feed:
         except (NotFound, BadFile):
             return  # a place in a flow without a node: `check` reports it
         self._gone.discard(node_id)
-        self._ours[node_id] = time.monotonic()
+        self._content[node_id] = _content(node)
         data = {"node_id": node_id, "flow_id": flow.id, "parents": parents_of(flow, node_id), "node": brief_node(node)}
         self._put(events.NODE_CREATED, data, (flow.id, flow.name))
 
@@ -151,6 +144,10 @@ class Feed:
             node = self._graph.get_node(node_id)
         except (NotFound, BadFile):
             return
+        content = _content(node)
+        if name == events.NODE_UPDATED and self._content.get(node_id) == content:
+            return
+        self._content[node_id] = content
         flows = [flow for flow in self._told.values() if any(entry.id == node_id for entry in flow.entries)]
         data: dict[str, Any] = {"node_id": node_id, "node": brief_node(node)}
         if name == events.SUMMARY_BUILT:
@@ -172,3 +169,7 @@ class Feed:
         self._waiting.append((name, data, tuple(flows)))
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.drain)
+
+
+def _content(node: Node) -> int:
+    return hash((node.texts, node.summary, tuple(node.tags), node.model, node.updated))
