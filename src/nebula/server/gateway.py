@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
@@ -24,8 +25,8 @@ from nebula.server import gateway_bodies as bodies
 from nebula.server.asgi import App, Receive, Scope, Send
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules
 from nebula.server.gateway_docs import docs_page
-from nebula.server.gateway_operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation, Reply
-from nebula.server.refusals import Refusal, error_body, internal_error
+from nebula.server.gateway_operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation
+from nebula.server.refusals import Refusal
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import ABSENT, Workspace
 from nebula.workspace.errors import Stale, WorkspaceError
@@ -42,6 +43,10 @@ Files below one root, guarded. Send `x-trace-id` (a UUID) to tie requests to a t
 
 Errors have one form. When several things are wrong the first of these is told: malformed request 422, path 400,
 extension 400, forbidden 403, missing 404 or existing 409, size 413, encoding 415."""
+
+
+Endpoint = Callable[[Request], Awaitable[App]]
+"""Takes the request, gives its response."""
 
 
 def create_gateway(
@@ -69,11 +74,34 @@ def create_gateway(
     for operation in (*SEED_OPERATIONS, *EXTRA_OPERATIONS):
         _add(app, operation, _endpoint(operation, workspace, threads, quick_reads=quick_reads))
     _add_pages(app)
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(WorkspaceError, _failed)
-    app.add_exception_handler(HTTPException, _unrouted)
-    app.add_exception_handler(Exception, _broken)
-    return Gate(app, rules, _recorder(audit))
+    return Gate(Routed(app), rules, _recorder(audit))
+
+
+class Routed:
+    """An app that leaves its errors to the gate, which has a form for each; FastAPI's own layers are passed by."""
+
+    def __init__(self, api: FastAPI) -> None:
+        self.api = api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.api(scope, receive, send)
+            return
+        scope["app"] = self.api
+        try:
+            await self.api.router(scope, receive, send)
+        except WorkspaceError as error:
+            raise Refusal(error.status, error.code, error.message) from None
+        except HTTPException as problem:
+            raise _unrouted(problem) from None
+
+
+def _unrouted(problem: HTTPException) -> Refusal:
+    """What routing itself says: no such endpoint, or not by this method."""
+    if problem.status_code == 405:
+        headers = [(name.lower().encode(), value.encode()) for name, value in (problem.headers or {}).items()]
+        return Refusal(405, "method_not_allowed", "This endpoint takes another method.", headers)
+    return Refusal(problem.status_code, "no_such_endpoint", "There is no such endpoint; see /docs.")
 
 
 def _recorder(audit: AuditLog | None) -> Callable[[Passage, int], None] | None:
@@ -88,10 +116,10 @@ def _recorder(audit: AuditLog | None) -> Callable[[Passage, int], None] | None:
 
 def _endpoint(
     operation: Operation, workspace: Workspace, threads: ThreadPoolExecutor, *, quick_reads: bool
-) -> Callable[[Request], Awaitable[Response]]:
+) -> Endpoint:
     at_once = operation.quick and quick_reads
 
-    async def endpoint(request: Request) -> Response:
+    async def endpoint(request: Request) -> _Answer:
         passage: Passage = request.scope[PASSAGE]
         passage.method = operation.name
         asked: Any = bodies.read_body(operation.request, passage.body, passage.content_type)
@@ -103,16 +131,26 @@ def _endpoint(
         else:
             loop = asyncio.get_running_loop()
             reply = await loop.run_in_executor(threads, operation.run, files, asked, expected)
-        return _response(reply, passage)
+        if reply.size is not None:
+            passage.size = reply.size
+        return _Answer(reply.to_bytes(), reply.headers)
 
     endpoint.__name__ = operation.name
     return endpoint
 
 
-def _response(reply: Reply, passage: Passage) -> Response:
-    if reply.size is not None:
-        passage.size = reply.size
-    return Response(reply.to_bytes(), media_type=_JSON, headers=dict(reply.headers))
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A response of status 200 in JSON, with nothing left to find out when it is sent."""
+
+    body: bytes
+    headers: Mapping[str, str]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(self.body)).encode())]
+        headers += [(name.encode(), value.encode()) for name, value in self.headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 def _expected(request: Request) -> str | None:
@@ -130,7 +168,7 @@ def _expected(request: Request) -> str | None:
     return etag[1]
 
 
-def _add(app: FastAPI, operation: Operation, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+def _add(app: FastAPI, operation: Operation, endpoint: Endpoint) -> None:
     described: dict[str, Any] = {
         "requestBody": {"required": True, "content": {_JSON: {"schema": operation.request.model_json_schema()}}}
     }
@@ -157,7 +195,7 @@ class _DirectRoute(APIRoute):
     """Routed and described by FastAPI; answered without its machinery for parameters, which has nothing to do here."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":
+        if scope["method"] not in (self.methods or ()):
             await super().handle(scope, receive, send)
             return
         response = await self.endpoint(Request(scope))
@@ -191,41 +229,21 @@ def _error_docs(errors: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
 
 
 def _add_pages(app: FastAPI) -> None:
-    @app.get("/healthz", response_model=bodies.Health, summary="Is it there?", operation_id="healthz")
-    async def healthz() -> Response:
-        extras = ", ".join(operation.name for operation in EXTRA_OPERATIONS)
-        return Response(b'{"status":"ok"}', media_type=_JSON, headers={"x-gateway-extras": extras})
+    extras = {"x-gateway-extras": ", ".join(operation.name for operation in EXTRA_OPERATIONS)}
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
+    async def healthz(_: Request) -> _Answer:
+        return _Answer(b'{"status":"ok"}', extras)
+
+    async def docs(_: Request) -> Response:
         return docs_page(app.openapi())
 
-
-def _told(request: Request, refusal: Refusal) -> Response:
-    passage: Passage = request.scope[PASSAGE]
-    headers = {name.decode(): value.decode() for name, value in refusal.headers}
-    body = error_body(refusal.code, refusal.message, passage.trace_id)
-    return Response(body, refusal.status, headers, media_type=_JSON)
-
-
-async def _refused(request: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, Refusal)  # noqa: S101 - registered for this kind alone
-    return _told(request, refusal)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, WorkspaceError)  # noqa: S101 - registered for this kind alone
-    return _told(request, Refusal(error.status, error.code, error.message))
-
-
-async def _unrouted(request: Request, problem: Exception) -> Response:
-    """What routing itself says: no such endpoint, or not by this method."""
-    assert isinstance(problem, HTTPException)  # noqa: S101 - registered for this kind alone
-    headers = [(name.encode(), value.encode()) for name, value in (problem.headers or {}).items()]
-    if problem.status_code == 405:
-        return _told(request, Refusal(405, "method_not_allowed", "This endpoint takes another method.", headers))
-    return _told(request, Refusal(problem.status_code, "no_such_endpoint", "There is no such endpoint; see /docs."))
-
-
-async def _broken(request: Request, _: Exception) -> Response:
-    return _told(request, internal_error())
+    app.router.add_api_route(
+        "/healthz",
+        healthz,
+        methods=["GET"],
+        summary="Is it there?",
+        response_model=bodies.Health,
+        operation_id="healthz",
+        route_class_override=_DirectRoute,
+    )
+    app.add_route("/docs", docs, include_in_schema=False)
