@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
+
+from nebula.value import replace, value
 
 DEFAULT_MODEL = "gpt-4.1-nano"
 OFFERED_MODELS = ("gpt-4.1-nano", "gpt-4.1-mini")
@@ -23,7 +25,7 @@ class ConfigError(Exception):
     """A setting that cannot be used. The sentence names the place and says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     """Everything that can be set, resolved. `origins` tells which layer each key came from."""
 
@@ -32,9 +34,9 @@ class Settings:
     model: str = DEFAULT_MODEL
     provider: str = ""
     lang: str = "en"
-    openai_api_key: str = field(default="", repr=False)
+    openai_api_key: str = ""
     openai_base_url: str = "https://api.openai.com/v1"
-    gemini_api_key: str = field(default="", repr=False)
+    gemini_api_key: str = ""
     gemini_base_url: str = "https://generativelanguage.googleapis.com"
     ollama_host: str = "http://127.0.0.1:11434"
     planner: str = ""
@@ -45,7 +47,7 @@ class Settings:
     rag_url: str = ""
     index_url: str = ""
     audit_log: str = ""
-    token: str = field(default="", repr=False)
+    token: str = ""
     max_rounds: int = 100
     context_tokens: int = 0
     """How much of a model's context to use; 0 is what the model is known to take."""
@@ -59,9 +61,13 @@ class Settings:
     trusted_folders: tuple[str, ...] = ()
     trust: bool = False
     """The project's own commands may run: remembered for this folder, or said for this start."""
-    origins: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = MappingProxyType({})
     remarks: tuple[str, ...] = ()
     """Things in the files that were not used, one sentence each, for stderr."""
+
+    def __repr__(self) -> str:
+        """Without the keys: a representation may end in a log."""
+        return f"Settings(root={self.root!r}, model={self.model!r}, provider={self.provider!r})"
 
     @property
     def config_path(self) -> str:

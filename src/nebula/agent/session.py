@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import context_length, estimate_tokens, tool_tokens
@@ -28,6 +28,7 @@ from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
+from nebula.value import replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:

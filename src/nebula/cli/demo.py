@@ -13,7 +13,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +25,7 @@ from nebula.events import Stamped
 from nebula.llm.replay import ReplayModel
 from nebula.stage import Close, House, Remark, Say, Stage
 from nebula.tools.approval import Approver, Decision, Question, allow_all
+from nebula.value import replace
 
 MARK = {
     "en": "This is a recording: no model is asked. Everything else is real, on a copy of a sample project in",
