@@ -1,12 +1,14 @@
 """Without a capable terminal: pipes, TERM=dumb, NO_COLOR. And what happens before the first prompt."""
 
 import json
+import os
 import re
+import signal
 import time
 
 import pytest
 
-from scripted_model import Call, ScriptedModel, Turn, refused_url
+from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 from terminal_driver import CTRL_C, CTRL_D, Terminal
 
 CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
@@ -63,6 +65,30 @@ def test_control_c_on_a_dumb_terminal(bench):
         screen.wait("[AGENT] You:", times=2)
         screen.send(CTRL_C)
         assert screen.ended() == 0
+
+
+def test_interrupting_a_turn_on_a_dumb_terminal(bench):
+    script = [Turn("late", fault=Fault.slow(30)), Turn("Here again.")]
+    with ScriptedModel(script) as server, start(bench, server, TERM="dumb") as screen:
+        screen.wait("[AGENT] You:")
+        screen.line("think long")
+        server.wait_until(lambda: len(server.turns) == 1)
+        screen.send(CTRL_C)
+        screen.wait("Interrupted")
+        screen.wait("[AGENT] You:", times=2)
+        screen.line("still there?")
+        screen.wait("Here again.")
+
+
+def test_a_program_told_to_end_ends_its_turn_first(bench):
+    with ScriptedModel([Turn("late", fault=Fault.slow(30))]) as server, start(bench, server) as screen:
+        screen.prompt()
+        screen.line("think long")
+        server.wait_until(lambda: len(server.turns) == 1)
+        os.kill(screen.child.pid, signal.SIGTERM)
+        screen.wait("nebula --resume session_")
+        assert screen.ended() == 0
+    assert bench.trace()[-1]["status"] == "interrupted"
 
 
 def test_no_color_means_no_styles(bench):

@@ -72,8 +72,10 @@ def restore_plan(workspace: Workspace, kept: Sequence[Node], left: Sequence[Node
     known: dict[str, set[str | None]] = {}
     for change in history.changes():
         known.setdefault(change.path, set()).update((change.before, change.after))
-    ours = {path: target for path, target in state.items() if workspace.probe(path).sha256 in known.get(path, set())}
-    return history.plan_restore(ours, new_trace_id())
+    restore_id = new_trace_id()
+    steps = history.plan_restore(state, restore_id).steps
+    ours = {step.path: step.target for step in steps if step.current in known.get(step.path, set())}
+    return history.plan_restore(ours, restore_id)
 
 
 def carry_out(workspace: Workspace, plan: Plan) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nebula.agent.brains import list_models, open_brain
@@ -14,6 +13,7 @@ from nebula.config import OFFERED_MODELS, save_choice
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.sitting import Sitting

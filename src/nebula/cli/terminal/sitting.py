@@ -93,6 +93,11 @@ class Sitting:
         if self.work is not None:
             self.work.cancel()
 
+    def stop(self) -> None:
+        """Somebody wants the program gone: the turn ends properly, and with it the sitting."""
+        self.leaving = True
+        self.interrupt()
+
     # What it costs
 
     def measure_context(self) -> None:

@@ -28,7 +28,7 @@ async def take_turn(sitting: Sitting, prompt: str) -> Final | None:
     warming = _warm_up(sitting)
     task = sitting.work = asyncio.create_task(session.turn(prompt, [view.read]))
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    loop.add_signal_handler(signal.SIGTERM, sitting.stop)
     try:
         with sitting.reading.watching(Watch(sitting.interrupt, lambda: _look_behind(sitting))):
             final = await task

@@ -1,0 +1,87 @@
+"""Undo, redo and going back, on a real workspace."""
+
+import pytest
+
+from nebula.agent.undo import (
+    NoJournalHere,
+    NothingToUndo,
+    UndoRefused,
+    carry_out,
+    differences,
+    redo,
+    restore_plan,
+    undo,
+)
+from nebula.graph.values import FileState, Node
+from nebula.workspace import Policy, open_workspace
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    with open_workspace(str(tmp_path), Policy()) as opened:
+        yield opened
+
+
+def change(workspace, turn, path, content):
+    """One turn's write, and the file as its node would record it."""
+    written = workspace.for_turn(turn).write_file(path, content, "overwrite")
+    return Node(turn, "2026-01-01T00:00:00+00:00", files=(FileState(path, written.before or "", written.after),))
+
+
+def test_back_and_forth_over_two_turns(workspace, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    change(workspace, "one", "mine.txt", "first")
+    change(workspace, "two", "mine.txt", "second")
+    change(workspace, "two", "new/made.txt", "x")
+    assert undo(workspace) == ("mine.txt", "new/made.txt")
+    assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "first"
+    assert not (tmp_path / "new").exists()
+    assert undo(workspace) == ("mine.txt",)
+    assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "mine"
+    with pytest.raises(NothingToUndo):
+        undo(workspace)
+    redo(workspace)
+    redo(workspace)
+    assert (tmp_path / "new/made.txt").read_text(encoding="utf-8") == "x"
+    with pytest.raises(NothingToUndo):
+        redo(workspace)
+
+
+def test_one_changed_file_keeps_the_whole_turn(workspace, tmp_path):
+    change(workspace, "one", "a.txt", "a")
+    change(workspace, "one", "b.txt", "b")
+    (tmp_path / "b.txt").write_text("by hand", encoding="utf-8")
+    with pytest.raises(UndoRefused, match=r"b\.txt"):
+        undo(workspace)
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "a"
+    assert (tmp_path / "b.txt").read_text(encoding="utf-8") == "by hand"
+
+
+def test_the_difference_of_a_turn_is_from_its_first_to_its_last_content(workspace):
+    change(workspace, "one", "a.txt", "old\n")
+    change(workspace, "two", "a.txt", "between\n")
+    change(workspace, "two", "a.txt", "new\n")
+    change(workspace, "two", "b.txt", "same\n")
+    (first, second) = differences(workspace, "two")
+    assert (first.added, first.removed, second.added) == (1, 1, 1)
+    assert "between" not in first.text
+    assert differences(workspace, "nobody") == []
+
+
+def test_going_back_leaves_alone_what_somebody_else_changed(workspace, tmp_path):
+    kept = change(workspace, "one", "a.txt", "one")
+    left = [change(workspace, "two", "a.txt", "two"), change(workspace, "two", "b.txt", "b")]
+    plan = restore_plan(workspace, [kept], left)
+    assert [step.path for step in plan.steps] == ["a.txt", "b.txt"]
+    (tmp_path / "b.txt").write_text("by hand", encoding="utf-8")
+    plan = restore_plan(workspace, [kept], left)
+    assert carry_out(workspace, plan) == ("a.txt",)
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one"
+    assert (tmp_path / "b.txt").read_text(encoding="utf-8") == "by hand"
+    assert undo(workspace) == ("a.txt",), "the restore itself is recorded"
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "two"
+
+
+def test_files_of_another_machine_have_no_journal_here(tmp_path):
+    with open_workspace(str(tmp_path), Policy(), read_only=True) as reader, pytest.raises(NoJournalHere):
+        undo(reader)
