@@ -1,5 +1,6 @@
 """nebula -p, from outside: real process, real HTTP, scripted model."""
 
+import json
 import signal
 import sqlite3
 import time
@@ -186,3 +187,18 @@ def test_bad_usage_is_64_and_one_line(bench):
 def test_help_and_version(bench):
     assert "exit codes" in bench.run("nebula", "--help").out
     assert bench.run("nebula", "--version").out.startswith("nebula 0.")
+
+
+def test_each_tool_call_leaves_a_line_in_the_audit_log(bench):
+    bench.write("a.txt", "one\n")
+    calls = [Call("readFile", {"path": "a.txt"}), Call("readFile", {"path": "../out"}), Call("readFile", {"path": "no"})]
+    with ScriptedModel([Turn("", calls), Turn("ok")]) as server:
+        trace = bench.run("nebula", "-p", "go", "--output-format", "json", **server.env()).json["trace_id"]
+    lines = [json.loads(line) for line in bench.read(".nebula/audit.jsonl").splitlines()]
+    assert [(line["method"], line["path"], line["status"]) for line in lines] == [
+        ("read_file", "a.txt", 200),
+        ("read_file", "../out", 400),
+        ("read_file", "no", 404),
+    ]
+    assert {line["trace_id"] for line in lines} == {trace}
+    assert lines[0].keys() >= {"ts", "trace_id", "method", "path", "size", "status"}
