@@ -134,9 +134,8 @@ class Gate:
         try:
             await door(scope, receive, send, passage, headers, repeated)
         finally:
-            self._record(
-                passage, STATUS_CLIENT_GONE
-            )  # only if nothing was recorded: cancelled, or nobody left to answer
+            # Of consequence only if nothing was recorded: cancelled, or nobody left to answer.
+            self._record(passage, STATUS_CLIENT_GONE)
 
     async def _http(
         self, scope: Scope, receive: Receive, send: Send, passage: Passage, headers: dict[bytes, bytes], repeated: bytes
