@@ -26,6 +26,7 @@ from nebula.tools.approval import Approvals, Approver
 from nebula.tools.contract import Tool
 from nebula.tools.read_node import ReadNode
 from nebula.workspace import Policy, open_workspace
+from nebula.workspace.audit import AuditLog
 from nebula.workspace.state import ensure_state_dir
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def open_desk(
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.checks if settings.trust else (), settings.root, settings.check_timeout_s)
     read_only = open_workspace(settings.root, policy, read_only=True)
-    return Desk(settings.root, _writable(settings, policy), read_only, approvals, checks, tuple(extra_tools))
+    files = _writable(settings, policy)
+    return Desk(settings.root, files, read_only, approvals, checks, tuple(extra_tools), _audit_log(settings))
 
 
 def _writable(settings: Settings, policy: Policy) -> Workspace:
@@ -84,6 +86,12 @@ def _writable(settings: Settings, policy: Policy) -> Workspace:
     from nebula.workspace.remote import RemoteWorkspace
 
     return RemoteWorkspace(settings.mcp_url, settings.token)
+
+
+def _audit_log(settings: Settings) -> AuditLog | None:
+    if settings.mcp_url:
+        return None  # the gateway keeps its own
+    return AuditLog(settings.audit_log) if settings.audit_log else AuditLog.of_project(settings.root)
 
 
 def graph_opener(settings: Settings) -> Callable[[], Graph]:

@@ -29,10 +29,12 @@ from nebula.tools.contract import Tool
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
 from nebula.value import replace
+from nebula.workspace.audited import AuditedWorkspace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.memory.sessions import Sessions
+    from nebula.workspace.audit import AuditLog
 
 MODES = ("agent", "plan")
 SHARE_FOR_PAST = 0.6
@@ -66,6 +68,13 @@ class Desk:
     approvals: Approvals
     checks: Checks = field(default_factory=Checks)
     extra_tools: tuple[Tool, ...] = ()
+    audit: AuditLog | None = None
+    """Where each call leaves a line; None where a gateway does that."""
+
+    def for_turn(self, trace_id: str, *, read_only: bool) -> Workspace:
+        """The files as the tools of one turn reach them."""
+        files = (self.read_only if read_only else self.workspace).for_turn(trace_id)
+        return AuditedWorkspace(files, self.audit, trace_id) if self.audit is not None else files
 
 
 @dataclass(slots=True)
@@ -178,10 +187,9 @@ class Session:
     def _tools(self, trace_id: str) -> ToolSet:
         desk = self.desk
         if self.mode == "plan":
-            return plan_tools(desk.read_only.for_turn(trace_id), self.ledger, desk.extra_tools)
-        return agent_tools(
-            desk.workspace.for_turn(trace_id), self.ledger, desk.approvals, desk.checks, desk.extra_tools
-        )
+            return plan_tools(desk.for_turn(trace_id, read_only=True), self.ledger, desk.extra_tools)
+        files = desk.for_turn(trace_id, read_only=False)
+        return agent_tools(files, self.ledger, desk.approvals, desk.checks, desk.extra_tools)
 
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
         return frozenset((*tools.tools, *tools.missing))
