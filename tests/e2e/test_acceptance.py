@@ -157,3 +157,12 @@ def test_an_earlier_turn_is_readable_in_full(bench):
     told = server.turns[2].json["messages"][-1]["content"]
     assert "a long answer, word for word" in told
     assert node in told
+
+
+def test_with_auto_summary_each_turn_gets_its_summary_in_the_background(bench):
+    (bench.home / ".nebula").mkdir()
+    (bench.home / ".nebula/config.json").write_text('{"auto_summary": true}', encoding="utf-8")
+    with ScriptedModel([Turn("The answer."), Turn("要約: 短い要約\nタグ: 一, 二")]) as server:
+        node = bench.run("nebula", "-p", "question", "--output-format", "json", **server.env()).json["node_id"]
+    shown = bench.run("vizprompt", "--data-dir", ".nebula/graph", "node", "show", node, "--json").json
+    assert (shown["summary"], shown["tags"]) == ("短い要約", ["一", "二"])

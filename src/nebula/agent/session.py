@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,10 @@ from nebula.agent.system_prompt import system_prompt
 from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
+from nebula.graph.errors import GraphError
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.llm.contract import Model
+from nebula.llm.errors import ModelError
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
@@ -94,6 +97,7 @@ class Session:
     """The plan that the user accepted; told to the model with every turn, never summarised."""
     last: Final | None = None
     _merge: tuple[str, ...] = ()
+    _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def turn(
         self,
@@ -127,7 +131,18 @@ class Session:
         self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id))
         self._merge = ()
         self.last = final
+        if final.node_id and self.settings.auto_summary:
+            self._chores.append(asyncio.create_task(self._summarise(final.node_id)))
         return final
+
+    async def _summarise(self, node_id: str) -> None:
+        """In the background. A summary that could not be made is due again, and the next build makes it."""
+        from nebula.graph.summaries import build_one
+
+        graph = self.keeper.graph
+        if graph is not None:
+            with suppress(ModelError, GraphError):
+                await build_one(graph, node_id, self.brain)
 
     def system(self, facts: ProjectFacts) -> str:
         settings = self.settings
@@ -171,6 +186,7 @@ class Session:
 
     async def close(self) -> None:
         """Ends the sitting; the session can be resumed."""
+        await asyncio.gather(*self._chores)
         if self.memory is not None:
             self.memory.end(self.id)
             self.memory.close()
