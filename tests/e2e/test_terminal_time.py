@@ -120,10 +120,10 @@ def test_fork_goes_back_with_the_files(bench, terminal):
         screen.wait("Number of the turn to go on from")
         screen.line("2")
         screen.wait("2 files are not as that turn left them: extra.txt, notes.txt")
-        screen.wait("(y/N):")
-        screen.line("y")
-        screen.wait("Put back: extra.txt, notes.txt")
         screen.prompt(times=4)
+        screen.line("/restore")
+        screen.wait("Put back: extra.txt, notes.txt")
+        screen.prompt(times=5)
         assert bench.read("notes.txt") == "one\n"
         assert not (bench.project / "extra.txt").exists()
         screen.line("third")

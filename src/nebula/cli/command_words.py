@@ -17,6 +17,7 @@ ABOUT: Mapping[str, Mapping[str, str]] = {
         "retry": "ask the last prompt again, as a branch beside it",
         "edit": "change the last prompt and ask it, as a branch beside it",
         "fork": "go on from an earlier turn; /fork NODE names it",
+        "restore": "after /fork, put the files back as that turn left them",
         "graph": "draw the conversation as a graph",
         "tree": "draw the conversation with its prompts",
         "sessions": "list the sessions of this directory",
@@ -43,6 +44,7 @@ ABOUT: Mapping[str, Mapping[str, str]] = {
         "retry": "直前のプロンプトを別の枝としてもう一度尋ねる",
         "edit": "直前のプロンプトを直して、別の枝として尋ねる",
         "fork": "以前のターンから続ける。/fork ノード で指定",
+        "restore": "/fork の後、ファイルもその時点に戻す",
         "graph": "会話をグラフとして描く",
         "tree": "会話をプロンプト付きで描く",
         "sessions": "このディレクトリのセッション一覧",
@@ -98,7 +100,6 @@ _SERVER = (
 
 ELSEWHERE: Mapping[str, tuple[str, str]] = {
     "/rewind": _FILES,
-    "/restore": _FILES,
     "/checkpoint": _FILES,
     "/config": _CONFIG,
     "/settings": _CONFIG,

@@ -45,6 +45,7 @@ TABLE: tuple[Command, ...] = (
     Command("retry", time_travel.retry),
     Command("edit", time_travel.edit),
     Command("fork", time_travel.fork, ("branch",)),
+    Command("restore", time_travel.restore),
     Command("graph", time_travel.graph),
     Command("tree", time_travel.tree),
     Command("sessions", sessions.list_them, ("history",)),

@@ -20,6 +20,11 @@ NAMED = 60
 """So many of the newest nodes are shown with their prompts; reading each is a file."""
 
 
+def short_id(node_id: str) -> str:
+    """The end of an id: its beginning is the time, which neighbours share."""
+    return node_id[-8:]
+
+
 def show_map(sitting: Sitting, *, everything: bool = False) -> None:
     found = _flow(sitting, everything=everything)
     if found is None:
@@ -111,4 +116,4 @@ def _label(graph: Graph, index: int, node_id: str, here: str | None, columns: in
     except GraphError as problem:
         prompt = f"({problem})"
     mark = "*" if node_id == here else " "
-    return cut(f"{mark}{index:3} {node_id[:8]}  {one_line(' '.join(prompt.split()))}", columns - 1)
+    return cut(f"{mark}{index:3} {short_id(node_id)}  {one_line(' '.join(prompt.split()))}", columns - 1)

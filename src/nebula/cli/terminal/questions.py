@@ -47,11 +47,3 @@ async def choose(
         return answer
     sitting.screen.line(sitting.words("no_such_number", number=answer), "yellow")
     return None
-
-
-async def agreed(sitting: Sitting, question: str) -> bool:
-    try:
-        answer = await sitting.reading.ask(question)
-    except (Interrupted, EndOfInput):
-        return False
-    return unicodedata.normalize("NFKC", answer).strip().lower() in ("y", "yes", "はい")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.reading import Reading
     from nebula.cli.terminal.spent import Spent
     from nebula.cli.terminal.view import TurnView
+    from nebula.graph.values import Node
 
 
 class Sitting:
@@ -42,6 +43,8 @@ class Sitting:
         self.spent: list[Spent] = []
         self.plan_offered = False
         self.leaving = False
+        self.left_behind: tuple[list[Node], list[Node]] | None = None
+        """After /fork: the path that was kept, and the turns that were left with files of theirs."""
         self.context_used = 0
 
     # The session
@@ -60,6 +63,7 @@ class Sitting:
         )
         self.spent = self._spent_before() if resume is not None else []
         self.plan_offered = False
+        self.left_behind = None
         self.measure_context()
 
     async def reopen(self, resume: str | None) -> None:

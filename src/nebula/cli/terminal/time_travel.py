@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent import undo as files
 from nebula.cli.terminal.diff_view import show_diff
-from nebula.cli.terminal.questions import agreed, choose
+from nebula.cli.terminal.questions import choose
 from nebula.cli.terminal.reading import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
 from nebula.cli.terminal.width import cut
@@ -16,6 +16,7 @@ from nebula.stage import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nebula.agent.conversation import PastTurn
     from nebula.cli.terminal.sitting import Sitting
     from nebula.graph.values import Node
     from nebula.workspace.contract import Workspace
@@ -62,27 +63,38 @@ async def diff(sitting: Sitting, argument: str) -> None:
 
 
 async def retry(sitting: Sitting, _: str = "") -> None:
-    turn = sitting.session.step_back()
-    if turn is None or not turn.prompt:
-        sitting.screen.line(sitting.words("nothing_to_retry"), "yellow")
+    turn = _last_turn(sitting)
+    if turn is None:
         return
     sitting.screen.line(sitting.words("retrying", prompt=cut(one_line(turn.prompt), 60)), "dim")
+    sitting.session.step_back()
     await take_turn(sitting, turn.prompt)
 
 
 async def edit(sitting: Sitting, _: str = "") -> None:
-    turns = sitting.session.conversation.turns
-    if not turns or not turns[-1].prompt:
-        sitting.screen.line(sitting.words("nothing_to_retry"), "yellow")
+    turn = _last_turn(sitting)
+    if turn is None:
         return
     sitting.screen.line(sitting.words("editing"), "dim")
     try:
-        prompt = await sitting.reading.prompt(default=turns[-1].prompt)
+        prompt = await sitting.reading.prompt(default=turn.prompt)
     except (Interrupted, EndOfInput):
         return
     if prompt.strip():
         sitting.session.step_back()
         await take_turn(sitting, prompt.strip())
+
+
+def _last_turn(sitting: Sitting) -> PastTurn | None:
+    """The turn to be asked again, with a word about files that it left behind."""
+    turns = sitting.session.conversation.turns
+    if not turns or not turns[-1].prompt:
+        sitting.screen.line(sitting.words("nothing_to_retry"), "yellow")
+        return None
+    last = sitting.session.last
+    if last is not None and last.node_id == turns[-1].node_id and last.files_changed:
+        sitting.screen.line(sitting.words("files_stay", files=_named(tuple(f.path for f in last.files_changed))), "dim")
+    return turns[-1]
 
 
 async def fork(sitting: Sitting, argument: str) -> None:
@@ -99,7 +111,7 @@ async def fork(sitting: Sitting, argument: str) -> None:
             sitting.screen.line(sitting.words("nothing_to_retry"), "yellow")
             return
         sitting.screen.line(sitting.words("fork_title"))
-        names = [f"{node.id[:8]}  {cut(one_line(node.prompt), 60)}" for node in newest_first]
+        names = [f"{node.id[-8:]}  {cut(one_line(node.prompt), 60)}" for node in newest_first]
         number = await choose(sitting, names, sitting.words("fork_ask"), 0)
         if number is None:
             return
@@ -108,28 +120,42 @@ async def fork(sitting: Sitting, argument: str) -> None:
     sitting.measure_context()
     last = session.conversation.turns[-1].prompt if session.conversation.turns else ""
     sitting.screen.line(sitting.words("forked", prompt=cut(one_line(last), 60)))
-    await _offer_files(sitting, before)
+    await _tell_of_files(sitting, before)
 
 
-async def _offer_files(sitting: Sitting, before: list[Node]) -> None:
+async def _tell_of_files(sitting: Sitting, before: list[Node]) -> None:
     """The talk went back; the files may go with it."""
     kept = await asyncio.to_thread(_path, sitting)
     kept_ids = {node.id for node in kept}
-    left = [node for node in before if node.id not in kept_ids]
-    workspace = sitting.session.desk.workspace
-    if not any(node.files for node in left):
+    left = [node for node in before if node.id not in kept_ids and node.files]
+    sitting.left_behind = (kept, left) if left else None
+    if not left:
         return
     try:
-        plan = await asyncio.to_thread(files.restore_plan, workspace, kept, left)
-        if not plan.steps:
-            return
-        names = _named(tuple(step.path for step in plan.steps))
-        sitting.screen.line(sitting.words("fork_files", count=len(plan.steps), files=names))
-        if await agreed(sitting, sitting.words("fork_files_ask")):
-            touched = await asyncio.to_thread(files.carry_out, workspace, plan)
-            sitting.screen.line(sitting.words("restored", files=_named(touched)))
+        plan = await asyncio.to_thread(files.restore_plan, sitting.session.desk.workspace, kept, left)
     except files.UndoRefused as refusal:
         _refused(sitting, refusal)
+        return
+    if plan.steps:
+        names = _named(tuple(step.path for step in plan.steps))
+        sitting.screen.line(sitting.words("fork_files", count=len(plan.steps), files=names))
+
+
+async def restore(sitting: Sitting, _: str = "") -> None:
+    """After /fork: the files as the turn one went back to had left them."""
+    if sitting.left_behind is None:
+        sitting.screen.line(sitting.words("restore_none"), "yellow")
+        return
+    kept, left = sitting.left_behind
+    workspace = sitting.session.desk.workspace
+    try:
+        plan = await asyncio.to_thread(files.restore_plan, workspace, kept, left)
+        touched = await asyncio.to_thread(files.carry_out, workspace, plan)
+    except files.UndoRefused as refusal:
+        _refused(sitting, refusal)
+        return
+    sitting.left_behind = None
+    sitting.screen.line(sitting.words("restored", files=_named(touched)))
 
 
 async def graph(sitting: Sitting, argument: str) -> None:
@@ -149,8 +175,8 @@ def _path(sitting: Sitting) -> list[Node]:
     return sitting.session.keeper.path_to([leaf]) if leaf else []
 
 
-def _node_id(sitting: Sitting, beginning: str) -> str | None:
-    """A node by its number in the flow, its id, or a beginning that only one has."""
+def _node_id(sitting: Sitting, name: str) -> str | None:
+    """A node by its number in the flow, its id, or a beginning or end of it that no other has."""
     from nebula.graph.errors import GraphError
 
     graph = sitting.session.keeper.graph
@@ -160,11 +186,11 @@ def _node_id(sitting: Sitting, beginning: str) -> str | None:
         entries = graph.get_flow().entries
     except GraphError:
         return None
-    if beginning.isdecimal():
-        numbered = [entry.id for entry in entries if entry.index == int(beginning)]
+    if name.isdecimal():
+        numbered = [entry.id for entry in entries if entry.index == int(name)]
         if numbered:
             return numbered[0]
-    found = [entry.id for entry in entries if entry.id.startswith(beginning)]
+    found = [entry.id for entry in entries if entry.id.startswith(name) or entry.id.endswith(name)]
     return found[0] if len(found) == 1 else None
 
 

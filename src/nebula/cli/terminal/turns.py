@@ -24,6 +24,7 @@ async def take_turn(sitting: Sitting, prompt: str) -> Final | None:
     live = LiveLine(sitting.screen, sitting.words, sitting.typed.shown)
     view = sitting.view = TurnView(sitting.screen, live, Stage(sitting.house))
     sitting.plan_offered = False
+    sitting.left_behind = None
     sitting.screen.line()
     warming = _warm_up(sitting)
     task = sitting.work = asyncio.create_task(session.turn(prompt, [view.read]))
