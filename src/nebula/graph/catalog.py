@@ -39,6 +39,7 @@ class Catalog:
         self._nodes = nodes
         self._writing = threading.RLock()
         self._asking = threading.RLock()
+        self._opening = threading.Lock()
         self._writer: Cache | None = None
         self._reader: Cache | None = None
         self._recent: dict[str, str] = {}
@@ -79,22 +80,25 @@ class Catalog:
     def ask(self, query: str, *values: object) -> list[Any]:
         """Rows of the cache as it stands."""
         with self._asking:
-            if self._reader is None:
-                self._reader = self._open()
+            with self._opening:
+                if self._reader is None:
+                    self._reader = self._open()
             return self._reader.connection.execute(query, values).fetchall()
 
     def _open(self) -> Cache:
         from .cache import Cache
 
-        if self._disk.can_keep_state():
-            return Cache(self._disk.state_path("cache.db"))
-        # Nothing can be written beside the files: both connections are one, in memory.
-        return self._writer or self._reader or Cache(None)
+        first = self._writer or self._reader
+        if first is None:
+            return Cache(self._disk.state_path("cache.db") if self._disk.can_keep_state() else None)
+        # Where nothing can be written beside the files, both connections are one, in memory.
+        return first if first.path is None else Cache(first.path)
 
     def _cache(self) -> Cache:
-        if self._writer is None:
-            self._writer = self._open()
-        return self._writer
+        with self._opening:
+            if self._writer is None:
+                self._writer = self._open()
+            return self._writer
 
     def refresh(self) -> bool:
         """Takes in what changed in the index and the folders; True when something did."""

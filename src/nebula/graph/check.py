@@ -18,6 +18,7 @@ from .flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from .folders import Folders
 from .intake import priority
 from .journal import Operation, Put, checksum
+from .layout import DEFAULT_STEP
 from .mending import mend, merge
 from .node_edit import reidentified
 from .node_store import FOLDER as NODES
@@ -35,9 +36,12 @@ class Check:
         self._disk = store.disk
         self._repair = repair
         self._found: list[Problem] = []
+        self._step = DEFAULT_STEP
 
     def run(self) -> list[Problem]:
         self._settings()
+        if self._repair:
+            self._disk.flush()
         # Before mending: what mending makes old is no problem of the folder's.
         old = self._old_metadata()
         self._node_conflicts()
@@ -74,9 +78,16 @@ class Check:
 
     def _settings(self) -> None:
         try:
-            self._store.settings.read()
+            self._step = self._store.step
         except BadFile as error:
-            self._note("unreadable", error.path, error.reason)
+            data = self._disk.read(error.path) or b""
+            versions = conflicts.sides(data.decode("utf-8", "replace"))
+            if versions is None:
+                self._note("unreadable", error.path, error.reason)
+                return
+            self._note("conflict", error.path, "holds two versions of the settings, from a merge", "ours kept")
+            if self._repair:
+                self._disk.write(error.path, versions[0].encode("utf-8"), durable=True)
 
     def _files(self, kind: str, limit: int) -> Iterator[tuple[str, bytes]]:
         """Every file of a kind that can be read as bytes."""
@@ -115,7 +126,7 @@ class Check:
             return
         if ours.id == theirs.id:
             theirs = replace(theirs, id=new_id())
-        target = self._store.nodes.free_path(self._store.step) if self._repair else ""
+        target = self._store.nodes.free_path(self._step) if self._repair else ""
         message = f"holds two nodes, {ours.id} and {theirs.id}, from a merge"
         self._note("conflict", where, message, f"the second moved to {NODES}/{target}")
         self._commit([Put(where, dump_node(ours), checksum(data)), Put(f"{NODES}/{target}", dump_node(theirs), -1)])
@@ -141,7 +152,7 @@ class Check:
             self._note("conflict", where, "holds two versions of a flow, from a merge", "joined into one")
             self._commit([Put(where, edit(ours, merged).text.encode("utf-8"), checksum(data))])
             return
-        target = self._store.flows.free_path(self._store.step) if self._repair else ""
+        target = self._store.flows.free_path(self._step) if self._repair else ""
         self._note("conflict", where, "holds two flows, from a merge", f"the second moved to {FLOWS}/{target}")
         self._commit(
             [

@@ -205,8 +205,7 @@ class FlowStore:
         found = []
         for path in self.paths():
             known = self._loaded.get(path)
-            extended = f"{FOLDER}/{path}" in self._disk.journal.extended()
-            if known is None and not extended:
+            if known is None and not self._is_extended(path):
                 data = self._disk.read(f"{FOLDER}/{path}", MAX_FLOW_BYTES)
                 if data is None or not wanted.search(data):
                     continue
@@ -238,15 +237,21 @@ class FlowStore:
         except CycleError:
             self.forget(loaded.path)
             raise
-        if loaded.signature.size >= LONG:
+        if loaded.signature.size >= LONG or self._is_extended(loaded.path):
             return Extend(f"{FOLDER}/{loaded.path}", tuple(nodes), tuple(connections), moment)
         return self._rewritten(loaded, replace(loaded.flow, updated=moment))
 
     def replacement(self, loaded: Loaded, flow: Flow) -> Put:
-        """Makes `loaded` say what `flow` says, in memory, and says how to make it last."""
+        """Makes `loaded` say what `flow` says, in memory, and says how to make it last. Lock held."""
+        if self._is_extended(loaded.path):
+            # Additions recorded earlier must be in the file before it is replaced, or they would come back over it.
+            self._disk.flush()
         put = self._rewritten(loaded, replace(flow, updated=now()))
         loaded.topology = Topology(loaded.file.flow)
         return put
+
+    def _is_extended(self, path: str) -> bool:
+        return f"{FOLDER}/{path}" in self._disk.journal.extended()
 
     def _rewritten(self, loaded: Loaded, flow: Flow) -> Put:
         before = -1 if loaded.is_new else checksum(loaded.file.text.encode("utf-8"))
@@ -269,13 +274,14 @@ class FlowStore:
         self._loaded[loaded.path] = loaded
 
     def _write_extended(self, paths: set[str]) -> None:
-        """Writes what the journal adds into the flows' files; lock held."""
+        """Writes what the journal adds into the flows' files; lock held. Raises BadFile: the additions then stay in
+        the journal until somebody has mended the file."""
         for path in paths:
             relative = path.removeprefix(f"{FOLDER}/")
             try:
                 loaded = self.load(relative)
-            except (BadFile, NotFound):
-                continue  # the additions stay where they were told: with a file that cannot be read
+            except NotFound:
+                continue
             if loaded.entries or loaded.edges:
                 self._disk.write(path, self._rewritten(loaded, loaded.flow).data)
                 self.written(loaded)

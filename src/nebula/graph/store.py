@@ -232,15 +232,17 @@ class Store:
 
     def close(self) -> None:
         """Brings everything to rest. The store opens again by itself when it is used after that."""
-        self._housekeeper.stop()
-        if os.path.exists(self.disk.state_path("journal")):
-            self.disk.checkpoint()
-            if self.metadata.is_old():
-                self.metadata.rewrite()
-        self.catalog.close()
-        self.disk.close()
-        _open_stores.discard(self)
-        self._is_ready = False
+        try:
+            self._housekeeper.stop()
+            if os.path.exists(self.disk.state_path("journal")):
+                self.disk.checkpoint()
+                if self.metadata.is_old():
+                    self.metadata.rewrite()
+        finally:
+            self.catalog.close()
+            self.disk.close()
+            _open_stores.discard(self)
+            self._is_ready = False
 
 
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -1,0 +1,224 @@
+"""Steps survive kills and power cuts, and fail whole (SPEC §11; SQLite's method: fail at the n-th call, for every n)."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nebula.graph.disk import Disk
+from nebula.graph.flow_store import LONG
+from nebula.graph.journal import CAPACITY, Extend, Journal, Put, Remove
+from nebula.graph.manager import Graph
+from nebula.graph.values import Connection
+
+
+def test_steps_come_back_in_order_with_contents(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    operations = [
+        Put("nodes/000/000.xml", b"x\ny\x00", -1),
+        Remove("flows/000/000.yaml", 7),
+        Extend("flows/000/001.yaml", ("a",), (Connection("a", "b", "枝"),), "t"),
+    ]
+    assert journal.append(operations)
+    assert journal.append([])
+    again = Journal(str(tmp_path / "journal"))
+    assert [list(step.operations) for step in again.steps()] == [operations, []]
+    assert again.mark() == journal.mark()
+    again.clear()
+    assert journal.outline() == []
+    assert journal.append(operations)
+    assert len(again.outline()) == 1
+
+
+def test_a_torn_record_counts_as_absent(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    journal.append([Put("nodes/000/000.xml", b"first", -1)])
+    journal.append([Put("nodes/000/001.xml", b"second", -1)])
+    data = bytearray((tmp_path / "journal").read_bytes())
+    data[data.index(b"second")] ^= 1
+    (tmp_path / "journal").write_bytes(data)
+    assert len(Journal(str(tmp_path / "journal")).steps()) == 1
+
+
+def test_a_full_journal_is_emptied_and_goes_on(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph:
+        text = "x" * (CAPACITY // 5)
+        ids = [graph.create_node(text).id for _ in range(12)]
+        larger = graph.create_node("x" * CAPACITY).id
+        assert graph.get_flow().nodes == [*ids, larger]
+    assert len(Graph(tmp_path).list_nodes()) == 13
+
+
+def test_a_journal_from_a_stranger_cannot_write_elsewhere(tmp_path: Path) -> None:
+    with Graph(tmp_path / "data") as graph:
+        graph.create_node("q")
+    journal = Journal(str(tmp_path / "data/.state/journal"))
+    journal.append([])
+    journal._boot = "another run"
+    for path in ("../stolen", "nodes/../../stolen", "nodes/index.tsv", ".git/hooks/pre-commit", "/tmp/stolen"):
+        journal.append([Put(path, b"evil", -1), Extend(path, ("x",), (), "t")])
+    with Graph(tmp_path / "data") as graph:
+        assert len(graph.list_nodes()) == 1
+        assert graph.check() == []
+    assert not (tmp_path / "stolen").exists()
+    assert "evil" not in (tmp_path / "data/nodes/index.tsv").read_text("utf-8")
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".state" not in path.parts
+    }
+
+
+@pytest.mark.slow
+@settings(max_examples=50)
+@given(st.data(), st.booleans())
+def test_after_a_power_cut_everything_acknowledged_is_there(
+    tmp_path_factory: Any, data: st.DataObject, long: bool
+) -> None:
+    """Any file that was not flushed may be as it was before, whole or empty; the journal was flushed."""
+    root = tmp_path_factory.mktemp("cut")
+    graph = Graph(root)
+    graph.create_flow("main", "x" * LONG if long else "")
+    first = graph.create_node("first").id
+    graph.close()
+    flushed = [tree(root)]
+    journal = graph._store.disk.journal
+    journal.outline()
+    journal._boot = "before the cut"
+    real_clear = journal.clear
+    journal.clear = lambda: (flushed.append(tree(root)), real_clear())  # type: ignore[method-assign, assignment, return-value]
+    prompts = {first: "first"}
+    for number in range(data.draw(st.integers(1, 4))):
+        node = graph.create_node(f"n{number}", parents=[data.draw(st.sampled_from(sorted(prompts)))])
+        prompts[node.id] = node.prompt
+        if data.draw(st.booleans()):
+            prompts[node.id] = graph.update_node(node.id, prompt=f"edited {number}").prompt
+    if data.draw(st.booleans()):
+        gone = data.draw(st.sampled_from(sorted(prompts)))
+        graph.delete_node(gone)
+        del prompts[gone]
+    flow = graph.get_flow()
+    graph._store._housekeeper.stop()
+    before, after = flushed[-1], tree(root)
+    for path in sorted(before.keys() | after.keys()):
+        states = [before.get(path), after.get(path)] + ([b""] if path not in before else [])
+        state = data.draw(st.sampled_from(states))
+        if state is None:
+            (root / path).unlink(missing_ok=True)
+        else:
+            (root / path).write_bytes(state)
+    with Graph(root) as again:
+        assert {node.id: node.prompt for node in again.list_nodes()} == prompts
+        found = again.get_flow()
+        assert (found.nodes, found.connections) == (flow.nodes, flow.connections)
+        again.check(repair=True)
+        assert again.check() == []
+    shutil.rmtree(root)
+
+
+def test_what_was_edited_after_the_crash_is_left_alone(tmp_path: Path) -> None:
+    graph = Graph(tmp_path)
+    graph.create_node("q")
+    graph.close()
+    graph._store.disk.journal.outline()
+    graph._store.disk.journal._boot = "before"
+    node = graph.create_node("machine")
+    graph._store._housekeeper.stop()
+    path = tmp_path / "nodes/000/001.xml"
+    path.write_text(path.read_text("utf-8").replace("machine", "person"), encoding="utf-8")
+    with Graph(tmp_path) as again:
+        assert again.get_node(node.id).prompt == "person"
+
+
+class Fault:
+    """Fails one call to the system."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+        self.count = itertools.count(1)
+        self.at = at
+        self.struck = False
+        for name in ("write", "pwrite", "fsync", "fdatasync", "rename", "mkdir", "ftruncate"):
+            monkeypatch.setattr(os, name, self.wrap(getattr(os, name)))
+
+    def wrap(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            if next(self.count) == self.at:
+                self.struck = True
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(*arguments, **named)
+
+        return call
+
+
+@pytest.mark.parametrize("kind", ["create", "update", "delete", "connect"])
+def test_a_fault_at_any_call_leaves_old_or_new_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    for at in itertools.count(1):
+        root = tmp_path / f"{kind}{at}"
+        graph = Graph(root)
+        a, b = graph.create_node("a").id, graph.create_node("b").id
+        graph.close()
+        before = ({"a", "b"}, 0)
+        with monkeypatch.context() as patch:
+            fault = Fault(patch, at)
+            failed = False
+            try:
+                match kind:
+                    case "create":
+                        graph.create_node("c", parents=[a, b])
+                        after = ({"a", "b", "c"}, 2)
+                    case "update":
+                        graph.update_node(a, prompt="A")
+                        after = ({"A", "b"}, 0)
+                    case "delete":
+                        graph.delete_node(b)
+                        after = ({"a"}, 0)
+                    case _:
+                        graph.connect_nodes(a, b)
+                        after = ({"a", "b"}, 1)
+            except OSError:
+                failed = True
+        graph._store._housekeeper.stop()
+        with Graph(root) as fresh:
+            state = ({node.prompt for node in fresh.list_nodes()}, len(fresh.get_flow().edges))
+            if failed:
+                assert state in (before, {"create": ({"a", "b", "c"}, 2), "delete": ({"a"}, 0)}.get(kind, before))
+            else:
+                assert state == after
+            fresh.create_node("goes on")
+            fresh.check(repair=True)
+            assert fresh.check() == []
+        assert [path.name for path in (root / ".state").iterdir() if path.name.startswith("new-")] == []
+        if not fault.struck:
+            assert at > 3
+            break
+
+
+def test_a_step_undone_is_gone_for_other_processes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, other = Graph(tmp_path), Graph(tmp_path)
+    a = graph.create_node("a").id
+    assert other.get_flow().nodes == [a]
+    disk: Disk = graph._store.disk
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "gone")))
+        with pytest.raises(OSError, match="gone"):
+            graph.create_node("b")
+    assert disk.journal.outline() == []
+    assert other.get_flow().nodes == [a]
+    b = other.create_node("b").id
+    assert graph.get_flow().nodes == [a, b]
+    graph.close()
+    other.close()
