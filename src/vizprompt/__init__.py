@@ -1,18 +1,22 @@
 """The conversation graph under the names of its specification.
 
-from vizprompt import VizPrompt
+    from vizprompt import VizPrompt
 
-vp = VizPrompt(data_dir="/path/to/storage")
-node_id = vp.create_node(prompt="question", response="answer")
+    vp = VizPrompt(data_dir="/path/to/storage")
+    node_id = vp.create_node(prompt="question", response="answer")
+    nodes = vp.search_nodes(tags=["tag"], keywords=["word"], text="full text")
+    vp.connect_nodes(source_id, target_id, branch_name="branch")
+
+Needs no server and no model; `build_summary` asks one if there is one.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, GraphError, NotFound
 from nebula.graph.manager import Graph
-from nebula.graph.values import Connection, Flow, Node, Text
+from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node, Problem, Text
 
 __all__ = [
     "BadFile",
@@ -24,6 +28,7 @@ __all__ = [
     "GraphError",
     "Node",
     "NotFound",
+    "Problem",
     "Text",
     "VizPrompt",
 ]
@@ -32,5 +37,23 @@ __all__ = [
 class VizPrompt(Graph):
     """Everything `Graph` offers; `create_node` answers with the id, as seed §9.2 has it."""
 
-    def create_node(self, prompt: str, response: str = "", **more: Any) -> str:  # type: ignore[override]
-        return super().create_node(prompt, response, **more).id
+    def create_node(  # type: ignore[override]
+        self,
+        prompt: str,
+        response: str = "",
+        *,
+        tags: Iterable[str] = (),
+        model: str = "",
+        summary: str = "",
+        flow: str = DEFAULT_FLOW,
+        parents: Iterable[str] = (),
+        branch: str | None = None,
+    ) -> str:
+        """A new node in a flow (`main` is made when there is none), behind its parents if given; its id."""
+        return (
+            super()
+            .create_node(
+                prompt, response, tags=tags, model=model, summary=summary, flow=flow, parents=parents, branch=branch
+            )
+            .id
+        )

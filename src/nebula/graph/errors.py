@@ -1,39 +1,49 @@
-"""What the graph raises.
+"""What the graph raises; every class has a `code`, the word that travels in `{"error": {"code": …}}`.
 
-    GraphError            anything a caller may want to show as one line
-      NotFound            no such node or flow
-      CycleError          the edge would close a circle
-      BadText             text that cannot be stored (a lone surrogate, too large)
-      BadFile             a file of the store that cannot be understood; names the file
-      BadRequest          arguments that make no sense together
-
-Every class has a `code`, the word that travels in `{"error": {"code": …}}`.
+    GraphError
+      NotFound
+      CycleError
+      BadText
+      BadRequest
+      BadFile
 """
 
 from __future__ import annotations
 
 
 class GraphError(Exception):
+    """Anything a caller may want to show as one line."""
+
     code = "graph_error"
 
 
 class NotFound(GraphError, LookupError):
+    """No such node, flow or connection."""
+
     code = "not_found"
 
 
 class CycleError(GraphError, ValueError):
+    """The connection would close a circle."""
+
     code = "cycle_detected"
 
 
 class BadText(GraphError, ValueError):
+    """Text that cannot be stored: a lone surrogate, too large, an empty name."""
+
     code = "bad_text"
 
 
 class BadRequest(GraphError, ValueError):
+    """Arguments that make no sense together."""
+
     code = "bad_request"
 
 
 class BadFile(GraphError, ValueError):
+    """A file of the store that cannot be understood; `path` and `reason` say which and why."""
+
     code = "bad_file"
 
     def __init__(self, path: str, reason: str) -> None:

@@ -139,6 +139,7 @@ class Graph:
             return latest(self._store.catalog, limit, offset)
 
     def count_nodes(self) -> int:
+        """How many nodes there are, without reading them."""
         with self._store.reading():
             return self._store.catalog.count()
 
@@ -263,6 +264,7 @@ class Graph:
             return self._store.replace_flow(loaded, changed)
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
+        """Puts a node into a flow, unconnected; one that is in it already stays as it is."""
         with self._store.writing():
             self._store.require([node_id])
             return self._store.extend_flow(self._store.flow_for_writing(flow), [node_id], ())
