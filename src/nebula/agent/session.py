@@ -138,10 +138,11 @@ class Session:
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
         from nebula.graph.summaries import build_one
+        from nebula.graph.summary_reply import UnreadableReply
 
         graph = self.keeper.graph
         if graph is not None:
-            with suppress(ModelError, GraphError):
+            with suppress(ModelError, GraphError, UnreadableReply):
                 await build_one(graph, node_id, self.brain)
 
     def system(self, facts: ProjectFacts) -> str:
