@@ -11,7 +11,6 @@ import time
 from itertools import pairwise
 
 from harness import BIN, Place, bar, median, place, table, timed
-
 from scripted_model import Call, ScriptedModel, Turn
 
 FILES = {f"src/module_{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(20)}

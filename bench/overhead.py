@@ -10,7 +10,6 @@ import sys
 from itertools import pairwise
 
 from harness import BIN, bar, median, place, table, timed
-
 from scripted_model import Call, ScriptedModel, Turn
 
 FILES = {f"src/module_{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(50)}

@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 from harness import BIN, Place, bar, median, place, table, timed
-
 from scripted_model import ScriptedModel, Turn
 
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
