@@ -27,7 +27,8 @@ async def take_turn(sitting: Sitting, prompt: str) -> Final | None:
     sitting.left_behind = None
     sitting.screen.line()
     warming = _warm_up(sitting)
-    task = sitting.work = asyncio.create_task(session.turn(prompt, [view.read]))
+    task = asyncio.create_task(session.turn(prompt, [view.read]))
+    sitting.work = task
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, sitting.stop)
     try:

@@ -19,7 +19,8 @@ async def waiting(sitting: Sitting, work: Coroutine[Any, Any, T]) -> T | None:
     """What the work comes to; None where Ctrl-C or Esc stopped it."""
     live = LiveLine(sitting.screen, sitting.words, sitting.typed.shown)
     live.raise_()
-    task = sitting.work = asyncio.create_task(work)
+    task = asyncio.create_task(work)
+    sitting.work = task
     try:
         with sitting.reading.watching(Watch(sitting.interrupt, sitting.toggle_backstage)):
             return await task
