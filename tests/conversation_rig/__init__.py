@@ -1,9 +1,9 @@
 """The conversation server as a real process, and a WebSocket client to talk to it.
 
-    with serving(bench, "nebula", **model.env()) as server:
-        async with talk(server) as client:
-            node = await client.ask("create_node", prompt="question", response="answer")
-            event = await client.event("node_created")
+with serving(bench, "nebula", **model.env()) as server:
+    async with talk(server) as client:
+        node = await client.ask("create_node", prompt="question", response="answer")
+        event = await client.event("node_created")
 """
 
 from __future__ import annotations

@@ -57,3 +57,12 @@ def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:
     known, now = {entry.id for entry in before}, {entry.id for entry in new.entries}
     added = [entry.id for entry in new.entries if entry.id not in known]
     return added, [entry.id for entry in before if entry.id not in now]
+
+
+def only_grew(old: Flow | None, new: Flow) -> bool:
+    """Whether all that happened is new nodes at the end, each with the connections that lead to it."""
+    entries, edges = (old.entries, old.edges) if old else ((), ())
+    if new.entries[: len(entries)] != entries or new.edges[: len(edges)] != edges:
+        return False
+    added = {entry.index for entry in new.entries[len(entries) :]}
+    return bool(added) and all(edge.target in added for edge in new.edges[len(edges) :])

@@ -17,7 +17,7 @@ from nebula.graph import events
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.manager import Graph
 from nebula.graph.values import Flow, Node
-from nebula.server.briefs import brief_flow, brief_node, difference, parents_of
+from nebula.server.briefs import brief_flow, brief_node, difference, only_grew, parents_of
 from nebula.server.hub import Hub
 from nebula.server.node_files import NodeFiles
 
@@ -109,7 +109,8 @@ class Feed:
                 self._tell_deleted(node_id)
         for node_id in added:
             self._tell_created(flow, node_id)
-        data = {"flow_id": flow.id} | {key: value for key, value in brief_flow(flow).items() if key != "id"}
+        brief = {key: value for key, value in brief_flow(flow).items() if key != "id"}
+        data = {"flow_id": flow.id} | brief | {"only_grew": only_grew(old, flow)}
         self._put(events.FLOW_UPDATED, data, (flow.id, flow.name))
 
     def _forget(self, flow_id: str) -> None:

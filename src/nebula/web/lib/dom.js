@@ -1,0 +1,36 @@
+// Elements without markup: every text goes in as text.
+//
+//   element("button", { type: "button", class: "quiet", onclick: send }, "Send")
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "class") made.className = value;
+    else if (name === "value") made.value = value;
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+// Calls `draw` once before the next frame, however often it is asked for. A hidden tab has no frames: a timer helps out.
+export function onNextFrame(draw) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    const run = () => {
+      if (!waiting) return;
+      waiting = false;
+      draw();
+    };
+    requestAnimationFrame(run);
+    setTimeout(run, 100);
+  };
+}
+
+export function isTyping(target) {
+  return target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable);
+}

@@ -1,0 +1,104 @@
+// What the page asks of the server, and where the answers go: into the state.
+
+const AT_ONCE = 200;
+const NOTICE_MS = 6000;
+
+export function createServerActions(store, link, say) {
+  const asked = new Set();
+  let refreshing = false;
+  let notices = 0;
+
+  function notice(text) {
+    const number = ++notices;
+    store.change("notice", { text });
+    setTimeout(() => number === notices && store.change("notice", { text: "" }), NOTICE_MS);
+  }
+
+  // False when it failed; the reason is shown, unless the line is lost, which the banner says already.
+  async function attempt(work) {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!error.code) throw error;
+      if (error.code === "busy") notice(say()("busy"));
+      else if (error.code !== "lost") notice(say()("failed", { message: error.message }));
+      return false;
+    }
+  }
+
+  async function loadFlow() {
+    const { flows } = await link().ask("list_flows");
+    store.change("flows", { flows });
+    const wanted = store.state.flowId;
+    const found = flows.find((flow) => flow.id === wanted || flow.name === wanted);
+    if (!found) {
+      store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [] } });
+      return;
+    }
+    const flow = await link().ask("get_flow", { flow_id: found.id });
+    store.change("flow", { flow: { ...flow, nodes: flow.nodes.map((node) => node.id) } });
+  }
+
+  return {
+    async arrive(hello, resumed) {
+      store.change("hello", { modes: hello.modes });
+      asked.clear();
+      if (!resumed) await attempt(loadFlow);
+    },
+    async refresh() {
+      if (refreshing) return;
+      refreshing = true;
+      await attempt(loadFlow);
+      refreshing = false;
+    },
+    async chooseFlow(flowId) {
+      store.change("choose_flow", { flowId });
+      await attempt(loadFlow);
+    },
+    // Short forms for rows in sight; each is asked for once.
+    async briefs(ids) {
+      const wanted = ids.filter((id) => !asked.has(id)).slice(0, AT_ONCE);
+      if (!wanted.length || store.state.status !== "open") return;
+      for (const id of wanted) asked.add(id);
+      await attempt(async () => store.change("briefs", await link().ask("get_nodes", { node_ids: wanted })));
+      for (const id of wanted) asked.delete(id);
+    },
+    async bodies(ids) {
+      for (const id of ids) {
+        const key = `body ${id}`;
+        if (asked.has(key) || store.state.status !== "open") continue;
+        asked.add(key);
+        attempt(async () => store.change("body", { node: await link().ask("get_node", { node_id: id }) })).then(() => asked.delete(key));
+      }
+    },
+    async search(text) {
+      if (!text.trim()) {
+        store.change("search", { text: "", hits: null });
+        return;
+      }
+      await attempt(async () => {
+        const { nodes } = await link().ask("search_nodes", { text, brief: true, limit: AT_ONCE });
+        store.change("briefs", { nodes });
+        store.change("search", { text, hits: nodes.map((node) => node.id) });
+      });
+    },
+    send(prompt, mode) {
+      const { selected, merging, flow, flowId } = store.state;
+      const from = [...new Set([selected, ...merging].filter((id) => id !== null))];
+      const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang };
+      return attempt(() => link().ask("send_prompt", mode ? { ...data, mode } : data));
+    },
+    approve: (approvalId, decision) => attempt(() => link().ask("approve", { approval_id: approvalId, decision })),
+    stop(traceId) {
+      store.change("stopping");
+      return attempt(() => link().ask("cancel", { trace_id: traceId }));
+    },
+    build: () =>
+      attempt(async () => {
+        store.change("notice", { text: say()("building") });
+        const { built } = await link().ask("build");
+        notice(say()("built", { count: built.length }));
+      }),
+  };
+}

@@ -1,0 +1,97 @@
+// A flow as a graph: who follows whom, which path leads to a node, and the rows of its outline.
+//
+// Connections alone decide. Nothing recurses, and files edited by hand may hold circles: every walk remembers its way.
+
+export function topologyOf(flow) {
+  const ids = flow.nodes;
+  const index = new Map(ids.map((id, place) => [id, place]));
+  const parents = ids.map(() => []);
+  const children = ids.map(() => []);
+  for (const { source, target } of flow.connections) {
+    const from = index.get(source);
+    const to = index.get(target);
+    if (from === undefined || to === undefined) continue;
+    children[from].push(to);
+    parents[to].push(from);
+  }
+  const order = inOrder(parents, children);
+  return { ids, index, parents, children, order, ...measured(order, parents, children) };
+}
+
+// Parents before children; the members of a circle come last.
+function inOrder(parents, children) {
+  const open = parents.map((above) => above.length);
+  const order = [];
+  open.forEach((count, place) => count === 0 && order.push(place));
+  for (let next = 0; next < order.length; next++) {
+    for (const child of children[order[next]]) if (--open[child] === 0) order.push(child);
+  }
+  if (order.length < parents.length) {
+    const seen = new Set(order);
+    parents.forEach((_, place) => seen.has(place) || order.push(place));
+  }
+  return order;
+}
+
+// `depth`: the longest way from a start; `height`: the longest way to an end; `primary`: the child that goes on in line.
+function measured(order, parents, children) {
+  const depth = new Array(order.length).fill(0);
+  const height = new Array(order.length).fill(0);
+  const primary = new Array(order.length).fill(-1);
+  for (const place of order) for (const parent of parents[place]) depth[place] = Math.max(depth[place], depth[parent] + 1);
+  for (let next = order.length - 1; next >= 0; next--) {
+    const place = order[next];
+    for (const child of children[place]) {
+      height[place] = Math.max(height[place], height[child] + 1);
+      if (parents[child][0] !== place) continue;
+      if (primary[place] < 0 || height[child] > height[primary[place]]) primary[place] = child;
+    }
+  }
+  return { depth, height, primary };
+}
+
+// Ids from the beginning to a node, along first parents.
+export function pathTo(topology, id) {
+  const path = [];
+  const seen = new Set();
+  for (let place = topology.index.get(id); place !== undefined && !seen.has(place); place = topology.parents[place][0]) {
+    seen.add(place);
+    path.push(topology.ids[place]);
+  }
+  return path.reverse();
+}
+
+// The outline: a line of turns keeps its level, its side branches stand below the turn they leave, one level in.
+// Rows are {id, level, branches, folded}; what is below a folded row is left out.
+export function rowsOf(topology, folded = new Set()) {
+  const { ids, parents, children, primary } = topology;
+  const rows = [];
+  const seen = new Set();
+  const walk = (start) => {
+    const pending = [[start, 1]];
+    while (pending.length) {
+      const [place, level] = pending.pop();
+      if (seen.has(place)) continue;
+      seen.add(place);
+      const sides = children[place].filter((child) => parents[child][0] === place && child !== primary[place]);
+      const isFolded = sides.length > 0 && folded.has(ids[place]);
+      rows.push({ id: ids[place], level, branches: sides.length, folded: isFolded });
+      if (primary[place] >= 0) pending.push([primary[place], level]);
+      if (isFolded) hide(sides, children, parents, seen);
+      else for (const side of sides.reverse()) pending.push([side, level + 1]);
+    }
+  };
+  parents.forEach((above, place) => above.length === 0 && walk(place));
+  ids.forEach((_, place) => walk(place));
+  return rows;
+}
+
+function hide(starts, children, parents, seen) {
+  const pending = [...starts];
+  while (pending.length) {
+    const place = pending.pop();
+    if (seen.has(place)) continue;
+    seen.add(place);
+    for (const child of children[place]) if (parents[child][0] === place) pending.push(child);
+  }
+}

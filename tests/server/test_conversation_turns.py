@@ -1,0 +1,240 @@
+"""send_prompt, approve, cancel (SPEC §11): real turns against the scripted model, over the socket."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from conversation_rig import Failed, serving, talk
+from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
+
+from nebula.graph.manager import Graph
+
+WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\n"})]), Turn("Written.")]
+SLOW = Turn("late", fault=Fault.slow(30))
+
+
+def names(events):
+    return [event["event"] for event in events]
+
+
+async def code_of(client, action, /, **data) -> str:
+    with pytest.raises(Failed) as failed:
+        await client.ask(action, **data)
+    return failed.value.code
+
+
+async def test_a_turn_with_its_approval(bench):
+    with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            trace_id = (await client.ask("send_prompt", prompt="Write a.txt"))["data"]["trace_id"]
+            asked = await client.event("approval")
+            data = asked["data"]
+            assert (data["path"], data["tool"], data["trace_id"]) == ("a.txt", "writeFile", trace_id)
+            assert "+one" in data["diff"]
+            assert not (bench.project / "a.txt").exists()
+            await client.ask("approve", approval_id=data["approval_id"], decision="yes")
+            heard = await client.turn()
+            final = heard[-1]["data"]
+            assert (final["status"], final["text"]) == ("ok", "I'll write it.\n\nWritten.")
+            assert bench.read("a.txt") == "one\n"
+            assert final["files_changed"][0]["path"] == "a.txt"
+            node = (await client.ask("get_node", node_id=final["node_id"]))["data"]
+            assert (node["prompt"], node["response"]) == ("Write a.txt", "I'll write it.\n\nWritten.")
+            assert await code_of(client, "approve", approval_id=data["approval_id"], decision="yes") == "not_found"
+            assert await code_of(client, "approve", approval_id="none", decision="yes") == "not_found"
+
+
+async def test_the_events_carry_what_the_stage_decided(bench):
+    with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Write a.txt")
+            asked = await client.event("approval")
+            await client.ask("approve", approval_id=asked["data"]["approval_id"], decision="yes")
+            heard = await client.turn()
+    shown = {event["data"]["type"]: [cue["cue"] for cue in event["data"]["stage"]] for event in heard}
+    assert "backstage" in shown["tool_result"] and "close" in shown["final"]
+    answer = next(event["data"] for event in heard if event["event"] == "message")
+    assert (answer["act"], answer["show"]) == (2, "Written.")
+    assert [event["data"]["seq"] for event in heard] == sorted(event["data"]["seq"] for event in heard)
+
+
+@pytest.mark.parametrize(("decision", "told"), [("no", "did not allow"), ("Use tabs, please.", "Use tabs, please.")])
+async def test_a_refusal_reaches_the_model_and_the_turn_goes_on(bench, decision, told):
+    with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Write a.txt")
+            asked = await client.event("approval")
+            await client.ask("approve", approval_id=asked["data"]["approval_id"], decision=decision)
+            final = (await client.turn())[-1]["data"]
+            assert (final["status"], final["exit_code"]) == ("refused", 2)
+        assert told in str(model.turns[1].json["messages"])
+    assert not (bench.project / "a.txt").exists()
+
+
+async def test_all_holds_for_the_conversation_and_no_longer(bench):
+    def write(name):
+        return [Turn("", [Call("writeFile", {"path": name, "content": "x\n"})]), Turn("Done.")]
+
+    script = [*write("a.txt"), *write("b.txt"), *write("c.txt")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="a")
+            asked = await client.event("approval")
+            await client.ask("approve", approval_id=asked["data"]["approval_id"], decision="all")
+            await client.turn()
+            await client.ask("send_prompt", prompt="b")
+            assert "approval" not in names(await client.turn())
+            assert bench.read("b.txt") == "x\n"
+            await client.ask("send_prompt", prompt="a new conversation", **{"from": []})
+            await client.event("approval")
+            await client.ask("cancel")
+            await client.turn()
+
+
+async def test_continuing_branching_and_merging(bench):
+    with (
+        ScriptedModel([Turn("one"), Turn("two"), Turn("two again"), Turn("merged")]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with talk(server) as client:
+
+            async def say(prompt, **more):
+                await client.ask("send_prompt", prompt=prompt, **more)
+                return (await client.turn())[-1]["data"]["node_id"]
+
+            first = await say("1")
+            second = await say("2")
+            sibling = await say("2b", **{"from": [first]})
+            merged = await say("3", **{"from": [second, sibling]})
+            flow = (await client.ask("get_flow"))["data"]
+            edges = {(edge["source"], edge["target"]) for edge in flow["connections"]}
+            assert edges == {(first, second), (first, sibling), (second, merged), (sibling, merged)}
+            assert await code_of(client, "send_prompt", prompt="x", **{"from": ["none"]}) == "not_found"
+        sent = [[message["content"] for message in turn.json["messages"]] for turn in model.turns]
+    assert "two" not in str(sent[2]) and "one" in str(sent[2])
+    assert "two again" in str(sent[3]) and str(sent[3]).count("'one'") == 1
+
+
+async def test_a_turn_goes_into_the_flow_it_was_asked_for(bench):
+    with ScriptedModel([Turn("one"), Turn("two")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, talk(server) as elsewhere, talk(server) as there:
+            await client.ask("create_flow", name="side")
+            await elsewhere.ask("subscribe", flow_id="main")
+            await there.ask("subscribe", flow_id="side")
+            await client.ask("send_prompt", prompt="1", flow_id="side")
+            first = (await client.turn())[-1]["data"]["node_id"]
+            assert names(await there.turn())[-1] == "final"
+            assert await elsewhere.quiet()
+            await client.ask("send_prompt", prompt="2", **{"from": [first]})
+            second = (await client.turn())[-1]["data"]["node_id"]
+            flow = (await client.ask("get_flow", flow_id="side"))["data"]
+            assert [node["id"] for node in flow["nodes"]] == [first, second]
+            assert await code_of(client, "send_prompt", prompt="x", flow_id="none") == "not_found"
+
+
+async def test_one_turn_at_a_time_in_a_flow_and_cancel(bench):
+    with ScriptedModel([SLOW, Turn("after")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, talk(server) as other:
+            trace_id = (await client.ask("send_prompt", prompt="slow"))["data"]["trace_id"]
+            assert await code_of(other, "send_prompt", prompt="me too") == "busy"
+            assert await code_of(other, "cancel") == "not_found"
+            assert await code_of(other, "cancel", trace_id="none") == "not_found"
+            stopped = (await client.ask("cancel"))["data"]
+            assert stopped["trace_id"] == trace_id
+            final = (await client.turn())[-1]["data"]
+            assert (final["status"], final["exit_code"]) == ("interrupted", 130)
+            await client.ask("send_prompt", prompt="again")
+            assert (await client.turn())[-1]["data"]["text"] == "after"
+            assert await code_of(client, "cancel") == "not_found"
+
+
+async def test_another_client_may_cancel_by_trace_id_and_hears_as_a_subscriber(bench):
+    with ScriptedModel([SLOW]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, talk(server) as other:
+            await other.ask("subscribe", flow_id="main")
+            trace_id = (await client.ask("send_prompt", prompt="slow"))["data"]["trace_id"]
+            await other.event("task")
+            await other.ask("cancel", trace_id=trace_id)
+            assert (await other.turn())[-1]["data"]["status"] == "interrupted"
+            assert (await client.turn())[-1]["data"]["status"] == "interrupted"
+
+
+async def test_who_leaves_does_not_end_the_turn_and_another_decides(bench):
+    with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Write a.txt")
+            await client.event("approval")
+        async with talk(server) as other:
+            [turn] = (await other.ask("hello"))["data"]["turns"]
+            await other.ask("subscribe", since=turn["since"])
+            asked = await other.event("approval")
+            await other.ask("approve", approval_id=asked["data"]["approval_id"], decision="yes")
+            assert (await other.turn())[-1]["data"]["status"] == "ok"
+            assert (await other.ask("hello"))["data"]["turns"] == []
+    assert bench.read("a.txt") == "one\n"
+
+
+async def test_plan_mode_cannot_write(bench):
+    with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Write a.txt", mode="plan")
+            heard = await client.turn()
+            assert "approval" not in names(heard)
+            assert await code_of(client, "send_prompt", prompt="x", mode="dance") == "bad_request"
+            assert await code_of(client, "send_prompt", prompt="  ") == "bad_request"
+    assert not (bench.project / "a.txt").exists()
+
+
+@pytest.mark.parametrize("kind", ["nebula", "vizprompt"])
+async def test_no_model_is_told_clearly_and_the_server_goes_on(bench, kind):
+    with serving(bench, kind, OLLAMA_HOST=refused_url()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="hello?")
+            heard = await client.turn()
+            assert names(heard) == ["task", "error", "final"]
+            assert "OPENAI_API_KEY" in heard[1]["data"]["message"]
+            assert (heard[-1]["data"]["status"], heard[-1]["data"]["exit_code"]) == ("error", 1)
+            await client.ask("send_prompt", prompt="again")
+            await client.turn()
+
+
+async def test_plain_chat_has_no_tools_and_knows_the_path(bench):
+    with (
+        ScriptedModel([Turn("It is blue."), Turn("Since ever.")]) as model,
+        serving(bench, "vizprompt", **model.env()) as server,
+    ):
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="What colour is the sky?")
+            first = (await client.turn())[-1]["data"]["node_id"]
+            await client.ask("send_prompt", prompt="Since when?", **{"from": [first]})
+            heard = await client.turn()
+            assert names(heard)[:2] == ["task", "message"] and heard[-1]["data"]["text"] == "Since ever."
+        requests = [turn.json for turn in model.turns]
+    assert not any(request.get("tools") for request in requests)
+    assert "It is blue." in str(requests[1]["messages"]) and requests[1]["messages"][-1]["role"] == "user"
+    node = Graph(bench.project / "data").get_history(heard[-1]["data"]["node_id"])
+    assert [each.prompt for each in node] == ["What colour is the sky?", "Since when?"]
+    assert not (bench.project / ".nebula").exists()
+
+
+async def test_stopping_the_server_ends_the_turn_properly(bench):
+    with ScriptedModel([SLOW]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="slow")
+            await client.event("task")
+            await asyncio.to_thread(server.stop)
+    assert bench.trace()[-1]["type"] == "final"
+    assert bench.trace()[-1]["status"] == "interrupted"
+
+
+async def test_a_summary_by_the_model(bench):
+    with (
+        ScriptedModel([Turn("要約: 空の色の話。\nタグ: 空, 色, 青")]) as model,
+        serving(bench, "vizprompt", **model.env()) as server,
+    ):
+        async with talk(server) as client:
+            node_id = (await client.ask("create_node", prompt="空の色は？", response="青です。"))["node_id"]
+            assert (await client.ask("build", node_id=node_id))["data"]["built"] == [node_id]
+            node = (await client.ask("get_node", node_id=node_id))["data"]
+            assert node["summary"] == "空の色の話。" and set(node["tags"]) >= {"空", "色", "青"}
