@@ -99,7 +99,8 @@ class TerminalApprover:
     async def _interrupted(self) -> Decision:
         self._sitting.interrupt()
         # The turn is being cancelled, and this question with it.
-        return await asyncio.get_running_loop().create_future()
+        never: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        return await never
 
 
 def _counted(proposal: Proposal) -> str:

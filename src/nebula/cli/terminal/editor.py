@@ -49,6 +49,8 @@ class EditorReading:
         self._parts = parts
         self._input = TerminalInput(sys.stdin)
         self._keys = TurnKeys(self._input, parts.typed)
+        self._style = _STYLE if parts.colour else _PLAIN_STYLE
+        self._depth = ColorDepth.DEPTH_4_BIT if parts.colour else ColorDepth.DEPTH_1_BIT
         self._main: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
 
@@ -89,20 +91,19 @@ class EditorReading:
             bottom_toolbar=parts.status,
             enable_suspend=True,
             reserve_space_for_menu=8,
-            **self._look(),
+            input=self._input,
+            style=self._style,
+            color_depth=self._depth,
         )
         _be_calm(session)
         return session
 
     def _question_session(self) -> PromptSession[str]:
-        session: PromptSession[str] = PromptSession(key_bindings=question_bindings(), **self._look())
+        session: PromptSession[str] = PromptSession(
+            key_bindings=question_bindings(), input=self._input, style=self._style, color_depth=self._depth
+        )
         _be_calm(session)
         return session
-
-    def _look(self) -> dict[str, object]:
-        colour = self._parts.colour
-        depth = ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT
-        return {"input": self._input, "style": _STYLE if colour else _PLAIN_STYLE, "color_depth": depth}
 
     def _message(self) -> StyleAndTextTuples:
         return [("class:prompt", self._parts.label())]
