@@ -6,8 +6,8 @@ import json
 import threading
 
 import pytest
-from conversation_rig import Failed, Server, serving, talk
 
+from conversation_rig import Failed, Server, serving, talk
 from nebula.graph.manager import Graph
 
 

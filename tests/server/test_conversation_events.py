@@ -7,8 +7,8 @@ import json
 import socket
 
 import pytest
-from conversation_rig import serving, talk
 
+from conversation_rig import serving, talk
 from nebula.graph.manager import Graph
 from nebula.server.hub import Hub, Subscriber
 

@@ -9,9 +9,10 @@ import socket
 import subprocess
 
 import pytest
-from conversation_rig import command, serving, talk
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from conversation_rig import command, serving, talk
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from conversation_rig import Failed, serving, talk
-from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 
+from conversation_rig import Failed, serving, talk
 from nebula.graph.manager import Graph
+from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 
 WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\n"})]), Turn("Written.")]
 SLOW = Turn("late", fault=Fault.slow(30))

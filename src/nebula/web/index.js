@@ -5,11 +5,11 @@ import { createComposer } from "./composer/composer.js";
 import { createGraph } from "./graph/graph.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
 import { Link } from "./lib/link.js";
-import { chooseLanguage, language, nextTheme, takeToken, theme } from "./lib/preferences.js";
+import { chooseLanguage, keepPlace, language, nextTheme, takeToken, theme } from "./lib/preferences.js";
+import { createServerActions } from "./lib/server_actions.js";
 import { createStore } from "./lib/store.js";
 import { speaker } from "./lib/words.js";
 import { createOutline } from "./outline/outline.js";
-import { createServerActions } from "./lib/server_actions.js";
 import { createStage } from "./stage/stage.js";
 import { lanesOf } from "./state/lanes.js";
 import { EMPTY, reduce } from "./state/reduce.js";
@@ -162,6 +162,7 @@ addEventListener("keydown", (event) => {
 });
 
 store.subscribe(draw);
+store.subscribe((state) => state.flow.id && keepPlace(state.flow.id, state.selected));
 showLook();
 speak(language());
 const link = new Link(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`, token, {

@@ -4,6 +4,7 @@ const LANGUAGE = "nebula.language";
 const THEME = "nebula.theme";
 const TOKEN = "nebula.token";
 const DRAFT = "nebula.draft";
+const PLACE = "nebula.place.";
 const THEMES = ["auto", "light", "dark"];
 
 export function language() {
@@ -35,6 +36,16 @@ export function takeToken() {
     history.replaceState(null, "", location.pathname + location.search);
   }
   return sessionStorage.getItem(TOKEN) ?? "";
+}
+
+// Where one was in each flow; nothing of it goes to the server.
+export function placeIn(flowId) {
+  return localStorage.getItem(PLACE + flowId);
+}
+
+export function keepPlace(flowId, nodeId) {
+  if (nodeId) localStorage.setItem(PLACE + flowId, nodeId);
+  else localStorage.removeItem(PLACE + flowId);
 }
 
 export function draft() {

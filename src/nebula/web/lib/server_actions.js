@@ -1,5 +1,7 @@
 // What the page asks of the server, and where the answers go: into the state.
 
+import { placeIn } from "./preferences.js";
+
 const AT_ONCE = 200;
 const NOTICE_MS = 6000;
 
@@ -37,7 +39,10 @@ export function createServerActions(store, link, say) {
       return;
     }
     const flow = await link().ask("get_flow", { flow_id: found.id });
+    const first = store.state.flow.id !== flow.id;
     store.change("flow", { flow: { ...flow, nodes: flow.nodes.map((node) => node.id) } });
+    const place = first && store.state.selected === null ? placeIn(flow.id) : null;
+    if (place && store.state.flow.nodes.includes(place)) store.change("select", { id: place });
   }
 
   return {

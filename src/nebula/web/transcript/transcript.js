@@ -30,6 +30,7 @@ export function createTranscript(root, actions) {
         ...(earlier ? [element("button", { type: "button", class: "quiet", onclick: showMore }, say("earlier", { count: earlier }))] : []),
         ...shown.map((id) => drawNode(state, id, say)),
         ...(turn ? [drawTurn(turn, say)] : []),
+        ...(shown.length || turn ? [] : [element("p", { class: "nothing" }, say(state.flow.nodes.length ? "pick" : "no_nodes"))]),
       );
       if (moved || nearEnd) root.scrollTop = moved && !turn ? startOfLast(root) : root.scrollHeight;
     },

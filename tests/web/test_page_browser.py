@@ -1,0 +1,299 @@
+"""The page in a real browser (Debian's chromium, headless), against a real server and the scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from conversation_rig import serving, talk
+from scripted_model import Call, Fault, ScriptedModel, Turn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp; 星雲"
+
+
+@asynccontextmanager
+async def browsing(server, *, locale="en-US", path="", **options):
+    """A page that must end without complaint: no console error, no policy violation, no request to another host."""
+    complaints: list[str] = []
+    hosts: set[str] = set()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        context = await browser.new_context(locale=locale, **options)
+        page = await context.new_page()
+        page.set_default_timeout(10_000)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+        page.on("websocket", lambda socket: hosts.add(socket.url.split("/")[2]))
+        await page.goto(server.address + path)
+        page.complaints = complaints  # type: ignore[attr-defined]
+        try:
+            yield page
+        finally:
+            await browser.close()
+    assert hosts == {server.host}
+    assert complaints == []
+
+
+async def row(page: Page, title: str):
+    return page.locator('[role="treeitem"]', has_text=title)
+
+
+async def test_the_page_loads_and_hides_its_token(bench):
+    with serving(bench, "nebula") as server:
+        async with browsing(server) as page:
+            await expect(page.locator("#transcript")).to_contain_text("No conversation yet")
+            await expect(page.locator("#banner")).to_be_hidden()
+            assert "#" not in page.url
+            await page.reload()
+            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+
+
+async def test_without_the_token_the_page_says_what_to_do(bench):
+    with serving(bench, "nebula") as server:
+        server.address = server.address.split("#")[0]
+        async with browsing(server) as page:
+            await expect(page.locator("#banner")).to_contain_text("needs the token")
+            await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
+
+
+async def test_a_node_made_elsewhere_is_seen_at_once(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server) as page, talk(server) as client:
+            await expect(page.locator("#transcript")).to_contain_text("No conversation yet")
+            for title in ("the first", "the second"):
+                await client.ask("create_node", prompt=title)
+                started = time.monotonic()
+                await expect(await row(page, title)).to_be_visible()
+                assert time.monotonic() - started < 1
+
+
+async def test_hostile_text_stays_text(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt=HOSTILE, response=HOSTILE, tags=["<b>tag</b>"], summary=HOSTILE)
+        async with browsing(server) as page:
+            await (await row(page, "<img src=x")).click()
+            await expect(page.locator("#transcript .response .text")).to_have_text(HOSTILE)
+            await expect(page.locator("#transcript .tag")).to_have_text("<b>tag</b>")
+            assert await page.title() == "nebula"
+            assert await page.locator("#transcript img, #transcript script, #outline img").count() == 0
+
+
+async def test_a_prompt_its_approval_and_the_answer(bench):
+    bench.write("app.py", "old\n")
+    script = [
+        Turn("I'll look first.", [Call("readFile", {"path": "app.py"})]),
+        Turn("", [Call("editFile", {"path": "app.py", "new_content": "new <b>\n"})]),
+        Turn("app.py is new now."),
+    ]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await page.fill("#prompt", "Make it new")
+            await page.keyboard.press("Enter")
+            question = page.locator(".question")
+            await expect(question).to_contain_text("Write app.py?")
+            await expect(question.locator(".removed")).to_have_text(re.compile("-old"))
+            await expect(question.locator(".added")).to_have_text(re.compile(re.escape("+new <b>")))
+            await expect(page.locator("#transcript .live")).to_contain_text("I'll look first.")
+            assert "readFile" not in await page.inner_text("body")
+            assert await page.evaluate("document.activeElement.id") == "question"
+            assert bench.read("app.py") == "old\n"
+            await question.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator("#transcript")).to_contain_text("app.py is new now.")
+            await expect(page.locator("#stage")).to_be_hidden()
+            assert bench.read("app.py") == "new <b>\n"
+            await expect(await row(page, "Make it new")).to_have_attribute("aria-selected", "true")
+            await page.click("#toggle-backstage")
+            await expect(page.locator("#backstage")).to_contain_text("readFile")
+
+
+async def test_refusing_with_a_sentence(bench):
+    script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("I left it.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await page.fill("#prompt", "Write")
+            await page.click("#composer button[type=submit]")
+            await page.fill(".refuse input", "not in this folder")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript")).to_contain_text("I left it.")
+        assert "not in this folder" in str(model.turns[1].json["messages"])
+    assert not (bench.project / "a.txt").exists()
+
+
+async def test_the_strip_counts_and_stops(bench):
+    with (
+        ScriptedModel([Turn("late", fault=Fault.slow(30))]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with browsing(server) as page:
+            await page.fill("#prompt", "Take your time")
+            await page.keyboard.press("Enter")
+            await expect(page.locator(".clock")).to_have_text("2 s")
+            await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
+            await page.locator(".strip").get_by_role("button", name="Stop").click()
+            await expect(page.locator("#stage")).to_be_hidden()
+            await expect(page.locator("#transcript")).to_contain_text("Interrupted")
+            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+
+
+async def test_a_reload_in_the_middle_of_an_approval(bench):
+    script = [Turn("Act one.", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await page.fill("#prompt", "Write")
+            await page.keyboard.press("Enter")
+            await expect(page.locator(".question")).to_be_visible()
+            await page.reload()
+            await expect(page.locator(".question")).to_contain_text("a.txt")
+            await expect(page.locator("#transcript")).to_contain_text("Act one.")
+            await page.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator("#transcript")).to_contain_text("Done.")
+    assert bench.read("a.txt") == "x\n"
+
+
+async def test_by_keyboard_alone(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            first = (await client.ask("create_node", prompt="one", response="first answer"))["node_id"]
+            second = (await client.ask("create_node", prompt="two", response="second answer", parents=[first]))[
+                "node_id"
+            ]
+            await client.ask("create_node", prompt="three", parents=[second])
+            await client.ask("create_node", prompt="side", response="side answer", parents=[first])
+        async with browsing(server) as page:
+            await expect(await row(page, "one")).to_be_visible()
+            await page.locator('[role="tree"]').focus()
+            selected = page.locator('[aria-selected="true"] .title')
+            for key, title in (
+                ("Home", "one"), ("ArrowDown", "side"), ("ArrowDown", "two"), ("End", "three"), ("ArrowUp", "two"),
+                ("Home", "one"), ("ArrowRight", "side"), ("ArrowLeft", "one"),
+            ):  # fmt: skip
+                await page.keyboard.press(key)
+                await expect(selected).to_have_text(title)
+                active = await page.get_attribute('[role="tree"]', "aria-activedescendant")
+                assert active and await page.locator(f"#{active} .title").inner_text() == title
+            await page.keyboard.press("ArrowLeft")
+            await expect(await row(page, "side")).to_have_count(0)
+            await page.keyboard.press("/")
+            await page.keyboard.type("side answer")
+            await expect(await row(page, "side")).to_be_visible()
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript")).to_contain_text("side answer")
+            await page.keyboard.press("c")
+            assert await page.evaluate("document.activeElement.id") == "prompt"
+            await expect(page.locator(".chip")).to_contain_text("side")
+
+
+async def test_continuing_from_a_node_and_merging(bench):
+    with ScriptedModel([Turn("merged answer")]) as model, serving(bench, "vizprompt", **model.env()) as server:
+        async with browsing(server) as page, talk(server) as client:
+            ids = [(await client.ask("create_node", prompt=title))["node_id"] for title in ("left", "right")]
+            await (await row(page, "left")).click()
+            await page.get_by_role("button", name="Add to merge").click()
+            await (await row(page, "right")).click()
+            await expect(page.locator(".chip")).to_have_count(2)
+            await page.fill("#prompt", "both together")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript")).to_contain_text("merged answer")
+            flow = (await client.ask("get_flow"))["data"]
+            parents = [edge["source"] for edge in flow["connections"]]
+            assert sorted(parents) == sorted(ids)
+
+
+async def test_the_line_breaks_and_comes_back(bench):
+    """The server is gone and another one is there: the page says so, keeps the text, and catches up."""
+    with serving(bench, "vizprompt") as server:
+        port = server.port
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="before")
+        async with browsing(server) as page:
+            await expect(await row(page, "before")).to_be_visible()
+            await page.fill("#prompt", "half a thought")
+            server.stop()
+            await expect(page.locator("#banner")).to_contain_text("connection is lost")
+            await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
+            with serving(bench, "vizprompt", "--port", str(port)) as again:
+                async with talk(again) as client:
+                    await client.ask("create_node", prompt="while away")
+                await expect(await row(page, "while away")).to_be_visible(timeout=20_000)
+                await expect(page.locator("#banner")).to_be_hidden()
+                assert await page.input_value("#prompt") == "half a thought"
+                page.complaints.clear()  # the browser's own remark that nobody answered
+
+
+async def test_japanese_by_the_browsers_language_and_by_the_switch(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, locale="ja-JP") as page:
+            assert await page.get_attribute("html", "lang") == "ja"
+            await expect(page.locator("#composer button[type=submit]")).to_have_text("送信")
+            await page.click("#language")
+            await expect(page.locator("#composer button[type=submit]")).to_have_text("Send")
+            await page.reload()
+            await expect(page.locator("#composer button[type=submit]")).to_have_text("Send")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_dark_mode(bench, scheme):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, color_scheme=scheme) as page:
+            back = "getComputedStyle(document.body).backgroundColor"
+            dark = "rgb(22, 21, 29)"
+            assert (await page.evaluate(back) == dark) == (scheme == "dark")
+            await page.click("#theme")
+            await page.click("#theme")
+            assert await page.evaluate(back) == dark
+
+
+async def test_enter_while_composing_sends_nothing(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, locale="ja-JP") as page:
+            await page.fill("#prompt", "にほんご")
+            await page.evaluate(
+                """document.getElementById("prompt").dispatchEvent(
+                    new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))"""
+            )
+            await asyncio.sleep(0.3)
+            assert await page.input_value("#prompt") == "にほんご"
+            await expect(page.locator("#transcript .live")).to_have_count(0)
+
+
+async def test_the_graph_is_drawn_and_answers_a_click(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            first = (await client.ask("create_node", prompt="one", response="first answer"))["node_id"]
+            await client.ask("create_node", prompt="two", response="second answer", parents=[first])
+        async with browsing(server, viewport={"width": 1280, "height": 800}) as page:
+            await expect(await row(page, "two")).to_be_visible()
+            await page.mouse.click(*[await page.evaluate(
+                f"document.querySelector('#graph canvas').getBoundingClientRect().{side} + {offset}"
+            ) for side, offset in (("left", 20), ("top", 54))])  # fmt: skip
+            await expect(page.locator("#transcript")).to_contain_text("second answer")
+            painted = await page.evaluate(
+                """(() => { const c = document.querySelector('#graph canvas');
+                    return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v !== 0); })()"""
+            )
+            assert painted
+
+
+async def test_narrow_screens_have_tabs(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="one", response="first answer")
+        async with browsing(server, viewport={"width": 390, "height": 780}) as page:
+            await expect(page.locator("#outline")).to_be_hidden()
+            await page.click('[data-tab="outline"]')
+            await (await row(page, "one")).click()
+            await page.click('[data-tab="talk"]')
+            await expect(page.locator("#transcript")).to_contain_text("first answer")
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
