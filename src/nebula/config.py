@@ -78,6 +78,16 @@ class Settings:
         return self.database_path or os.path.join(self.home, "memory.db")
 
     @property
+    def checks_need_trust(self) -> bool:
+        """The checks are the project's own, and nobody has trusted this folder yet. What the user set is the user's."""
+        from_project = self.origins.get("checks") == os.path.join(self.state_dir, "config.json")
+        return bool(self.checks) and from_project and not self.trust
+
+    @property
+    def allowed_checks(self) -> tuple[str, ...]:
+        return () if self.checks_need_trust else self.checks
+
+    @property
     def state_dir(self) -> str:
         return os.path.join(self.root, ".nebula")
 

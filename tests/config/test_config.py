@@ -179,3 +179,14 @@ def test_trust_is_remembered_for_this_folder_only(places, tmp_path):
 def test_keys_do_not_show_in_the_representation(places):
     settings = load(places, {"OPENAI_API_KEY": "sk-secret", "GEMINI_API_KEY": "g-secret", "EC_TOKEN": "t-secret"})
     assert "secret" not in repr(settings)
+
+
+def test_only_the_projects_own_checks_need_trust(places):
+    home, project = places
+    write(home, checks=["mine"])
+    assert load(places).allowed_checks == ("mine",)
+    write(project / ".nebula", checks=["theirs"])
+    settings = load(places)
+    assert settings.checks_need_trust
+    assert settings.allowed_checks == ()
+    assert load(places, {"NEBULA_TRUST": "1"}).allowed_checks == ("theirs",)

@@ -51,7 +51,8 @@ async def open_session(
     ensure_state_dir(settings.root)
     memory = Sessions(settings.memory_path)
     session_id = _session_id(memory, settings, brain, resume)
-    keeper = NodeKeeper(open_graph or graph_opener(settings), Trails(os.path.join(settings.state_dir, "trails")))
+    trails = Trails(os.path.join(settings.state_dir, "trails"))
+    keeper = NodeKeeper(open_graph or graph_opener(settings), trails, secrets_of(settings))
     session = Session(
         id=session_id,
         settings=settings,
@@ -74,7 +75,7 @@ def open_desk(
     settings: Settings, approvals: Approvals, allow: Sequence[str] = (), extra_tools: Sequence[Tool] = ()
 ) -> Desk:
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
-    checks = Checks(settings.checks if settings.trust else (), settings.root, settings.check_timeout_s)
+    checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     read_only = open_workspace(settings.root, policy, read_only=True)
     files = _writable(settings, policy)
     return Desk(settings.root, files, read_only, approvals, checks, tuple(extra_tools), _audit_log(settings))

@@ -47,7 +47,9 @@ def turn_of(node: Node) -> PastTurn:
             message, results = parsed
             messages += [message, UserMessage.new_tool_use_results(results)]
             said += [message.content] if message.content else []
-    messages.append(AssistantMessage.new_response(None, _last_words(node.response, said)))
+    last_words = _last_words(node.response, said)
+    if last_words or len(messages) == 1:
+        messages.append(AssistantMessage.new_response(None, last_words))
     return PastTurn(tuple(messages), node.id, node.summary or "")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nebula.agent.loop import NotKept
@@ -13,6 +13,7 @@ from nebula.agent.tally import Tally
 from nebula.events import Status
 from nebula.graph.errors import GraphError
 from nebula.graph.values import DEFAULT_FLOW
+from nebula.memory.redaction import Redactor
 
 if TYPE_CHECKING:
     from nebula.agent.session import Brain
@@ -30,9 +31,12 @@ class Footprint(NamedTuple):
 class NodeKeeper:
     """Keeps turns in a graph. The graph is opened when the first turn ends, not when a session starts."""
 
-    def __init__(self, open_graph: Callable[[], Graph] | None, trails: Trails | None = None) -> None:
+    def __init__(
+        self, open_graph: Callable[[], Graph] | None, trails: Trails | None = None, secrets: Iterable[str] = ()
+    ) -> None:
         self._open = open_graph
         self._trails = trails
+        self._redactor = Redactor(secrets)
         self._graph: Graph | None = None
 
     @property
@@ -66,10 +70,11 @@ class NodeKeeper:
         usage = tally.usage
         seconds = round(tally.model_seconds, 3)
         rate = round(usage.output_tokens / seconds, 2) if seconds else 0.0
+        clean = self._redactor.text
         texts = [
-            Text("user", tally.prompt, usage.input_tokens),
-            *(Text("tool", text) for text in round_texts(tally)),
-            Text("assistant", tally.answer, usage.output_tokens, seconds, rate),
+            Text("user", clean(tally.prompt), usage.input_tokens),
+            *(Text("tool", clean(text)) for text in round_texts(tally)),
+            Text("assistant", clean(tally.answer), usage.output_tokens, seconds, rate),
         ]
         assert self.graph is not None  # noqa: S101 - the caller looked
         self.graph.add_turn(

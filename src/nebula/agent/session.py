@@ -111,7 +111,7 @@ class Session:
         """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
         stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
         facts = await asyncio.to_thread(gather_facts, self.desk.read_only, self.desk.root)
-        tools = self._tools(stream.trace_id)
+        tools = self.tools(stream.trace_id)
         system = self.system(facts)
         past, _ = self.conversation.prefix(self._room_for_past(system, tools))
         task = Task(prompt, self.mode, self.brain.name, self.brain.provider, tuple(self._parents(parents)))
@@ -152,7 +152,7 @@ class Session:
     def preview(self) -> tuple[str, Sent, int]:
         """What a turn begun now would send beside the prompt: the system prompt, the past, and the tools' tokens."""
         system = self.system(gather_facts(self.desk.read_only, self.desk.root))
-        tools = self._tools("preview")
+        tools = self.tools("preview")
         _, sent = self.conversation.prefix(self._room_for_past(system, tools))
         return system, sent, tool_tokens(tools.specs)
 
@@ -201,7 +201,8 @@ class Session:
         leaf = self.conversation.leaf
         return (leaf,) if leaf else ()
 
-    def _tools(self, trace_id: str) -> ToolSet:
+    def tools(self, trace_id: str) -> ToolSet:
+        """What the present mode offers, its calls recorded under that id."""
         desk = self.desk
         if self.mode == "plan":
             return plan_tools(desk.for_turn(trace_id, read_only=True), self.ledger, desk.extra_tools)

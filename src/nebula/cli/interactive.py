@@ -17,7 +17,7 @@ from nebula.cli.terminal.reading import EndOfInput, Interrupted
 from nebula.cli.terminal.screen import Screen, is_capable, wants_colour
 from nebula.cli.terminal.sessions import show_resumed
 from nebula.cli.terminal.sitting import Sitting
-from nebula.cli.terminal.trust import ask_trust, needs_trust
+from nebula.cli.terminal.trust import ask_trust
 from nebula.config import Settings, load_settings
 from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
@@ -46,7 +46,7 @@ async def _run(sitting: Sitting, *, capable: bool) -> int:
     screen, words = sitting.screen, sitting.words
     screen.line(words("banner", version=__version__, folder=one_line(_short(sitting.settings))), "bold")
     try:
-        if needs_trust(sitting.settings):
+        if sitting.settings.checks_need_trust:
             sitting.settings = await ask_trust(sitting.settings, sitting.reading, screen, words)
         choice = await _choice(sitting)
         if choice.leave:

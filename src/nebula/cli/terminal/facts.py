@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.budget import estimate_tokens
 from nebula.agent.prices import cost as price
-from nebula.agent.tools import agent_tools, plan_tools
 from nebula.cli.command_words import ABOUT, KEYS
 from nebula.cli.terminal.spent import Spent, by_model, total
 from nebula.cli.terminal.width import cut, pad
@@ -15,9 +14,7 @@ from nebula.events import Usage
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
-    from nebula.agent.session import Session
     from nebula.cli.terminal.sitting import Sitting
-    from nebula.tools.toolset import ToolSet
 
 
 async def show_help(sitting: Sitting, _: str = "") -> None:
@@ -69,17 +66,10 @@ async def context(sitting: Sitting, _: str = "") -> None:
 async def tools(sitting: Sitting, _: str = "") -> None:
     session = sitting.session
     sitting.screen.line(sitting.words("tools_title", mode=session.mode))
-    for spec in _tools_of(session).specs:
+    for spec in session.tools("shown").specs:
         sitting.screen.line(
             cut(f"  {pad(spec.name, 18)} {_first_sentence(spec.description)}", sitting.screen.columns - 1)
         )
-
-
-def _tools_of(session: Session) -> ToolSet:
-    desk = session.desk
-    if session.mode == "plan":
-        return plan_tools(desk.read_only, session.ledger, desk.extra_tools)
-    return agent_tools(desk.workspace, session.ledger, desk.approvals, desk.checks, desk.extra_tools)
 
 
 async def compact(sitting: Sitting, _: str = "") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.reading import EndOfInput, Interrupted
@@ -13,12 +12,6 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.reading import Reading
     from nebula.cli.terminal.screen import Screen
     from nebula.cli.words import Words
-
-
-def needs_trust(settings: Settings) -> bool:
-    """Only the project's own checks are in question: what the user configured is the user's."""
-    from_project = settings.origins.get("checks") == os.path.join(settings.state_dir, "config.json")
-    return bool(settings.checks) and from_project and not settings.trust
 
 
 async def ask_trust(settings: Settings, reading: Reading, screen: Screen, words: Words) -> Settings:
