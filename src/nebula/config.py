@@ -229,8 +229,8 @@ def load_settings(
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:
-        for key, value in layer.items():
-            values[key] = value
+        for key, said in layer.items():
+            values[key] = said
             origins[key] = origin
     settings = Settings(home=home, root=folder, **values)
     trusted = settings.trust or env.get("NEBULA_TRUST") == "1" or folder in settings.trusted_folders
@@ -287,13 +287,13 @@ def _checked(
     path: str, found: Mapping[str, Any], known: Mapping[str, Callable[[Any], Any]], remarks: list[str]
 ) -> dict[str, Any]:
     layer: dict[str, Any] = {}
-    for key, value in found.items():
+    for key, said in found.items():
         read = known.get(key)
         if read is None:
             remarks.append(f"{path}: unknown key '{key}'" + _hint(key, list(known)))
             continue
         try:
-            layer[key] = read(value)
+            layer[key] = read(said)
         except ValueError as problem:
             raise ConfigError(f"{path}: '{key}': {_reason(problem)}") from None
     return layer
