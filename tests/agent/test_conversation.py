@@ -101,6 +101,30 @@ def test_what_is_sent_is_always_a_valid_history():
     assert sent[-1].tool_use_results[0].status is ToolResultStatus.Error
 
 
+def test_a_turn_stopped_before_its_answer_joins_the_next_one():
+    past = (UserMessage.new_prompt("never answered"),)
+    sent = Fit(past, frozenset(), room=10_000)([UserMessage.new_prompt("again")])
+    assert [message.prompt for message in sent] == ["never answered\n\nagain"]
+
+
+def test_a_turn_stopped_at_its_tools_is_answered_before_the_next_one():
+    settled = turn(1).messages
+    stopped = rounds(2, 10)[:-1]
+    new = UserMessage.new_prompt("again")
+    sent = Fit((*settled, *stopped), frozenset({"readFile"}), room=10_000)([new, *rounds(1, 10)[1:]])
+    assert sent[:2] == settled
+    assert all(isinstance(a, UserMessage) != isinstance(b, UserMessage) for a, b in pairwise(sent))
+    answered = sent[6]
+    assert answered.prompt == "again"
+    assert answered.tool_use_results[0].status is ToolResultStatus.Error
+
+
+def test_tools_of_the_past_that_are_gone_have_a_stand_in():
+    past = (*rounds(1, 10), AssistantMessage.new_response(None, "done"))
+    sent = Fit(past, frozenset({"list"}), room=10_000)([UserMessage.new_prompt("again")])
+    assert [use.name for use in sent[1].tool_uses] == ["dummy"]
+
+
 def test_japanese_counts_by_the_character():
     assert estimate_tokens("検索") >= 2
     assert estimate_tokens("word " * 100) < 150
