@@ -160,6 +160,25 @@ def test_everything_said_is_in_memory_and_log_the_key_in_neither(bench):
             assert b"sk-very-secret" not in path.read_bytes(), path
 
 
+def test_a_key_that_was_said_aloud_is_in_no_record(bench):
+    key = "sk-very-secret-key-123456"
+    script = [Turn(f"I see {key}.", [Call("list", {"path": key})]), Turn(f"It is {key}.")]
+    with ScriptedModel(script) as server:
+        assert bench.run("nebula", "-p", f"My key is {key}", **server.env() | {"OPENAI_API_KEY": key}).code == 0
+    for path in [*bench.project.rglob("*"), *bench.home.rglob("*")]:
+        if path.is_file():
+            assert key.encode() not in path.read_bytes(), path
+
+
+def test_a_prompt_without_an_answer_joins_the_next_one(bench):
+    with ScriptedModel([Fault.status_code(401), Turn("ok")]) as server:
+        assert bench.run("nebula", "-p", "first", **server.env()).code == 1
+        assert bench.run("nebula", "-p", "second", "--continue", **server.env()).code == 0
+    sent = server.turns[1].json["messages"]
+    assert [message["role"] for message in sent] == ["system", "user"]
+    assert "first\n\nsecond" in sent[1]["content"]
+
+
 def test_a_runaway_turn_ends_with_a_remark(bench):
     bench.write(".nebula/config.json", '{"max_rounds": 3}')
     bench.write("a.txt", "one\n")
