@@ -162,7 +162,10 @@ def test_everything_said_is_in_memory_and_log_the_key_in_neither(bench):
 
 def test_a_key_that_was_said_aloud_is_in_no_record(bench):
     key = "sk-very-secret-key-123456"
-    script = [Turn(f"I see {key}.", [Call("list", {"path": key})]), Turn(f"It is {key}.")]
+    script = [
+        Turn(f"I see {key}.", [Call("searchInDirectory", {"directory": ".", "keyword": key})]),
+        Turn(f"It is {key}."),
+    ]
     with ScriptedModel(script) as server:
         assert bench.run("nebula", "-p", f"My key is {key}", **server.env() | {"OPENAI_API_KEY": key}).code == 0
     for path in [*bench.project.rglob("*"), *bench.home.rglob("*")]:
@@ -210,7 +213,11 @@ def test_help_and_version(bench):
 
 def test_each_tool_call_leaves_a_line_in_the_audit_log(bench):
     bench.write("a.txt", "one\n")
-    calls = [Call("readFile", {"path": "a.txt"}), Call("readFile", {"path": "../out"}), Call("readFile", {"path": "no"})]
+    calls = [
+        Call("readFile", {"path": "a.txt"}),
+        Call("readFile", {"path": "../out"}),
+        Call("readFile", {"path": "no"}),
+    ]
     with ScriptedModel([Turn("", calls), Turn("ok")]) as server:
         trace = bench.run("nebula", "-p", "go", "--output-format", "json", **server.env()).json["trace_id"]
     lines = [json.loads(line) for line in bench.read(".nebula/audit.jsonl").splitlines()]
