@@ -166,3 +166,21 @@ def test_with_auto_summary_each_turn_gets_its_summary_in_the_background(bench):
         node = bench.run("nebula", "-p", "question", "--output-format", "json", **server.env()).json["node_id"]
     shown = bench.run("vizprompt", "--data-dir", ".nebula/graph", "node", "show", node, "--json").json
     assert (shown["summary"], shown["tags"]) == ("短い要約", ["一", "二"])
+
+
+def test_several_nodes_merge_and_both_are_in_the_context(bench):
+    with ScriptedModel([Turn("one"), Turn("two"), Turn("three"), Turn("four")]) as server:
+        ask = lambda prompt, *args: bench.run(  # noqa: E731
+            "nebula", "-p", prompt, *args, "--output-format", "json", **server.env()
+        ).json["node_id"]
+        root = ask("root")
+        left = ask("left", "--from", root)
+        right = ask("right", "--from", root)
+        merged = ask("merge", "--from", left, "--from", right)
+    sent = [m["content"] for m in server.turns[3].json["messages"][1:]]
+    assert [part for part in ("one", "two", "three") if part in sent] == ["one", "two", "three"]
+    assert sent.count("one") == 1
+    from vizprompt import VizPrompt
+
+    graph = VizPrompt(data_dir=str(bench.project / ".nebula/graph"))
+    assert [node.id for node in graph.get_history(merged)] == [root, left, right, merged]

@@ -37,6 +37,8 @@ class PastTurn:
     messages: tuple[Message, ...]
     node_id: str | None = None
     summary: str = ""
+    parents: tuple[str, ...] | None = None
+    """The nodes that it continued, where this sitting knows them."""
     _tokens: int = -1
 
     @property

@@ -96,7 +96,7 @@ class Session:
     plan: str = ""
     """The plan that the user accepted; told to the model with every turn, never summarised."""
     last: Final | None = None
-    _merge: tuple[str, ...] = ()
+    _parents_of_next: tuple[str, ...] | None = None
     _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def turn(
@@ -128,8 +128,8 @@ class Session:
         )
         said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
         final = await run_turn(turn, task, said)
-        self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id))
-        self._merge = ()
+        self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id, parents=task.parents))
+        self._parents_of_next = None
         self.last = final
         if final.node_id and self.settings.auto_summary:
             self._chores.append(asyncio.create_task(self._summarise(final.node_id)))
@@ -167,8 +167,7 @@ class Session:
         if not self.conversation.turns:
             return None
         turn = self.conversation.turns.pop()
-        # A first turn has no parent to go back to; an empty tuple says "a root", not "whatever was last".
-        self._merge = ()
+        self._parents_of_next = turn.parents
         return turn
 
     def continue_from(self, node_ids: Sequence[str]) -> None:
@@ -177,7 +176,7 @@ class Session:
         self.conversation = Conversation([turn_of(node) for node in path])
         self.ledger = ReadLedger()
         self.ledger.replay(self.conversation.messages())
-        self._merge = tuple(node_ids) if len(node_ids) > 1 else ()
+        self._parents_of_next = tuple(node_ids)
 
     def use_model(self, brain: Brain) -> None:
         self.brain = brain
@@ -196,8 +195,8 @@ class Session:
     def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:
         if parents is not None:
             return parents
-        if self._merge:
-            return self._merge
+        if self._parents_of_next is not None:
+            return self._parents_of_next
         leaf = self.conversation.leaf
         return (leaf,) if leaf else ()
 
