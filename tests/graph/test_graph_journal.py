@@ -33,10 +33,24 @@ def test_steps_come_back_in_order_with_contents(tmp_path: Path) -> None:
     again = Journal(str(tmp_path / "journal"))
     assert [list(step.operations) for step in again.steps()] == [operations, []]
     assert again.mark() == journal.mark()
-    again.clear()
+    again.drop(2)
     assert journal.outline() == []
     assert journal.append(operations)
     assert len(again.outline()) == 1
+
+
+def test_a_checkpoint_carries_over_what_came_in_meanwhile(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    for number in range(10):
+        journal.append([Put(f"nodes/000/{number:03}.xml", b"x" * 9000, -1)])
+    late = journal.steps()[7:]
+    for _ in range(40):
+        journal.drop(len(journal.outline()) - 3)
+        assert journal.steps() == late
+        assert Journal(str(tmp_path / "journal")).steps() == late
+        while journal.append([Put("nodes/000/999.xml", b"y" * 9000, -1)]):
+            pass
+        late = journal.steps()[-3:]
 
 
 def test_a_torn_record_counts_as_absent(tmp_path: Path) -> None:
@@ -97,8 +111,8 @@ def test_after_a_power_cut_everything_acknowledged_is_there(
     journal = graph._store.disk.journal
     journal.outline()
     journal._boot = "before the cut"
-    real_clear = journal.clear
-    journal.clear = lambda: (flushed.append(tree(root)), real_clear())  # type: ignore[method-assign, assignment, return-value]
+    real_drop = journal.drop
+    journal.drop = lambda count: (flushed.append(tree(root)), real_drop(count))  # type: ignore[method-assign, assignment, return-value]
     prompts = {first: "first"}
     for number in range(data.draw(st.integers(1, 4))):
         node = graph.create_node(f"n{number}", parents=[data.draw(st.sampled_from(sorted(prompts)))])

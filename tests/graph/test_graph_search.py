@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.graph.manager import Graph
-from nebula.graph.words import match_expression, phrases, terms
+from nebula.graph.words import index_text, match_expression, phrases
 
 
 @pytest.fixture
@@ -154,17 +155,17 @@ def test_found_nodes_are_whole(graph: Graph) -> None:
     assert graph.search_nodes(tags=["t"]) == [graph.get_node(node.id)] == [node]
 
 
-words = st.text("ab漢字かなカナ .,ー_ 1Ａ", min_size=1, max_size=12)
-
-
-@given(words, words, words)
-def test_any_piece_between_spaces_of_a_japanese_text_is_found(before: str, piece: str, after: str) -> None:
-    stored = f" {' '.join(terms(before + piece + after))} "
-    expression = match_expression(piece, prefix=True)
-    if expression is None or any(each.isascii() for each in terms(piece)):
-        return  # words with spaces between them are found whole or from their beginning
-    wanted = expression.strip("* ").strip('"')
-    assert f" {wanted}" in stored
+@given(st.text("漢字かなカナー、 ab", min_size=1, max_size=9), st.data())
+def test_any_piece_of_a_run_of_japanese_is_found(text: str, data: st.DataObject) -> None:
+    runs = [run for run in re.split("[、 ab]+", text) if run]
+    if runs:
+        run = data.draw(st.sampled_from(runs))
+        start = data.draw(st.integers(0, len(run) - 1))
+        piece = run[start : data.draw(st.integers(start + 1, len(run)))]
+        expression = match_expression(piece, prefix=True)
+        assert expression is not None
+        wanted = expression.removesuffix(" *").strip('"')
+        assert f" {wanted}" in " " + " ".join(index_text(text).split())
 
 
 def test_phrases_of_a_search_box() -> None:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = f"""
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -40,8 +40,8 @@ CREATE INDEX files_due ON files (due) WHERE due = 1;
 CREATE INDEX files_bad ON files (state) WHERE state = 2;
 CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE tags (tag TEXT NOT NULL, doc INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (tag, doc)) WITHOUT ROWID;
-CREATE VIRTUAL TABLE keywords USING fts5 (tags, summary, content='', tokenize="ascii tokenchars '+#'");
-CREATE VIRTUAL TABLE texts USING fts5 (brief, prompt, response, content='', tokenize="ascii tokenchars '+#'");
+CREATE VIRTUAL TABLE keywords USING fts5 (tags, summary, content='', tokenize='ascii');
+CREATE VIRTUAL TABLE texts USING fts5 (brief, prompt, response, content='', tokenize='ascii');
 PRAGMA user_version = {VERSION};
 """
 

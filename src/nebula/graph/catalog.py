@@ -21,7 +21,7 @@ from .values import Node, Problem
 if TYPE_CHECKING:
     from .cache import Cache
 
-_BATCH = 64
+_BATCH = 256
 _PATIENCE = 20
 """Longer looks take at most one part in this many of the time."""
 _FEW = 2000

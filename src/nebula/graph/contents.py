@@ -12,7 +12,7 @@ from .intake import Intake
 from .node_store import FOLDER
 from .stamps import sort_key
 from .values import FileState, Node, Text, Usage
-from .words import folded, terms
+from .words import folded, index_text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -82,12 +82,12 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
     )
     db.execute("INSERT OR REPLACE INTO bodies VALUES (?, ?)", (doc, encode(node)))
     db.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", [(tag, doc, tags[tag]) for tag in tags])
-    tag_terms = _GAP.join(" ".join(terms(tag)) for tag in node.tags)
-    summary = " ".join(terms(node.summary))
+    tag_terms = _GAP.join(map(index_text, node.tags))
+    summary = index_text(node.summary)
     db.execute("INSERT INTO keywords (rowid, tags, summary) VALUES (?, ?, ?)", (doc, tag_terms, summary))
     brief = tag_terms + _GAP + summary
-    prompt, response = " ".join(terms(node.prompt)), " ".join(terms(node.response))
-    db.execute("INSERT INTO texts (rowid, brief, prompt, response) VALUES (?, ?, ?, ?)", (doc, brief, prompt, response))
+    values = (doc, brief, index_text(node.prompt), index_text(node.response))
+    db.execute("INSERT INTO texts (rowid, brief, prompt, response) VALUES (?, ?, ?, ?)", values)
 
 
 def encode(node: Node) -> str:

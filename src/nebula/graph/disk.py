@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from . import files
 from .errors import BadFile
@@ -151,41 +151,38 @@ class Disk:
                     self.write(path, content)
             raise
 
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """The lock, with the journal looked at once."""
+        with self.lock, self.journal.held():
+            yield
+
     def flush(self) -> None:
         """Brings everything in the journal to its files' place on the disk and empties it; lock held."""
-        steps = self.journal.outline()
+        steps = list(self.journal.outline())
         if steps:
             self.write_extended(_extended(steps))
             self._sync(steps)
-            self.journal.clear()
+            self.journal.drop(len(steps))
 
     def checkpoint(self) -> None:
         """The same with the lock held only for moments, so that writers hardly notice."""
-        with self.lock:
-            steps, mark = list(self.journal.outline()), self.journal.mark()
+        with self.exclusive():
+            steps, epoch = list(self.journal.outline()), self.journal.mark().epoch
             if not steps:
                 return
             self.write_extended(_extended(steps))
         self._sync(steps)
-        with self.lock:
-            now = self.journal.mark()
-            if now.epoch == mark.epoch:
-                late = self.journal.outline()[len(steps) :]
-                self.write_extended(_extended(late))
-                self._sync(late)
-                self.journal.clear()
+        with self.exclusive():
+            if self.journal.mark().epoch == epoch:
+                self.journal.drop(len(steps))
 
     def _sync(self, steps: Iterable[Step]) -> None:
         touched = {op.path for step in steps for op in step.operations}
-        folders: set[str] = set()
-        for path in touched:
-            files.sync_path(self.path(path))
-            kind, _, _ = path.partition("/")
-            folders |= {os.path.dirname(path), kind}
-        for folder in folders:
-            files.sync_path(self.path(folder))
-            if folder in KINDS:
-                files.sync_path(self.path(folder, "index.tsv"))
+        kinds = {path.partition("/")[0] for path in touched}
+        folders = {os.path.dirname(path) for path in touched} | kinds
+        paths = [*sorted(touched), *(f"{kind}/index.tsv" for kind in sorted(kinds)), *sorted(folders)]
+        files.sync_paths([self.path(path) for path in paths])
 
     def recover(self) -> list[str]:
         """Finishes the steps that a crash left in the journal only; returns the paths they concern.
@@ -195,7 +192,7 @@ class Disk:
         """
         if not self.journal.outline():
             return []
-        with self.lock:
+        with self.exclusive():
             steps = self.journal.steps()
             restarted = not steps or steps[-1].boot != boot_id() or not steps[-1].boot
             history: dict[str, list[Put | Remove]] = {}

@@ -20,7 +20,7 @@ from .values import Connection, Edge, Entry, Flow, Problem
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
-LONG = 32 * 1024
+LONG = 4 * 1024
 """Bytes from which on additions to a flow go to the journal first and reach its file a moment later."""
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 

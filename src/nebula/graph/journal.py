@@ -4,7 +4,8 @@ A step (a node's file and its flow's file, say) is first written to the journal 
 files themselves are replaced without waiting for the disk. From that moment the step survives both a kill and a
 power cut: `Disk.recover` finishes what the journal holds and the files lack. A checkpoint flushes the files in
 the background and empties the journal. The journal is preallocated, so its flush moves no file system metadata
-and costs less than flushing one new file.
+and costs less than flushing one new file. It has two halves: a checkpoint carries the steps that came in
+meanwhile over to the other half, and so never makes a writer wait for more than a moment.
 
 Additions to a long flow are journalled as such (`Extend`) and reach the flow's file with the next checkpoint;
 whoever reads the flow before that adds them to what the file says.
@@ -12,23 +13,26 @@ whoever reads the flow before that adds them to what the file says.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .files import write_all
 from .values import Connection
 
-CAPACITY = 1 << 20
+CAPACITY = 1024 * 1024
+"""Of each half."""
 _FILE_HEADER = struct.Struct("<8sQ")
 _RECORD_HEADER = struct.Struct("<4sQIII")
-_FILE_MAGIC = b"graphjn1"
+_FILE_MAGIC = b"graphjn2"
 _RECORD_MAGIC = b"step"
-_START = _FILE_HEADER.size
+_HEADER_ROOM = 4096
+_FILE_SIZE = _HEADER_ROOM + 2 * CAPACITY
 
 
 class Put(NamedTuple):
@@ -63,7 +67,7 @@ class Step:
 
 
 class Mark(NamedTuple):
-    """Where the journal stands; a new epoch begins with each checkpoint."""
+    """Where the journal stands; a new epoch, in the other half, begins with each checkpoint."""
 
     epoch: int
     tail: int
@@ -83,42 +87,48 @@ def boot_id() -> str:
 
 
 class Journal:
-    """The file. `append` and `clear` need the store's lock; looking does not, a record counts when it is whole."""
+    """The file. `append` and `drop` need the store's lock; looking does not, a record counts when it is whole."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._handle = -1
         self._boot = ""
-        self._epoch = -1
-        self._tail = _START
-        self._last = _START
-        self._steps: list[Step] = []
-        self._extended: dict[str, list[Extend]] = {}
+        self._held = 0
+        self._last = 0
+        self._begin(-1)
 
     @staticmethod
     def fits(operations: Sequence[Operation]) -> bool:
-        """A quarter of the journal at most; larger steps are better flushed in place."""
+        """A quarter of the room at most; larger steps are better flushed in place."""
         return sum(len(op.data) for op in operations if isinstance(op, Put)) <= CAPACITY // 4
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Looks once, and not again until the end: for as long as the caller holds the store's lock."""
+        self._look()
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
 
     def append(self, operations: Sequence[Operation], *, durable: bool = True) -> bool:
         """Records a step, by default on the disk on return. False when there is no room before a checkpoint."""
         self._look(create=True)
-        payload = _encode(self._boot, operations)
-        size = _RECORD_HEADER.size + len(payload)
-        if self._tail + size > CAPACITY:
+        step = Step(self._boot, tuple(operations))
+        record = self._record(step)
+        if self._tail + len(record) > self._start() + CAPACITY:
             return False
-        number = len(self._steps)
-        head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, number, len(payload), zlib.crc32(payload))
         self._last = self._tail
         try:
-            os.pwrite(self._handle, head + payload, self._tail)
+            os.pwrite(self._handle, record, self._tail)
             if durable:
                 os.fdatasync(self._handle)
         except OSError:
             self.retract()
             raise
-        self._tail += size
-        self._note(Step(self._boot, tuple(operations)))
+        self._tail += len(record)
+        self._note(step)
         return True
 
     def retract(self) -> None:
@@ -127,6 +137,7 @@ class Journal:
         os.pwrite(self._handle, bytes(_RECORD_HEADER.size), self._last)
         os.fdatasync(self._handle)
         self._begin(-1)
+        self._look(anyway=True)
 
     def mark(self) -> Mark:
         """Changes whenever a step is recorded or a checkpoint taken, by any process."""
@@ -144,44 +155,53 @@ class Journal:
         return self._extended
 
     def steps(self) -> list[Step]:
-        """The same with contents."""
+        """The steps since the last checkpoint with contents."""
         self._look()
         if self._handle < 0:
             return []
-        data = os.pread(self._handle, CAPACITY, 0)
-        return [_decode(data[start:end]) for start, end in _records(data, self._epoch, _START, 0)]
+        data = self._read_half()
+        return [_decode(data[start:end]) for start, end in _records(data, self._epoch, 0, 0)]
 
     def is_full(self) -> bool:
         """True when it is time for a checkpoint."""
-        return self._tail > CAPACITY // 2
+        return self._tail - self._start() > CAPACITY // 2
 
-    def clear(self) -> None:
-        """Forgets all steps: their files have been flushed. Old records lose their meaning by the epoch."""
+    def drop(self, count: int) -> None:
+        """Forgets the oldest steps: their files have been flushed. The rest goes to the other half, and the header
+        says so only when it is there; records of an older epoch mean nothing."""
         self._look(create=True)
+        kept = self.steps()[count:]
         self._begin(self._epoch + 1)
+        for step in kept:
+            record = self._record(step)
+            os.pwrite(self._handle, record, self._tail)
+            self._tail += len(record)
+            self._note(step)
+        if kept:
+            os.fdatasync(self._handle)
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, self._epoch), 0)
+        if kept:
+            os.fdatasync(self._handle)
 
     def close(self) -> None:
         if self._handle >= 0:
             os.close(self._handle)
-            self._handle, self._epoch = -1, -1
+            self._handle = -1
+            self._begin(-1)
 
-    def _look(self, *, create: bool = False) -> None:
-        """Follows what other processes recorded since we last looked."""
-        if self._handle < 0 and not self._open(create):
-            return
-        epoch = self._stored_epoch()
-        if epoch != self._epoch:
-            self._begin(epoch)
-        if os.pread(self._handle, 4, self._tail) == _RECORD_MAGIC:
-            data = os.pread(self._handle, CAPACITY, 0)
-            for start, end in _records(data, self._epoch, self._tail, len(self._steps)):
-                self._note(_decode(data[start:end]))
-                self._tail = end
+    def _start(self) -> int:
+        return _HEADER_ROOM + (self._epoch % 2) * CAPACITY
 
     def _begin(self, epoch: int) -> None:
-        self._epoch, self._tail = epoch, _START
-        self._steps, self._extended = [], {}
+        self._epoch = epoch
+        self._tail = self._start()
+        self._steps: list[Step] = []
+        self._extended: dict[str, list[Extend]] = {}
+
+    def _record(self, step: Step) -> bytes:
+        payload = _encode(step)
+        head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, len(self._steps), len(payload), zlib.crc32(payload))
+        return head + payload
 
     def _note(self, step: Step) -> None:
         """Contents are kept in the file only: a process that lives long would gather megabytes."""
@@ -190,6 +210,26 @@ class Journal:
         for op in ops:
             if isinstance(op, Extend):
                 self._extended.setdefault(op.path, []).append(op)
+
+    def _look(self, *, create: bool = False, anyway: bool = False) -> None:
+        """Follows what other processes recorded since we last looked."""
+        if self._handle < 0:
+            if not self._open(create):
+                return
+        elif self._held and not anyway:
+            return
+        epoch = self._stored_epoch()
+        if epoch != self._epoch:
+            self._begin(epoch)
+        if os.pread(self._handle, 4, self._tail) == _RECORD_MAGIC:
+            data = self._read_half()
+            start = self._start()
+            for begin, end in _records(data, self._epoch, self._tail - start, len(self._steps)):
+                self._note(_decode(data[begin:end]))
+                self._tail = start + end
+
+    def _read_half(self) -> bytes:
+        return os.pread(self._handle, CAPACITY, self._start())
 
     def _open(self, create: bool) -> bool:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -200,7 +240,7 @@ class Journal:
                 raise
             return False
         self._boot = boot_id()
-        if os.fstat(self._handle).st_size < CAPACITY or self._stored_epoch() < 0:
+        if os.fstat(self._handle).st_size < _FILE_SIZE or self._stored_epoch() < 0:
             if not create:
                 self.close()
                 return False
@@ -210,7 +250,7 @@ class Journal:
     def _format(self) -> None:
         os.ftruncate(self._handle, 0)
         # Real zeros: a hole or an unwritten extent would cost metadata at each flush.
-        write_all(self._handle, bytes(CAPACITY))
+        write_all(self._handle, bytes(_FILE_SIZE))
         epoch = int.from_bytes(os.urandom(6), "big")
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, epoch), 0)
         os.fsync(self._handle)
@@ -236,9 +276,9 @@ def _records(data: bytes, epoch: int, tail: int, count: int) -> list[tuple[int, 
     return places
 
 
-def _encode(boot: str, operations: Sequence[Operation]) -> bytes:
+def _encode(step: Step) -> bytes:
     table: list[object] = []
-    for op in operations:
+    for op in step.operations:
         if isinstance(op, Put):
             table.append(["put", op.path, op.before, len(op.data)])
         elif isinstance(op, Remove):
@@ -246,8 +286,8 @@ def _encode(boot: str, operations: Sequence[Operation]) -> bytes:
         else:
             edges = [[edge.source, edge.target, edge.branch] for edge in op.connections]
             table.append(["extend", op.path, op.nodes, edges, op.updated])
-    head = json.dumps([boot, table]).encode("ascii") + b"\n"
-    return head + b"".join(op.data for op in operations if isinstance(op, Put))
+    head = json.dumps([step.boot, table]).encode("ascii") + b"\n"
+    return head + b"".join(op.data for op in step.operations if isinstance(op, Put))
 
 
 def _decode(payload: bytes) -> Step:

@@ -7,7 +7,7 @@ each word or quoted run must occur. Best matches come first, newer before older.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import words
@@ -15,9 +15,8 @@ from .catalog import Catalog
 from .contents import decode
 from .values import Node
 
-_RANKED = 2000
-"""More hits than this are not worth weighing: they come newest first."""
-_COLUMNS = "doc, path, mtime_ns, size, inode"
+_POOL = 300
+"""Of more hits than this only the newest are weighed against each other."""
 _CHUNK = 500
 
 
@@ -61,42 +60,70 @@ def _nodes(catalog: Catalog, docs: Sequence[int]) -> list[Node]:
 
 
 def _hits(catalog: Catalog, query: Query, limit: int | None) -> list[Any]:
-    """Rows of the matching files in order."""
-    conditions = ["state = 1", "shadowed = 0"]
-    values: list[object] = []
+    """Rows (doc, path, mtime_ns, size, inode, moment) of the matching files in order.
+
+    One condition leads: its table is walked from the newest entry down, so that a limit ends the walk early however
+    many entries there are. The others are asked about each entry.
+    """
+    plan = _plan(query)
+    if plan is None:
+        return []
+    conditions = " AND ".join(["files.state = 1", "files.shadowed = 0", *(sql for sql, _ in plan.conditions)])
+    sql = (
+        f"SELECT files.doc, files.path, files.mtime_ns, files.size, files.inode, files.moment FROM {plan.leading} "  # noqa: S608
+        f"WHERE {conditions} ORDER BY {plan.order} DESC LIMIT ?"
+    )
+    found = catalog.ask(sql, *(value for _, value in plan.conditions), -1 if limit is None else max(limit, _POOL))
+    ranked = _ranked(catalog, plan, found[:_POOL]) + found[_POOL:]
+    return ranked if limit is None else ranked[:limit]
+
+
+@dataclass(slots=True)
+class _Plan:
+    leading: str = "files"
+    order: str = "files.moment"
+    conditions: list[tuple[str, object]] = field(default_factory=list)
+    keywords: str = ""
+    text: str = ""
+
+
+def _plan(query: Query) -> _Plan | None:
+    """How to answer a query; None when nothing can match."""
+    plan = _Plan()
     for tag in query.tags:
-        conditions.append("doc IN (SELECT doc FROM tags WHERE tag = ?)")
-        values.append(words.folded(" ".join(tag.split())))
-    expressions = [words.match_expression(keyword, prefix=False) for keyword in query.keywords]
-    if None in expressions:
-        return []  # nothing but signs: no node has that as a keyword
-    if expressions:
-        conditions.append("doc IN (SELECT rowid FROM keywords WHERE keywords MATCH ?)")
-        values.append(" AND ".join(f"({expression})" for expression in expressions))
-    text = _text_conditions(query.text, conditions, values)
-    where = " AND ".join(conditions)
-    sql = f"SELECT {_COLUMNS} FROM files WHERE {where} ORDER BY moment DESC, doc DESC LIMIT ?"  # noqa: S608
-    found = catalog.ask(sql, *values, -1 if limit is None else max(limit, _RANKED + 1))
-    if len(found) <= _RANKED:
-        found = _ranked(catalog, expressions, text, found)
-    return found if limit is None else found[:limit]
-
-
-def _text_conditions(text: str, conditions: list[str], values: list[object]) -> str:
-    """Adds what the text asks for; returns the expression its rank is taken from."""
-    expressions = []
-    for phrase in words.phrases(text):
+        value = words.folded(" ".join(tag.split()))
+        if plan.leading == "files":
+            plan.leading, plan.order = "tags JOIN files ON files.doc = tags.doc", "tags.doc"
+            plan.conditions.append(("tags.tag = ?", value))
+        else:
+            plan.conditions.append(("EXISTS (SELECT 1 FROM tags AS t WHERE t.tag = ? AND t.doc = files.doc)", value))
+    keywords = [words.match_expression(keyword, prefix=False) for keyword in query.keywords]
+    if None in keywords:
+        return None  # nothing but signs: no node has that as a keyword
+    plan.keywords = " AND ".join(f"({each})" for each in keywords)
+    _add_match(plan, "keywords", plan.keywords)
+    texts = []
+    for phrase in words.phrases(query.text):
         expression = words.match_expression(phrase, prefix=True)
         if expression:
-            expressions.append(f"({expression})")
+            texts.append(f"({expression})")
         else:
             # Signs only (`]]>`): not indexed, looked for in the stored text itself.
-            conditions.append("doc IN (SELECT doc FROM bodies WHERE instr(body, ?))")
-            values.append(_as_in_body(phrase))
-    if expressions:
-        conditions.append("doc IN (SELECT rowid FROM texts WHERE texts MATCH ?)")
-        values.append(" AND ".join(expressions))
-    return " AND ".join(expressions)
+            plan.conditions.append(("files.doc IN (SELECT doc FROM bodies WHERE instr(body, ?))", _as_in_body(phrase)))
+    plan.text = " AND ".join(texts)
+    _add_match(plan, "texts", plan.text)
+    return plan
+
+
+def _add_match(plan: _Plan, table: str, expression: str) -> None:
+    if not expression:
+        return
+    if plan.leading == "files":
+        plan.leading, plan.order = f"{table} CROSS JOIN files ON files.doc = {table}.rowid", f"{table}.rowid"
+        plan.conditions.append((f"{table} MATCH ?", expression))
+    else:
+        sql = f"files.doc IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608
+        plan.conditions.append((sql, expression))
 
 
 def _as_in_body(text: str) -> str:
@@ -105,26 +132,28 @@ def _as_in_body(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _ranked(catalog: Catalog, keywords: Sequence[str | None], text: str, found: list[Any]) -> list[Any]:
-    """Rows by how well they match; equal ones keep their order, newest first."""
-    if not found or not (text or keywords):
-        return found
-    scores: dict[int, float] = dict.fromkeys((row[0] for row in found), 0.0)
-    if keywords:
-        match = " OR ".join(f"({expression})" for expression in keywords)
-        _add_scores(catalog, scores, "keywords", "bm25(keywords, 4.0, 1.0)", match)
-    if text:
-        _add_scores(catalog, scores, "texts", "bm25(texts, 4.0, 2.0, 1.0)", text)
-    return sorted(found, key=lambda row: scores[row[0]])
+def _ranked(catalog: Catalog, plan: _Plan, found: list[Any]) -> list[Any]:
+    """Rows by where they match: a tag counts most, then the summary, the prompt, the answer; then newest first."""
+    scores: dict[int, int] = dict.fromkeys((row[0] for row in found), 0)
+    order: dict[int, int] = {}
+    if plan.keywords and found:
+        _score(catalog, scores, "keywords", "tags", plan.keywords, 4)
+    if plan.text and found:
+        _score(catalog, scores, "texts", "brief", plan.text, 4)
+        _score(catalog, scores, "texts", "prompt", plan.text, 2)
+        if len(found) < _POOL:
+            # Few enough to weigh how often and in how long a text.
+            sql = "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY bm25(texts, 4, 2, 1)"
+            rows = catalog.ask(sql, plan.text, min(scores), max(scores))
+            order = {row[0]: place for place, row in enumerate(rows)}
+    return sorted(found, key=lambda row: (-scores[row[0]], order.get(row[0], 0), -row[5]))
 
 
-def _add_scores(catalog: Catalog, scores: dict[int, float], table: str, rank: str, match: str) -> None:
-    """bm25 is lower for better matches; only the rows at hand are weighed."""
-    low, high = min(scores), max(scores)
-    sql = f"SELECT rowid, {rank} FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608
-    for doc, score in catalog.ask(sql, match, low, high):
+def _score(catalog: Catalog, scores: dict[int, int], table: str, column: str, match: str, weight: int) -> None:
+    sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608
+    for (doc,) in catalog.ask(sql, f"{{{column}}} : ({match})", min(scores), max(scores)):
         if doc in scores:
-            scores[doc] += score
+            scores[doc] += weight
 
 
 def latest(catalog: Catalog, limit: int | None, offset: int) -> list[Node]:

@@ -123,7 +123,7 @@ class Store:
         """Holds the lock; what happened inside is told to the subscribers afterwards."""
         self.disk.prepare()
         try:
-            with self.disk.lock:
+            with self.disk.exclusive():
                 self._make_ready()
                 self.settings.ensure()
                 yield

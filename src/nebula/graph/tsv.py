@@ -14,7 +14,7 @@ from .files import write_all
 from .layout import is_path
 
 HEADER = "relpath\tuuid\ttimestamp\n"
-_TAIL = 4096
+_TAIL = 512
 
 
 class Line(NamedTuple):
@@ -100,7 +100,7 @@ def has_lately(path: str, relative: str) -> bool:
     """True when a file is named in the last lines of the index."""
     try:
         with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 16 * _TAIL))
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 64 * _TAIL))
             return f"\n{relative}\t".encode("ascii") in b"\n" + file.read()
     except FileNotFoundError:
         return False

@@ -1,8 +1,8 @@
-"""Text as search terms, the same for what is stored and what is asked.
+"""Text as the search index wants it, the same for what is stored and what is asked.
 
-Scripts with spaces give words (and the parts of `camelCase` and `snake_case` names); scripts without give
-overlapping pairs of characters, so that any run of two or more is found as a phrase, and the last character of a
-run alone, so that one character is found as the beginning of a pair.
+The index cuts ASCII into words by itself. Scripts without spaces are given to it as overlapping pairs of
+characters, so that any run of two or more is found as a phrase, and the last character of a run alone, so that
+one character is found as the beginning of a pair. Names like `getHistory` go in whole and in parts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ _PAIRED = (
     "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(rf"([{_PAIRED}]+)|([^\W_{_PAIRED}]+[+#]*)")
+_RUN = re.compile(rf"([{_PAIRED}]+)|[^\w\x00-\x7f]+")
+_LAST_RUN = re.compile(rf"[{_PAIRED}]+\Z")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
+_NAME = re.compile(rf"[A-Za-z0-9]*(?:{_HUMP.pattern})[A-Za-z0-9]*")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_LANGUAGE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z])(\+\+|#)(?![A-Za-z0-9])")
+_WORD = re.compile(r"[^\W_]")
+_SINGLE_WORD = re.compile(r"[^\W_]{3,}")
 _QUOTED = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -27,22 +33,28 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def terms(text: str) -> list[str]:
-    """The search terms of a text in order."""
-    found: list[str] = []
-    for run, word in _RUN.findall(unicodedata.normalize("NFKC", text)):
-        if run:
-            found += map("".join, pairwise(run))
-            found.append(run[-1])
-        else:
-            found.append(word.casefold())
-            if not word.islower() and word.isascii() and len(humps := _HUMPS.findall(word)) > 1:
-                found += map(str.lower, humps)
-    return found
+def index_text(text: str) -> str:
+    """The text as it goes into the index."""
+    text = unicodedata.normalize("NFKC", text)
+    if _HUMP.search(text):
+        text = _NAME.sub(_whole_and_parts, text)
+    if "#" in text or "++" in text:
+        text = _LANGUAGE.sub(_named, text)
+    return text.lower() if text.isascii() else _RUN.sub(_pairs, text).casefold()
 
 
-def is_paired(text: str) -> bool:
-    return re.match(rf"[{_PAIRED}]", text) is not None
+def _named(found: re.Match[str]) -> str:
+    """`C++` and `C#` would be nothing but `c`."""
+    return found[1] + ("plusplus" if found[2] == "++" else "sharp")
+
+
+def _whole_and_parts(found: re.Match[str]) -> str:
+    return f"{found[0]} {' '.join(_HUMPS.findall(found[0]))} "
+
+
+def _pairs(found: re.Match[str]) -> str:
+    run: str | None = found[1]
+    return f" {' '.join(map(''.join, pairwise(run)))} {run[-1]} " if run else " "
 
 
 def phrases(text: str) -> list[str]:
@@ -55,24 +67,14 @@ def match_expression(text: str, *, prefix: bool) -> str | None:
 
     `prefix` lets a single word of three letters or more be the beginning of a longer one.
     """
-    runs = _RUN.findall(unicodedata.normalize("NFKC", text))
-    if not runs:
+    text = unicodedata.normalize("NFKC", text).strip()
+    last = _LAST_RUN.search(text)
+    if prefix and not last and _SINGLE_WORD.fullmatch(text):
+        return f'"{text.casefold()}" *'
+    wanted = " ".join(index_text(text).replace('"', " ").split())
+    if not _WORD.search(wanted) and not last:
         return None
-    if len(runs) == 1:
-        run, word = runs[0]
-        if len(run) == 1:
-            return _quoted(run) + " *"
-        if run:
-            return _quoted(" ".join(map("".join, pairwise(run))))
-        word = word.casefold()
-        return _quoted(word) + (" *" if prefix and len(word) > 2 and word.isalnum() else "")
-    wanted = terms(text)
-    run, word = runs[-1]
-    if len(run) > 1:
+    if last and len(last[0]) > 1:
         # The run may go on in the stored text: its last pair is enough.
-        wanted.pop()
-    return _quoted(" ".join(wanted)) + (" *" if len(run) == 1 or (prefix and wanted[-1] == word) else "")
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+        wanted = wanted[:-1].rstrip()
+    return f'"{wanted}" *' if last and len(last[0]) == 1 else f'"{wanted}"'

@@ -1,0 +1,323 @@
+"""What the conversation graph costs at 1k, 10k, 100k and 1M nodes; ratios against plain files in the same run.
+
+    python bench/graph.py [SIZE …] [--folder DIR] [--no-search-above N]
+
+Generates data folders of the asked sizes (nodes of about 3.7 KB, one flow a thousand nodes; kept in DIR and used
+again when given), then measures each in fresh processes:
+
+    append        create_node behind a node in its flow, in turns with writing and flushing one file of that size
+    first open    get_node without any cache; reopen: with it
+    read all      building the search cache (goes on in the background, search waits for it)
+    search        by keyword and by text, words of two Japanese characters among them
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+APPENDS = 400
+QUERIES = 200
+JAPANESE = (
+    *("検索", "要約", "会話", "節点", "接続", "分岐", "合流", "履歴", "文書", "構造"),
+    *("設計", "実装", "試験", "性能", "関数", "変数", "通信", "認証", "記録", "画面"),
+)
+PARTICLES = "をにがはでの、。"
+
+
+class Words:
+    """Text with the shape of a conversation: common words, rare words, Japanese and English."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        letters = "etaoinshrdlucmfwypvbgk"
+        self.english = ["".join(self.chance.choices(letters, k=self.chance.randint(3, 9))) for _ in range(8000)]
+        self.japanese = ["".join(self.chance.sample(JAPANESE, 2)) for _ in range(300)] + list(JAPANESE)
+        self.tags = [f"タグ{number}" for number in range(150)] + [f"topic-{number}" for number in range(150)]
+        self.prompts = [self._japanese(60) for _ in range(500)]
+        self.answers = [self._english(380) for _ in range(500)]
+
+    def _japanese(self, count: int) -> str:
+        return "".join(self.chance.choice(self.japanese) + self.chance.choice(PARTICLES) for _ in range(count))
+
+    def _english(self, count: int) -> str:
+        return " ".join(self.chance.choices(self.english, k=count))
+
+    def node(self) -> tuple[str, str, str, list[str]]:
+        rare = self.chance.choice(self.english)
+        summary = f"{self.chance.choice(self.japanese)}の{self.chance.choice(self.japanese)} {rare}"
+        prompt = f"{rare}{self.chance.choice(self.prompts)}"
+        return prompt, self.chance.choice(self.answers), summary, self.chance.sample(self.tags, 3)
+
+
+TEMPLATE = """\
+<?xml version="1.0" encoding="utf-8"?>
+<node id="{id}" timestamp="{time}">
+<contents>
+<text role="user" count="200" duration="0.00" rate="0.00"><![CDATA[
+{prompt}
+]]></text>
+<text role="assistant" count="700" duration="4.20" rate="166.67"><![CDATA[
+{answer}
+]]></text>
+</contents>
+<metadata>
+<model>gpt-4.1-nano</model>
+<summary updated="false" last_built="{time}"><![CDATA[
+{summary}
+]]></summary>
+<tags>
+{tags}
+</tags>
+</metadata>
+</node>
+"""
+
+
+def generate(folder: Path, size: int) -> None:
+    """A data folder with `size` nodes, written without flushing."""
+    from nebula.graph import layout
+    from nebula.graph.flow_yaml import dump_flow
+    from nebula.graph.stamps import new_id
+    from nebula.graph.values import Edge, Entry, Flow
+
+    words = Words(size)
+    start = 1_700_000_000
+    members: list[str] = []
+    flows: list[str] = []
+    (folder / "flows").mkdir(parents=True)
+    made: set[str] = set()
+    with open(folder / "nodes.tsv", "w", encoding="utf-8") as index:
+        index.write("relpath\tuuid\ttimestamp\n")
+        for number in range(size):
+            path, node_id = layout.path_of(number, 100, "xml"), new_id()
+            moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(start + number)) + ".000000+00:00"
+            prompt, answer, summary, tags = words.node()
+            text = TEMPLATE.format(
+                id=node_id,
+                time=moment,
+                prompt=prompt,
+                answer=answer,
+                summary=summary,
+                tags="\n".join(f"<tag>{tag}</tag>" for tag in tags),
+            )
+            name = path[:3]
+            if name not in made:
+                (folder / "nodes" / name).mkdir(parents=True, exist_ok=True)
+                made.add(name)
+            handle = os.open(folder / "nodes" / path, os.O_WRONLY | os.O_CREAT, 0o666)
+            os.write(handle, text.encode("utf-8"))
+            os.close(handle)
+            index.write(f"{path}\t{node_id}\t{moment}\n")
+            members.append(node_id)
+            if len(members) == 1000 or number == size - 1:
+                flow = Flow(
+                    new_id(),
+                    f"session {len(flows)}",
+                    moment,
+                    moment,
+                    "",
+                    tuple(Entry(place, member) for place, member in enumerate(members, 1)),
+                    tuple(Edge(place, place + 1) for place in range(1, len(members))),
+                )
+                where = layout.path_of(len(flows), 100, "yaml")
+                (folder / "flows" / where).parent.mkdir(exist_ok=True)
+                (folder / "flows" / where).write_text(dump_flow(flow), encoding="utf-8")
+                flows.append(f"{where}\t{flow.id}\t{moment}\n")
+                members = []
+    os.rename(folder / "nodes.tsv", folder / "nodes" / "index.tsv")
+    (folder / "flows" / "index.tsv").write_text("relpath\tuuid\ttimestamp\n" + "".join(flows), encoding="utf-8")
+    (folder / "metadata").mkdir()
+
+
+def timed(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def spread(times: list[float]) -> tuple[float, float]:
+    """p50 and p95 in milliseconds."""
+    ordered = sorted(times)
+    return statistics.median(ordered) * 1e3, ordered[int(len(ordered) * 0.95)] * 1e3
+
+
+def last_line(folder: Path) -> tuple[str, str]:
+    from nebula.graph import tsv
+
+    line = tsv.last(str(folder / "nodes/index.tsv"), "xml")
+    assert line is not None
+    return line.path, line.id
+
+
+def measure_append(folder: Path) -> dict[str, float]:
+    """Turns of a session in a flow of its own, each beside one plain file of the same size."""
+    from nebula.graph.manager import Graph
+
+    words = Words(7)
+    graph = Graph(folder)
+    plain = folder / ".state" / "plain"
+    flow = graph.create_flow(f"bench {os.getpid()}").id
+    shutil.rmtree(plain, ignore_errors=True)
+    plain.mkdir()
+    last = graph.create_node("start", flow=flow).id
+    own: list[float] = []
+    base: list[float] = []
+    for number in range(APPENDS):
+        prompt, answer, *_ = words.node()
+        started = time.perf_counter()
+        last = graph.create_node(prompt, answer, flow=flow, parents=[last]).id
+        own.append(time.perf_counter() - started)
+        data = TEMPLATE.format(id=last, time="", prompt=prompt, answer=answer, summary="", tags="").encode("utf-8")
+        started = time.perf_counter()
+        _plain_write(plain / str(number), data)
+        base.append(time.perf_counter() - started)
+    shutil.rmtree(plain)
+    graph.close()
+    p50, p95 = spread(own)
+    base50, base95 = spread(base)
+    return {"append_p50": p50, "append_p95": p95, "plain_p50": base50, "plain_p95": base95}
+
+
+def _plain_write(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    os.write(handle, data)
+    os.fsync(handle)
+    os.close(handle)
+
+
+def measure_open(folder: Path) -> dict[str, float]:
+    from nebula.graph.manager import Graph
+
+    _, node_id = last_line(folder)
+    return {"open": timed(lambda: Graph(folder).get_node(node_id)) * 1e3}
+
+
+def measure_read_all(folder: Path) -> dict[str, float]:
+    from nebula.graph.manager import Graph
+
+    with Graph(folder) as graph:
+        return {"read_all_s": timed(lambda: graph.search_nodes(text="zzzz", limit=1))}
+
+
+def measure_search(folder: Path) -> dict[str, float]:
+    from nebula.graph.manager import Graph
+
+    words = Words(3)
+    chance = random.Random(5)
+    with Graph(folder) as graph:
+        graph.search_nodes(text="zzzz", limit=1)
+        kinds: dict[str, Callable[[], object]] = {
+            "keyword": lambda: graph.search_nodes(keywords=[chance.choice(words.tags)], limit=50),
+            "keyword_ja2": lambda: graph.search_nodes(keywords=[chance.choice(JAPANESE)], limit=50),
+            "text": lambda: graph.search_nodes(text=chance.choice(words.english), limit=50),
+            "text_ja2": lambda: graph.search_nodes(text=chance.choice(JAPANESE), limit=50),
+            "tags": lambda: graph.search_nodes(tags=chance.sample(words.tags, 2), limit=50),
+            "nothing": lambda: graph.search_nodes(keywords=["無之"], limit=50),
+        }
+        return {f"{kind}_p95": spread([timed(call) for _ in range(QUERIES)])[1] for kind, call in kinds.items()}
+
+
+MEASURES = {
+    "append": measure_append,
+    "open": measure_open,
+    "read_all": measure_read_all,
+    "search": measure_search,
+}
+
+
+def in_fresh_process(name: str, folder: Path) -> dict[str, float]:
+    ran = subprocess.run(
+        [sys.executable, __file__, "--measure", name, "--folder", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        raise SystemExit(ran.stderr)
+    found: dict[str, float] = json.loads(ran.stdout)
+    return found
+
+
+def run(size: int, home: Path, search_limit: int) -> dict[str, float]:
+    folder = home / f"graph-{size}"
+    if not folder.exists():
+        partial = home / f"partial-{size}"
+        shutil.rmtree(partial, ignore_errors=True)
+        seconds = timed(lambda: generate(partial, size))
+        os.rename(partial, folder)
+        print(f"generated {size:,} nodes in {seconds:.0f} s", file=sys.stderr)
+    shutil.rmtree(folder / ".state", ignore_errors=True)
+    first = in_fresh_process("open", folder)
+    found = {"first_open": first["open"], "first_open_rss": first["rss"]}
+    found["reopen"] = statistics.median(in_fresh_process("open", folder)["open"] for _ in range(5))
+    found |= in_fresh_process("append", folder)
+    if size <= search_limit:
+        shutil.rmtree(folder / ".state")
+        found |= in_fresh_process("read_all", folder)
+        found |= in_fresh_process("search", folder)
+    return found
+
+
+def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str], str]]:
+    sizes = list(results)
+
+    def row(name: str, key: str, bar: str = "", unit: str = "ms") -> tuple[str, list[str], str]:
+        return name, [f"{results[s][key]:,.2f} {unit}" if key in results[s] else "-" for s in sizes], bar
+
+    yield row("plain file, write and flush p50", "plain_p50")
+    yield row("append p50", "append_p50")
+    yield row("append p95", "append_p95")
+    yield (
+        "append p50 / plain file",
+        [f"{results[s]['append_p50'] / results[s]['plain_p50']:.2f} x" for s in sizes],
+        "<= 2 x",
+    )
+    ratios = [results[s]["append_p50"] / results[s]["plain_p50"] for s in sizes]
+    yield f"the same against {sizes[0]:,} nodes", [f"{ratio / ratios[0]:.2f} x" for ratio in ratios], "<= 1.3 x"
+    yield row("first open, no cache", "first_open", "100k <= 2,000 ms")
+    yield row("memory after first open", "first_open_rss", unit="MB")
+    yield row("reopen, warm", "reopen", "100k <= 200 ms")
+    yield row("read all for search", "read_all_s", unit="s")
+    for key in ("keyword", "keyword_ja2", "text", "text_ja2", "tags", "nothing"):
+        yield row(f"search {key} p95", f"{key}_p95", "100k <= 10 ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sizes", nargs="*", type=int, default=[1000, 10_000])
+    parser.add_argument("--folder", type=Path, help="where the generated folders are kept (default: a temporary one)")
+    parser.add_argument("--no-search-above", type=int, default=100_000, metavar="N")
+    parser.add_argument("--measure", choices=MEASURES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        found = MEASURES[options.measure](options.folder)
+        found["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps(found))
+        return
+    home = options.folder or Path(tempfile.mkdtemp(prefix="graph-bench-"))
+    home.mkdir(parents=True, exist_ok=True)
+    try:
+        results = {size: run(size, home, options.no_search_above) for size in options.sizes}
+    finally:
+        if options.folder is None:
+            shutil.rmtree(home)
+    print("| nodes | " + " | ".join(f"{size:,}" for size in results) + " | bar |")
+    print("|---" * (len(results) + 2) + "|")
+    for name, cells, bar in rows(results):
+        print(f"| {name} | " + " | ".join(cells) + f" | {bar} |")
+
+
+if __name__ == "__main__":
+    main()
