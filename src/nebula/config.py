@@ -230,6 +230,8 @@ def load_settings(
     origins: dict[str, str] = {}
     for origin, layer in layers:
         for key, said in layer.items():
+            if said == "":
+                continue  # an empty text says nothing
             values[key] = said
             origins[key] = origin
     settings = Settings(home=home, root=folder, **values)
@@ -239,7 +241,7 @@ def load_settings(
 
 def nebula_home(environ: Mapping[str, str] | None = None) -> str:
     env = os.environ if environ is None else environ
-    return env.get("NEBULA_HOME") or os.path.join(os.path.expanduser("~"), ".nebula")
+    return os.path.abspath(os.path.expanduser(env.get("NEBULA_HOME") or "~/.nebula"))
 
 
 def save_choice(settings: Settings, **choices: Any) -> None:
@@ -274,7 +276,7 @@ def _project_layer(folder: str, remarks: list[str]) -> dict[str, Any]:
 def _environment_layer(env: Mapping[str, str]) -> dict[str, Any]:
     layer: dict[str, Any] = {}
     for variable, (key, read) in ENVIRONMENT.items():
-        text = env.get(variable, "")
+        text = env.get(variable, "").strip()  # a key from a file often brings its line break along
         if text:
             try:
                 layer[key] = read(text)

@@ -190,3 +190,26 @@ def test_only_the_projects_own_checks_need_trust(places):
     assert settings.checks_need_trust
     assert settings.allowed_checks == ()
     assert load(places, {"NEBULA_TRUST": "1"}).allowed_checks == ("theirs",)
+
+
+def test_a_key_loses_the_line_break_of_the_file_it_came_from(places):
+    assert load(places, {"OPENAI_API_KEY": " sk-1\r\n"}).openai_api_key == "sk-1"
+
+
+@pytest.mark.parametrize("layer", ["command line", "environment", "project", "user"])
+def test_an_empty_text_says_nothing(places, layer):
+    home, project = places
+    if layer == "user":
+        write(home, model="")
+    else:
+        write(home, model="from-user")
+    if layer == "project":
+        write(project / ".nebula", model="")
+    env = {"NEBULA_MODEL": ""} if layer == "environment" else {}
+    settings = load(places, env, model="" if layer == "command line" else None)
+    assert settings.model == ("gpt-4.1-nano" if layer == "user" else "from-user")
+
+
+def test_the_home_may_begin_with_a_tilde(places, monkeypatch):
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert load_settings(str(places[1]), {"NEBULA_HOME": "~/stars"}).home == "/somewhere/stars"

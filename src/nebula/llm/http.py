@@ -201,11 +201,11 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
             lines.append(("Proxy-Authorization", basic_auth(route.proxy.userinfo)))
     try:
         return h11.Request(method=method, target=form, headers=lines)
-    except h11.LocalProtocolError:
+    except (h11.LocalProtocolError, UnicodeEncodeError):
         # The offending value may be a key with a line break in it, so it is not shown.
         raise BadReplyError(
             f"The request to {target.shown} cannot be written: a header value holds characters that HTTP does not "
-            "allow. Check the API key for stray spaces or line breaks."
+            "allow. Check the API key for stray characters."
         ) from None
 
 
