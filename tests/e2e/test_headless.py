@@ -228,3 +228,18 @@ def test_each_tool_call_leaves_a_line_in_the_audit_log(bench):
     ]
     assert {line["trace_id"] for line in lines} == {trace}
     assert lines[0].keys() >= {"ts", "trace_id", "method", "path", "size", "status"}
+
+
+def test_a_server_of_ones_own_need_not_list_the_model(bench):
+    with ScriptedModel([Turn("ok")]) as server:
+        ran = bench.run("nebula", "-p", "go", "--model", "unlisted-1", **server.env())
+    assert (ran.code, ran.out) == (0, "ok\n")
+    assert server.turns[0].json["model"] == "unlisted-1"
+
+
+def test_a_key_that_no_header_can_carry_is_one_clear_line(bench):
+    with ScriptedModel([Turn("ok")]) as server:
+        ran = bench.run("nebula", "-p", "go", **server.env() | {"OPENAI_API_KEY": "鍵"})
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert "Check the API key" in ran.err

@@ -7,10 +7,12 @@ used; with neither, one sentence says what to set.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import cast
 
 from nebula.agent.session import Brain
 from nebula.config import DEFAULT_MODEL, Settings
-from nebula.llm.contract import Model, ModelInfo
+from nebula.llm.contract import DescribingModel, Model, ModelInfo
 from nebula.llm.errors import AuthError, ModelError, NotFoundError
 from nebula.llm.providers import connect, known_provider, resolve_model, split_name
 
@@ -48,8 +50,29 @@ async def open_brain(settings: Settings, name: str | None = None) -> Brain:
     provider = outright or settings.provider or known_provider(model)
     configured = configured_providers(settings)
     if provider is None or provider not in configured:
-        provider, model = await _ask_around(wanted, settings, configured, provider)
-    return _brain(settings, provider, model)
+        try:
+            provider, model = await _ask_around(wanted, settings, configured, provider)
+        except NotFoundError:
+            own = _own_servers(settings)
+            if name is not None or provider is not None or len(own) != 1:
+                raise
+            provider = own[0]  # a server of one's own need not list all it can
+    return await _informed(_brain(settings, provider, model))
+
+
+async def _informed(brain: Brain) -> Brain:
+    """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
+    if brain.provider == "ollama" and not brain.context_tokens:
+        with suppress(ModelError):  # the turn meets the same problem, and tells it
+            about = await cast("DescribingModel", brain.model).describe(brain.name)
+            brain.context_tokens = about.context_length or 0
+    return brain
+
+
+def _own_servers(settings: Settings) -> list[str]:
+    """The providers whose address somebody set."""
+    addresses = {"openai": "openai_base_url", "gemini": "gemini_base_url", "ollama": "ollama_host"}
+    return [each for each in configured_providers(settings) if addresses[each] in settings.origins]
 
 
 async def _default_brain(settings: Settings) -> Brain:
@@ -68,7 +91,7 @@ async def _default_brain(settings: Settings) -> Brain:
     if not listed:
         await model.aclose()
         raise NotFoundError("Ollama is running but has no model yet. Get one with `ollama pull NAME`.")
-    return Brain(model, listed[0].name, settings.context_tokens)
+    return await _informed(Brain(model, listed[0].name, settings.context_tokens))
 
 
 async def _ask_around(
