@@ -7,11 +7,10 @@ import pytest
 
 from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.events import Approval
-from nebula.messages import AssistantToolUse, ToolResultStatus
+from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.trim import MAX_RESULT_BYTES
 from nebula.workspace import Policy, open_workspace
 
 
@@ -21,6 +20,7 @@ class Desk:
     def __init__(self, root, approver=allow_all, plan=False, checks=()):
         self.root = root
         self.events = []
+        self.room = MAX_USER_MESSAGE_SIZE
         self.ledger = ReadLedger()
         workspace = open_workspace(str(root), Policy(), read_only=plan)
         if plan:
@@ -30,7 +30,7 @@ class Desk:
 
     def run(self, tool, peers=(), **args):
         use = AssistantToolUse("call_1", tool, tool, args, args)
-        outcome = asyncio.run(self.tools.run(Call(use, self.events.append, peers or [use])))
+        outcome = asyncio.run(self.tools.run(Call(use, self.events.append, peers or [use], self.room)))
         return outcome, outcome.content[0].value
 
 
@@ -134,16 +134,57 @@ def test_an_edit_that_changes_nothing_is_told_as_such(desk):
     assert "Nothing to change" in desk.run("editFile", path="a.txt", new_content="one\n")[1]["error"]
 
 
-def test_a_cut_read_does_not_count_until_the_ranges_cover_the_file(desk, tmp_path):
-    lines = [f"line {n} " + "x" * 90 + "\n" for n in range(2000)]
-    put(tmp_path, "big.txt", "".join(lines))
-    value = desk.run("readFile", path="big.txt")[1]
+ROOM = 100_000
+
+
+def size_of(outcome):
+    return len(outcome.content[0].as_text().encode())
+
+
+@pytest.fixture
+def big(desk, tmp_path):
+    desk.room = ROOM
+    put(tmp_path, "big.txt", "".join(f"line {n} \t" + "x" * 90 + "\n" for n in range(1, 2001)))
+    return desk
+
+
+def test_a_cut_read_does_not_count_until_the_ranges_cover_the_file(big):
+    outcome, value = big.run("readFile", path="big.txt")
     assert value["cut"]
-    assert len(value["content"].encode()) <= MAX_RESULT_BYTES + 100
-    assert "ranges" in desk.run("editFile", path="big.txt", new_content="small\n")[1]["error"]
+    assert ROOM * 0.9 < size_of(outcome) <= ROOM
+    assert "ranges" in big.run("editFile", path="big.txt", new_content="small\n")[1]["error"]
     for start in range(1, 2001, 500):
-        desk.run("readFile", path="big.txt", start_line=start, end_line=start + 499)
-    assert desk.run("editFile", path="big.txt", new_content="small\n")[1] == {"success": True}
+        big.run("readFile", path="big.txt", start_line=start, end_line=start + 499)
+    assert big.run("editFile", path="big.txt", new_content="small\n")[1] == {"success": True}
+
+
+def test_of_a_cut_read_the_lines_shown_count(big):
+    value = big.run("readFile", path="big.txt")[1]
+    (_, head), (tail, last) = value["shown"]
+    assert last == value["total_lines"] == 2000
+    assert f"[… lines {head + 1} to {tail - 1} left out …]" in value["content"]
+    assert f"line {head} \t" in value["content"]
+    assert f"line {head + 1} \t" not in value["content"]
+    for start in range(head + 2, tail, 300):
+        big.run("readFile", path="big.txt", start_line=start, end_line=min(start + 299, tail - 1))
+    assert "ranges" in big.run("editFile", path="big.txt", new_content="small\n")[1]["error"]
+    big.run("readFile", path="big.txt", start_line=head + 1, end_line=head + 1)
+    assert big.run("editFile", path="big.txt", new_content="small\n")[1] == {"success": True}
+
+
+def test_a_line_too_long_to_show_was_not_read(desk, tmp_path):
+    desk.room = 10_000
+    put(tmp_path, "long.txt", "\x01" * 9_000)
+    outcome, value = desk.run("readFile", path="long.txt")
+    assert "longer than what can be shown" in value["cut"]
+    assert size_of(outcome) <= 10_000
+    assert "only a part" in desk.run("editFile", path="long.txt", new_content="x")[1]["error"]
+
+
+def test_an_empty_file_is_read_whole_in_a_range(desk, tmp_path):
+    put(tmp_path, "empty.txt", "")
+    desk.run("readFile", path="empty.txt", start_line=1, end_line=1)
+    assert desk.run("editFile", path="empty.txt", new_content="x")[1] == {"success": True}
 
 
 def test_the_third_identical_failing_call_says_do_something_else(desk):

@@ -66,6 +66,8 @@ class Turn:
     """Grows by the turn's own messages, and stays with the session."""
     tools: ToolSet
     max_rounds: int = 100
+    room_for_results: int = MAX_USER_MESSAGE_SIZE
+    """Bytes for all results of one message; they share it evenly."""
     temperature: float | None = None
     seed: int | None = None
     task_id: str | None = None
@@ -134,7 +136,7 @@ async def run_rounds(turn: Turn, tally: Tally) -> Status:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
             tally.rounds.append(Round(reply.message, tuple(results)))
             if results:
-                kept = truncate_safe_tool_use_results(results, MAX_USER_MESSAGE_SIZE)
+                kept = truncate_safe_tool_use_results(results, turn.room_for_results)
                 turn.history.append(UserMessage.new_tool_use_results(kept))
     return "limit"
 
@@ -172,7 +174,8 @@ async def _run_tool(
     if invalid is not None:
         outcome = Outcome.failed(ToolFailure(invalid))
     else:
-        outcome = await turn.tools.run(Call(use, turn.stream.emit, peers))
+        room = turn.room_for_results // len(peers)
+        outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room))
     tally.ran(use, outcome)
     if outcome.change is not None:
         change = outcome.change

@@ -26,7 +26,7 @@ from nebula.graph.errors import GraphError
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.llm.contract import Model
 from nebula.llm.errors import ModelError
-from nebula.messages import UserMessage, strip_hidden_characters
+from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.ledger import ReadLedger
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 MODES = ("agent", "plan")
 SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
+SURE_BYTES_PER_TOKEN = 2
+"""Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
 
 
 @dataclass(slots=True)
@@ -114,6 +116,7 @@ class Session:
         tools = self.tools(stream.trace_id)
         system = self.system(facts)
         past, _ = self.conversation.prefix(self._room_for_past(system, tools))
+        room = int(self.brain.context * (1 - SHARE_FOR_PAST))
         task = Task(prompt, self.mode, self.brain.name, self.brain.provider, tuple(self._parents(parents)))
         turn = Turn(
             stream=stream,
@@ -123,7 +126,8 @@ class Session:
             history=[],
             tools=tools,
             max_rounds=self.settings.max_rounds,
-            fit=Fit(tuple(past), self._tool_names(tools), int(self.brain.context * (1 - SHARE_FOR_PAST))),
+            room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
+            fit=Fit(tuple(past), self._tool_names(tools), room),
             keep=self.keeper.for_turn(stream.trace_id, self.id, self.brain, task.parents, flow),
         )
         said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())

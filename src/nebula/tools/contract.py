@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from nebula.events import CheckRun, Event
-from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
+from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
 from nebula.value import value
 
 
@@ -74,6 +74,9 @@ class Call:
     """Where a tool tells what happens while it works, such as the question it asks."""
     peers: Sequence[AssistantToolUse] = ()
     """All calls of the same message, this one among them, so that writes can be looked at together."""
+    room: int = MAX_USER_MESSAGE_SIZE
+    """Bytes that the result may take in the message to the model. What is beyond is cut there and never seen, so a
+    tool that must know what the model saw cuts by itself."""
 
 
 class Tool(Protocol):

@@ -38,7 +38,7 @@ class EditFile(Writer):
         return Proposal("editFile", state.path, present.content, content, present.sha256, "overwrite")
 
     def _why_unread(self, path: str, sha256: str) -> str:
-        if self.ledger.saw_part(path, sha256):
+        if self.ledger.knows_part(path, sha256):
             return (
                 f"You have seen only a part of {path}. Read the rest in ranges with readFile "
                 "(start_line, end_line), then edit."

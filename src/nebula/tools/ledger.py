@@ -8,7 +8,7 @@ sitting counts for as long as the file is unchanged.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,19 +44,15 @@ class ReadLedger:
     def saw(self, path: str, sha256: str) -> None:
         self._known[_normal(path)] = sha256
 
-    def saw_lines(self, path: str, sha256: str, first: int, last: int, lines: int) -> None:
-        partly = self.saw_part_of(path, sha256, lines)
-        partly.seen.append((first, last))
-        if partly.covers_all():
-            self._known[_normal(path)] = sha256
-
-    def saw_part_of(self, path: str, sha256: str, lines: int) -> _Partly:
-        """Something of this content, but no line that is sure to have been seen whole."""
+    def saw_part(self, path: str, sha256: str, lines: int, shown: Iterable[Sequence[int]]) -> None:
+        """Ranges of whole lines, first and last included, of a content that has so many lines."""
         name = _normal(path)
         partly = self._partly.get(name)
         if partly is None or partly.sha256 != sha256:
             partly = self._partly[name] = _Partly(sha256, lines)
-        return partly
+        partly.seen += [(first, last) for first, last in shown]
+        if partly.covers_all():
+            self._known[name] = sha256
 
     def knows(self, path: str, sha256: str) -> bool:
         return self._known.get(_normal(path)) == sha256
@@ -65,7 +61,7 @@ class ReadLedger:
         """The model has read some content of this file in full, be it the present one or not."""
         return _normal(path) in self._known
 
-    def saw_part(self, path: str, sha256: str) -> bool:
+    def knows_part(self, path: str, sha256: str) -> bool:
         partly = self._partly.get(_normal(path))
         return partly is not None and partly.sha256 == sha256
 
@@ -101,8 +97,9 @@ class ReadLedger:
             return
         if value.keys() == {"content"}:
             self.saw(path, digest(content))
-        elif "sha256" in value and not value.get("cut"):
-            self.saw_lines(path, value["sha256"], value["start_line"], value["end_line"], value["total_lines"])
+        elif "sha256" in value:
+            whole = [] if "cut" in value else [[value["start_line"], value["end_line"]]]
+            self.saw_part(path, value["sha256"], value["total_lines"], value.get("shown", whole))
 
 
 def _normal(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.trim import MAX_RESULT_BYTES, cut_middle
+from nebula.tools.trim import cut_middle, quoted_size, whole_lines
 from nebula.workspace.contract import Workspace
 
 SPEC = ToolSpec(
@@ -25,6 +25,11 @@ SPEC = ToolSpec(
     ),
 )
 
+_FRAME_BYTES = 600
+"""What a result holds beside the content."""
+_WORST_ESCAPE = 6
+"""JSON may write one byte as six."""
+
 
 class ReadFile:
     spec = SPEC
@@ -37,30 +42,36 @@ class ReadFile:
         path = text_argument(args, "path")
         first, last = number_argument(args, "start_line"), number_argument(args, "end_line")
         file = await asyncio.to_thread(self._workspace.read_file, path)
-        if first is None and last is None and file.size <= MAX_RESULT_BYTES:
+        room = call.room - _FRAME_BYTES
+        if first is None and last is None and quoted_size(file.content) <= room:
             self._ledger.saw(path, file.sha256)
             return Outcome.ok({"content": file.content})
-        return Outcome.ok(self._part(path, file.content, file.sha256, first, last))
+        part = _part(path, file.content, first, last, room)
+        self._ledger.saw_part(path, file.sha256, part["total_lines"], part["shown"])
+        if "cut" not in part:
+            del part["shown"]
+        return Outcome.ok({**part, "sha256": file.sha256})
 
-    def _part(self, path: str, content: str, sha256: str, first: int | None, last: int | None) -> dict[str, Any]:
-        lines = list(io.StringIO(content))
-        start = first or 1
-        end = min(last or len(lines), len(lines))
-        if start > max(len(lines), 1) or (last is not None and last < start):
-            raise ToolFailure(f"There are no lines {start} to {last or 'the end'}: {path} has {len(lines)} lines.")
-        text = "".join(lines[start - 1 : end])
-        shown, cut = cut_middle(text, MAX_RESULT_BYTES)
-        if cut:
-            self._ledger.saw_part_of(path, sha256, len(lines))
-        else:
-            self._ledger.saw_lines(path, sha256, start, end, len(lines))
-        part = {
-            "content": shown,
-            "start_line": start,
-            "end_line": end,
-            "total_lines": len(lines),
-            "sha256": sha256,
-        }
-        if cut:
-            part["cut"] = f"{cut} bytes in the middle are left out; read in ranges with start_line and end_line."
-        return part
+
+def _part(path: str, content: str, first: int | None, last: int | None, room: int) -> dict[str, Any]:
+    """The lines asked for, or as many of their head and tail as there is room for."""
+    lines = list(io.StringIO(content))
+    start = first or 1
+    end = min(last or len(lines), len(lines))
+    if start > max(len(lines), 1) or (last is not None and last < start):
+        raise ToolFailure(f"There are no lines {start} to {last or 'the end'}: {path} has {len(lines)} lines.")
+    wanted = lines[start - 1 : end]
+    text = "".join(wanted)
+    part: dict[str, Any] = {"content": text, "start_line": start, "end_line": end, "total_lines": len(lines)}
+    if quoted_size(text) <= room:
+        return part | {"shown": [[start, end]]}
+    head, tail = whole_lines(wanted, room)
+    if not head and not tail:
+        shown, left_out = cut_middle(text, room // _WORST_ESCAPE)
+        cut = f"{left_out} bytes are left out: a line of this file is longer than what can be shown."
+        return part | {"content": shown, "cut": cut, "shown": []}
+    gap = (start + head, end - tail)
+    kept = [*wanted[:head], f"[… lines {gap[0]} to {gap[1]} left out …]\n", *wanted[len(wanted) - tail :]]
+    cut = f"Lines {gap[0]} to {gap[1]} are left out; read them in ranges with start_line and end_line."
+    ranges = [[start, gap[0] - 1], [gap[1] + 1, end]]
+    return part | {"content": "".join(kept), "cut": cut, "shown": [each for each in ranges if each[0] <= each[1]]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
-from nebula.tools.trim import MAX_RESULT_BYTES, cut_middle
+from nebula.tools.trim import cut_middle
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
@@ -31,6 +31,6 @@ class ReadNode:
         node = await asyncio.to_thread(self._find, node_id)
         if node is None:
             raise ToolFailure(f"There is no turn with the id '{node_id}'. Use an id exactly as a summary names it.")
-        prompt, _ = cut_middle(node.prompt, MAX_RESULT_BYTES // 2)
-        response, _ = cut_middle(node.response, MAX_RESULT_BYTES // 2)
+        prompt, _ = cut_middle(node.prompt, call.room // 4)
+        response, _ = cut_middle(node.response, call.room // 4)
         return Outcome.ok({"id": node.id, "timestamp": node.timestamp, "prompt": prompt, "response": response})

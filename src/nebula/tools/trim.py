@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from nebula.messages import truncate_safe
 
-MAX_RESULT_BYTES = 100_000
-"""Most that one tool result brings into the conversation: about 25,000 tokens of English text."""
 MAX_LISTED = 2_000
 """Most paths in one list or search result."""
+
+
+def quoted_size(text: str) -> int:
+    """Bytes that a text takes inside the JSON of a result."""
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def whole_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
+    """How many lines of the head and of the tail fit into `room` bytes of JSON, half of it each."""
+    head = _fitting(lines, room // 2)
+    return head, _fitting(lines[:head:-1], room // 2)
+
+
+def _fitting(lines: Sequence[str], room: int) -> int:
+    for count, line in enumerate(lines):
+        room -= quoted_size(line)
+        if room < 0:
+            return count
+    return len(lines)
 
 
 def cut_middle(text: str, max_bytes: int) -> tuple[str, int]:
@@ -15,8 +35,8 @@ def cut_middle(text: str, max_bytes: int) -> tuple[str, int]:
     raw = text.encode("utf-8", "surrogateescape")
     if len(raw) <= max_bytes:
         return text, 0
-    half = max_bytes // 2
+    half = max(max_bytes, 0) // 2
     head = truncate_safe(text, half)
-    tail = raw[-half:].decode("utf-8", "ignore")
+    tail = raw[len(raw) - half :].decode("utf-8", "ignore")
     left_out = len(raw) - len(head.encode("utf-8", "surrogateescape")) - len(tail.encode("utf-8"))
     return f"{head}\n[… {left_out} of {len(raw)} bytes left out …]\n{tail}", left_out
