@@ -70,6 +70,8 @@ async def test_flows(client):
     assert (flow["name"], [node["id"] for node in flow["nodes"]]) == ("main", [one, two, three])
     assert flow["connections"] == [{"source": one, "target": two}, {"source": two, "target": three}]
     assert (await client.ask("get_flow", flow_id=flow["flow_id"]))["data"] == flow
+    compact = (await client.ask("get_flow", compact=True))["data"]
+    assert (compact["flow_id"], compact["ids"], compact["pairs"]) == (flow["id"], [one, two, three], [[0, 1], [1, 2]])
     other = (await client.ask("create_flow", name="別の流れ", description="d"))["data"]
     assert (other["name"], other["description"], other["nodes"]) == ("別の流れ", "d", [])
     flows = (await client.ask("list_flows"))["data"]["flows"]

@@ -37,7 +37,6 @@ def main(argv: Sequence[str]) -> int:
             "model": options.model,
             "provider": options.provider,
             "trust": options.trust or None,
-            "token": options.token,
         },
     )
     token = _token(options, settings)
@@ -61,9 +60,8 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
     )
     parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help="provider to use")
     options = parser.parse_args(argv)
-    overrides = {"model": options.model, "provider": options.provider, "token": options.token}
-    settings = load_settings(overrides=overrides)
-    token = "" if options.no_token else settings.token
+    settings = load_settings(overrides={"model": options.model, "provider": options.provider})
+    token = "" if options.no_token else options.token or settings.token
     _refuse_open_door(options, token)
 
     from nebula.server.conversation import CHAT_MODES
@@ -79,8 +77,9 @@ def _token(options: argparse.Namespace, settings: Settings) -> str:
     if options.no_token:
         _refuse_open_door(options, "")
         return ""
-    if settings.token:
-        return settings.token
+    if options.token or settings.token:
+        # Not put into the settings: those are shown to other servers, which need not know ours.
+        return options.token or settings.token
     import secrets
 
     return secrets.token_urlsafe(TOKEN_BYTES)

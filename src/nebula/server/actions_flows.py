@@ -6,7 +6,7 @@ from typing import Final
 
 from nebula.graph.values import DEFAULT_FLOW, Connection, Flow
 from nebula.server.actions_nodes import node_json
-from nebula.server.briefs import brief_flow
+from nebula.server.briefs import brief_flow, compact_flow
 from nebula.server.protocol import ActionError, Answer, Data
 from nebula.server.room import Action, Client, Room, in_thread
 from nebula.server.served_graph import ServedGraph
@@ -22,7 +22,9 @@ async def list_flows(room: Room, _: Client, __: Data) -> Answer:
 
 
 async def get_flow(room: Room, _: Client, data: Data) -> Answer:
-    return flow_answer(await in_thread(room.graph.get_flow, data.text("flow_id", DEFAULT_FLOW)))
+    """`compact` spares a page megabytes: connections as pairs of places in the list of ids, and nothing else."""
+    flow = await in_thread(room.graph.get_flow, data.text("flow_id", DEFAULT_FLOW))
+    return Answer(await in_thread(compact_flow, flow)) if data.flag("compact") else flow_answer(flow)
 
 
 async def create_flow(room: Room, _: Client, data: Data) -> Answer:

@@ -40,6 +40,14 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
     }
 
 
+def compact_flow(flow: Flow) -> dict[str, Any]:
+    place = {entry.index: number for number, entry in enumerate(flow.entries)}
+    pairs = [
+        [place[edge.source], place[edge.target]] for edge in flow.edges if {edge.source, edge.target} <= place.keys()
+    ]
+    return {"flow_id": flow.id, "name": flow.name, "ids": flow.nodes, "pairs": pairs}
+
+
 def parents_of(flow: Flow, node_id: str) -> list[dict[str, Any]]:
     """The connections that lead to a node, in the order of the file."""
     index = next((entry.index for entry in reversed(flow.entries) if entry.id == node_id), None)

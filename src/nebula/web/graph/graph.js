@@ -94,7 +94,8 @@ function paint(view, scroller, canvas, actions) {
   canvas.style.height = `${height}px`;
   const pen = canvas.getContext("2d");
   const style = getComputedStyle(scroller);
-  const colour = (name) => style.getPropertyValue(name).trim();
+  const known = {};
+  const colour = (name) => (known[name] ??= style.getPropertyValue(name).trim());
   pen.setTransform(ratio, 0, 0, ratio, -scroller.scrollLeft * ratio, -scroller.scrollTop * ratio);
   const first = Math.floor((scroller.scrollTop - MARGIN) / ROW) - 1;
   const last = Math.ceil((scroller.scrollTop + height - MARGIN) / ROW) + 1;

@@ -56,13 +56,15 @@ export class Link {
       const hello = await this.ask("hello", this.#token ? { token: this.#token } : {});
       const since = this.#seq ?? Math.min(hello.seq, ...hello.turns.map((turn) => turn.since));
       const known = this.#seq !== null;
-      const answer = await this.ask("subscribe", { since, epoch: this.#epoch ?? hello.epoch });
-      const resumed = known && answer.resumed;
-      this.#epoch = answer.epoch;
+      const subscribing = this.ask("subscribe", { since, epoch: this.#epoch ?? hello.epoch });
+      // Questions are answered in order: what is asked from now on is not older than the first event.
+      const resumed = known && (await subscribing).resumed;
+      this.#epoch = hello.epoch;
       if (!resumed) this.#seq = since;
       this.#wait = FIRST_WAIT_MS;
       this.#listener.onstatus("open");
       this.#listener.onready(hello, resumed);
+      await subscribing;
     } catch (error) {
       if (error.code === "unauthorized") this.#listener.onstatus("refused");
       else socket.close();

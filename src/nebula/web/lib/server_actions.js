@@ -30,18 +30,21 @@ export function createServerActions(store, link, say) {
   }
 
   async function loadFlow() {
+    const wanted = store.state.flowId;
+    const asking = link().ask("get_flow", { flow_id: wanted, compact: true }).catch(unlessMissing);
     const { flows } = await link().ask("list_flows");
     store.change("flows", { flows });
-    const wanted = store.state.flowId;
-    const found = flows.find((flow) => flow.id === wanted || flow.name === wanted);
-    if (!found) {
+    const found = await asking;
+    if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
+    if (found === null) {
       store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [] } });
       return;
     }
-    const flow = await link().ask("get_flow", { flow_id: found.id });
-    const first = store.state.flow.id !== flow.id;
-    store.change("flow", { flow: { ...flow, nodes: flow.nodes.map((node) => node.id) } });
-    const place = first && store.state.selected === null ? placeIn(flow.id) : null;
+    const { flow_id: id, name, ids, pairs } = found;
+    const first = store.state.flow.id !== id;
+    const connections = pairs.map(([source, target]) => ({ source: ids[source], target: ids[target] }));
+    store.change("flow", { flow: { id, name, nodes: ids, connections } });
+    const place = first && store.state.selected === null ? placeIn(id) : null;
     if (place && store.state.flow.nodes.includes(place)) store.change("select", { id: place });
   }
 
@@ -106,4 +109,10 @@ export function createServerActions(store, link, say) {
         notice(say()("built", { count: built.length }));
       }),
   };
+}
+
+// A flow that is not there yet is an empty one.
+function unlessMissing(error) {
+  if (error.code !== "not_found") throw error;
+  return null;
 }
