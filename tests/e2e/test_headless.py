@@ -3,10 +3,16 @@
 import json
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
+from pathlib import Path
+
+import pytest
 
 from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 
+BIN = Path(sys.executable).parent
 TYPES = {"task", "plan", "message", "step", "approval", "tool_result", "diff", "retry", "final", "error"}
 
 
@@ -243,3 +249,52 @@ def test_a_key_that_no_header_can_carry_is_one_clear_line(bench):
     assert ran.code == 1
     assert ran.err.count("\n") == 1
     assert "Check the API key" in ran.err
+
+
+def test_a_prompt_too_long_to_send_is_cut_and_told(bench):
+    with ScriptedModel([Turn("ok")]) as server:
+        ran = bench.run("nebula", "-p", "-", stdin="長" * 200_000, **server.env())
+    assert ran.code == 0
+    assert "400,000 bytes" in ran.err
+    sent = server.turns[0].json["messages"][-1]["content"]
+    assert 399_900 < len(sent.encode()) <= 400_000
+    assert "...content truncated due to length" in sent
+
+
+def shell(bench, line, **env):
+    """A line for the shell, with `nebula` in it; tells the exit code of its first command."""
+    done = subprocess.run(
+        ["bash", "-c", f'{line}; exit "${{PIPESTATUS[0]}}"'],
+        cwd=bench.project,
+        env=bench.env(**env) | {"PATH": f"{BIN}:{bench.env()['PATH']}"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_reader_that_leaves_ends_the_turn_quietly(bench):
+    with ScriptedModel([Turn(f"line {n}", [Call("list", {"path": "."})]) for n in range(20)]) as server:
+        assert shell(bench, "nebula -p go | head -1", **server.env()) == (1, "line 0\n", "")
+        assert len(server.turns) < 5
+
+
+@pytest.mark.parametrize("line", ["nebula -p go >/dev/full", "nebula --help >/dev/full"])
+def test_output_that_cannot_be_written_is_one_clear_line(bench, line):
+    with ScriptedModel([Turn("ok")]) as server:
+        code, _, err = shell(bench, line, **server.env())
+    assert (code, err) == (1, "nebula: No space left on device\n")
+
+
+def test_closed_streams_are_no_bug(bench):
+    with ScriptedModel([Turn("ok"), Turn("ok")]) as server:
+        code, _, err = shell(bench, "nebula -p - <&-", **server.env())
+        assert (code, err.count("\n")) == (64, 1)
+        assert shell(bench, "nebula -p go >&-", **server.env()) == (0, "", "")
+        assert shell(bench, "nebula -p go 2>&-", **server.env()) == (0, "ok\n", "")
+
+
+def test_a_directory_that_is_gone_is_one_clear_line(bench):
+    code, _, err = shell(bench, "mkdir gone; cd gone; rmdir ../gone; nebula -p go")
+    assert (code, err) == (64, "nebula: the current directory is gone; go to another one\n")

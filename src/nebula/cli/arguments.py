@@ -36,7 +36,10 @@ def root_option(parser: argparse.ArgumentParser) -> None:
 
 def checked_root(root: str | None) -> str:
     """The project's directory, or a plain complaint."""
-    folder = os.path.abspath(root) if root else os.getcwd()
+    try:
+        folder = os.path.abspath(root or ".")
+    except FileNotFoundError:
+        raise UsageError("the current directory is gone; go to another one") from None
     if not os.path.isdir(folder):
         raise UsageError(f"{root}: there is no such directory")
     return folder

@@ -75,8 +75,23 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
 
 
 async def interruptible(session: Session, prompt: str, show: Callable[[Stamped], None]) -> Final:
-    """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out."""
-    task = asyncio.create_task(session.turn(prompt, [show]))
+    """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
+
+    Where nothing can be shown any more (a closed pipe, a full disk) the turn ends the same way.
+    """
+    unheard: list[OSError] = []
+
+    def hear(stamped: Stamped) -> None:
+        if unheard:
+            return
+        try:
+            show(stamped)
+        except OSError as problem:
+            unheard.append(problem)
+            if not isinstance(stamped.event, Final):
+                task.cancel()
+
+    task = asyncio.create_task(session.turn(prompt, [hear]))
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int) -> None:
@@ -86,10 +101,13 @@ async def interruptible(session: Session, prompt: str, show: Callable[[Stamped],
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupt, number)
     try:
-        return await task
+        final = await task
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+    if unheard:
+        raise unheard[0]
+    return final
 
 
 def _not_begun(

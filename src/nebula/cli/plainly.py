@@ -15,11 +15,13 @@ EXIT_INTERRUPTED = 130
 
 def plainly(prog: str, command: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
     """Runs a command and turns what may go wrong for a user into a line on stderr."""
+    _fill_missing_streams()
     _speak_utf8()
     try:
-        code = command(argv)
-        sys.stdout.flush()
-        return code
+        try:
+            return command(argv)
+        finally:
+            sys.stdout.flush()
     except (UsageError, ConfigError) as mistake:
         print(f"{prog}: {mistake}", file=sys.stderr)
         return EXIT_USAGE
@@ -27,10 +29,10 @@ def plainly(prog: str, command: Callable[[Sequence[str]], int], argv: Sequence[s
         print(f"{prog}: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone, as with `| head`. Keep Python from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_unwritten()  # the reader of our output has gone, as with `| head`
         return EXIT_FAILED
     except OSError as problem:
+        _drop_unwritten()
         place = f"{problem.filename}: " if problem.filename else ""
         print(f"{prog}: {place}{problem.strerror or problem}", file=sys.stderr)
         return EXIT_FAILED
@@ -44,6 +46,22 @@ def plainly(prog: str, command: Callable[[Sequence[str]], int], argv: Sequence[s
 def _is_ours(problem: Exception) -> bool:
     """Errors that our own rooms raise carry a sentence for a person; any other is a bug and must be seen as one."""
     return type(problem).__module__.startswith("nebula.")
+
+
+def _drop_unwritten() -> None:
+    """What stdout could not take would fail once more at exit, where Python complains about it at length."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fill_missing_streams() -> None:
+    """Started with closed streams (`>&-`) a program must not find its database under the number of one of them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - until the end
 
 
 def _speak_utf8() -> None:
