@@ -85,7 +85,7 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     status: Status
     try:
         turn.stream.emit(task)
-        turn.history.append(prompt)
+        turn.history.append(_within_limit(turn, prompt))
         status = await run_rounds(turn, tally)
     except asyncio.CancelledError:
         status = "interrupted"
@@ -105,6 +105,17 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     final = tally.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
     turn.stream.emit(final, must_record=False)
     return final
+
+
+def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
+    """A prompt too long to send loses its end, and the user hears of it."""
+    cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
+    if cut == prompt:
+        return prompt
+    limit = f"{MAX_USER_MESSAGE_SIZE:,} bytes"
+    turn.stream.emit(Notice(f"The prompt is longer than {limit}; its end was not sent.", turn.task_id))
+    frame = len(cut.content_with_context().encode()) - MAX_USER_MESSAGE_SIZE
+    return prompt.truncate_safe(MAX_USER_MESSAGE_SIZE - max(frame, 0))
 
 
 def _where(bug: Exception) -> str:
