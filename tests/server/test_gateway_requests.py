@@ -106,6 +106,8 @@ ORDER: list[tuple[str, dict[str, Any], int, str]] = [
     ("read_file", {"path": "link.txt"}, 400, "path_escape"),
     ("read_file", {"path": "missing.exe"}, 400, "extension_not_allowed"),
     ("write_file", {"path": "x.exe", "content": "x" * (LIMIT + 1), "mode": "create"}, 400, "extension_not_allowed"),
+    ("read_file", {"path": ".env.txt"}, 400, "secret_path"),
+    ("write_file", {"path": ".vscode/settings.json", "content": "{}", "mode": "create"}, 400, "protected_path"),
     ("read_file", {"path": "missing.txt"}, 404, "not_found"),
     ("list_files", {"path": "missing"}, 404, "not_found"),
     ("list_files", {"path": "a.txt"}, 404, "not_found"),
@@ -114,7 +116,7 @@ ORDER: list[tuple[str, dict[str, Any], int, str]] = [
     ("write_file", {"path": "a.txt", "content": "x" * LIMIT, "mode": "append"}, 413, "too_large"),
     ("read_file", {"path": "large-latin.txt"}, 413, "too_large"),
     ("read_file", {"path": "latin.txt"}, 415, "not_utf8"),
-    ("write_file", {"path": ".git/x.txt", "content": "x", "mode": "create"}, 403, "protected_path"),
+    ("write_file", {"path": ".git/x.txt", "content": "x", "mode": "create"}, 400, "protected_path"),
 ]
 
 

@@ -195,7 +195,7 @@ async def test_every_call_is_audited(connect: Connect, root: Path) -> None:
     lines = [json.loads(line) for line in (root / ".nebula" / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(line["method"], line["path"], line["status"]) for line in lines] == [
         ("read_file", "a.txt", 200),
-        ("read_file", ".env", 403),
+        ("read_file", ".env", 400),
         ("write_file", "n.txt", 200),
     ]
     assert all(line["trace_id"] for line in lines)

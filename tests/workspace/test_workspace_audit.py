@@ -49,7 +49,7 @@ def test_calls_and_refusals_are_recorded(root: Path, workspace: LocalWorkspace, 
         ("search", ".", None, 200),
         ("write_file", "../x", None, 400),
         ("write_file", "a.txt", None, 409),
-        ("write_file", ".git/config", None, 403),
+        ("write_file", ".git/config", None, 400),
     ]
 
 

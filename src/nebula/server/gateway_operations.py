@@ -95,9 +95,9 @@ def _remarks(listing: Listing) -> dict[str, str]:
     return headers | ({"x-remark": listing.remark} if listing.remark else {})
 
 
-_PATH = "The path leads, or could lead, out of the root, or no file may have such a name."
+_PATH = "The path leads, or could lead, out of the root; no file may have such a name; or it is not for callers."
 _KIND = _PATH + " Or files of that kind are not allowed."
-_FORBIDDEN = "A secret or control file, .git or .nebula; or the operating system denies access."
+_FORBIDDEN = "The operating system denies access."
 _LIST_ERRORS = {400: _PATH, 403: _FORBIDDEN, 404: "No such directory."}
 _WRITE_ERRORS = {
     400: _KIND,

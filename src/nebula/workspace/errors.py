@@ -5,9 +5,9 @@
     ├── PathRefused           400  a name no file may have here: control characters, a device, a FIFO
     │   └── PathEscape        400  leads, or could lead, out of the root
     ├── ExtensionRefused      400  the policy does not allow files of that kind
-    ├── Forbidden             403  the policy, or the operating system, says no
-    │   ├── ProtectedPath     403  .git, .nebula, and control files nobody allowed by name
-    │   ├── SecretPath        403  .env files and private keys nobody allowed by name
+    ├── Forbidden             403  the operating system says no
+    │   ├── ProtectedPath     400  .git, .nebula, and control files nobody allowed by name
+    │   ├── SecretPath        400  .env files and private keys nobody allowed by name
     │   └── ReadOnly          403  the workspace was opened for reading
     ├── NotFound              404
     ├── AlreadyExists         409  mode "create" on something that is there
@@ -67,10 +67,12 @@ class Forbidden(WorkspaceError):
 
 class ProtectedPath(Forbidden):
     code = "protected_path"
+    status = 400  # a judgement of the path; the contract has no code of its own for it
 
 
 class SecretPath(Forbidden):
     code = "secret_path"
+    status = 400
 
 
 class ReadOnly(Forbidden):

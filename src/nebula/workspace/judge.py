@@ -1,6 +1,6 @@
 """The policy, applied to a path: one judge for every caller and every operation.
 
-Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, standing 403; what lies on the disk
+Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, standing 400; what lies on the disk
 (404, 409, 413, 415) is judged by whoever has opened it.
 """
 
