@@ -76,17 +76,16 @@ def open_desk(
 ) -> Desk:
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
-    read_only = open_workspace(settings.root, policy, read_only=True)
-    files = _writable(settings, policy)
+    files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     return Desk(settings.root, files, read_only, approvals, checks, tuple(extra_tools), _audit_log(settings))
 
 
-def _writable(settings: Settings, policy: Policy) -> Workspace:
+def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:
     if not settings.mcp_url:
-        return open_workspace(settings.root, policy)
+        return open_workspace(settings.root, policy, read_only=read_only)
     from nebula.workspace.remote import RemoteWorkspace
 
-    return RemoteWorkspace(settings.mcp_url, settings.token)
+    return RemoteWorkspace(settings.mcp_url, settings.token, read_only=read_only)
 
 
 def _audit_log(settings: Settings) -> AuditLog | None:

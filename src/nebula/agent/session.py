@@ -112,7 +112,8 @@ class Session:
     ) -> Final:
         """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
         stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
-        facts = await asyncio.to_thread(gather_facts, self.desk.read_only, self.desk.root)
+        seen = self.desk.read_only.for_turn(stream.trace_id)
+        facts = await asyncio.to_thread(gather_facts, seen, self.desk.root)
         tools = self.tools(stream.trace_id)
         system = self.system(facts)
         past, _ = self.conversation.prefix(self._room_for_past(system, tools))
