@@ -298,3 +298,13 @@ def test_closed_streams_are_no_bug(bench):
 def test_a_directory_that_is_gone_is_one_clear_line(bench):
     code, _, err = shell(bench, "mkdir gone; cd gone; rmdir ../gone; nebula -p go")
     assert (code, err) == (64, "nebula: the current directory is gone; go to another one\n")
+
+
+@pytest.mark.parametrize("args", [(), ("--resume", "no-such-session"), ("--from", "no-such-node")])
+def test_a_task_that_cannot_begin_has_its_stream_all_the_same(bench, args):
+    env = ScriptedModel().env() if args else {"OLLAMA_HOST": refused_url()}
+    ran = bench.run("nebula", "-p", "go", "--output-format", "stream-json", *args, **env)
+    assert ran.code == 1
+    assert [event["type"] for event in ran.events] == ["task", "error", "final"]
+    assert ran.events[-1]["exit_code"] == 1
+    assert bench.trace() == ran.events

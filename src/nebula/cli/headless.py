@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nebula.agent.assembly import open_session
+from nebula.agent.assembly import open_session, secrets_of
 from nebula.cli.arguments import UsageError, checked_root
 from nebula.config import Settings, load_settings
-from nebula.events import Error, EventStream, Final, Stamped, Task
+from nebula.events import Error, EventStream, Final, Reader, Stamped, Task
+from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
-from nebula.memory.trace import json_line
+from nebula.memory.errors import RecordError
+from nebula.memory.trace import TraceReader, json_line
 from nebula.stage import Backstage, Close, House, Remark, Say, Stage
 from nebula.tools.approval import Decision, Question, allow_all
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.state import ensure_state_dir
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
@@ -64,7 +69,11 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
             allow=options.allow,
         )
     except ModelError as error:
-        return _not_begun(error, options, settings, prompt, show)
+        return _not_begun(error.kind, str(error), options, settings, prompt, show)
+    except (RecordError, WorkspaceError, GraphError) as error:
+        if options.output_format == "text":
+            raise
+        return _not_begun("start", str(error), options, settings, prompt, show)
     try:
         final = await interruptible(session, prompt, show)
     finally:
@@ -111,14 +120,27 @@ async def interruptible(session: Session, prompt: str, show: Callable[[Stamped],
 
 
 def _not_begun(
-    error: ModelError, options: argparse.Namespace, settings: Settings, prompt: str, show: Callable[[Stamped], None]
+    kind: str,
+    reason: str,
+    options: argparse.Namespace,
+    settings: Settings,
+    prompt: str,
+    show: Callable[[Stamped], None],
 ) -> int:
     """No model, no session: the stream still has a beginning and an end, for whoever reads it."""
-    stream = EventStream("", audience=(show,))
-    stream.emit(Task(prompt, options.mode or "agent", settings.model, settings.provider))
-    stream.emit(Error(error.kind, str(error)))
-    stream.emit(Final("", "error", 1, remark=str(error)))
+    stream = EventStream("", recorders=_trace(settings), audience=(show,))
+    task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
+    for event in (task, Error(kind, reason), Final("", "error", 1, remark=reason)):
+        stream.emit(event, must_record=False)
     return 1
+
+
+def _trace(settings: Settings) -> tuple[Reader, ...]:
+    try:
+        folder = ensure_state_dir(settings.root)
+    except WorkspaceError:
+        return ()
+    return (TraceReader(os.path.join(folder, "trace.jsonl"), secrets=secrets_of(settings)),)
 
 
 def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
