@@ -1,14 +1,14 @@
 """Running a configured command: in the root, in a process group of its own, with no terminal and firm limits.
 
-The command is split into words, never given to a shell. The environment is handed over without anything that looks
-like a secret. What the command itself does to files is outside the journal.
+The shell reads it, as it reads the same line in a CI file or a Makefile: only the user writes such lines, and the
+model can do no more than name one. The environment is handed over without anything that looks like a secret. What the
+command itself does to files is outside the journal.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import signal
 
 from nebula.value import value
@@ -33,15 +33,11 @@ class CommandResult:
 
 
 async def run_command(command: str, root: str, timeout_s: float) -> CommandResult:
-    try:
-        words = shlex.split(command)
-    except ValueError as problem:
-        return CommandResult(command, 127, f"The command cannot be read: {problem}.")
-    if not words:
+    if not command.strip():
         return CommandResult(command, 127, "The command is empty.")
     try:
-        process = await asyncio.create_subprocess_exec(
-            *words,
+        process = await asyncio.create_subprocess_shell(
+            command,
             cwd=root,
             env=clean_environment(),
             stdin=asyncio.subprocess.DEVNULL,
@@ -50,7 +46,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CommandResul
             start_new_session=True,
         )
     except OSError as problem:
-        return CommandResult(command, 127, f"{words[0]}: {problem.strerror}.")
+        return CommandResult(command, 127, f"The command cannot be started: {problem.strerror}.")
     kept = _HeadAndTail(MAX_OUTPUT_BYTES)
     try:
         async with asyncio.timeout(timeout_s):
