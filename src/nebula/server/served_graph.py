@@ -1,27 +1,13 @@
-"""The graph as a server holds it: one for everybody, and each turn goes into the flow it was asked for."""
+"""The graph as a server holds it: one for everybody, with the questions that only a server asks."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from nebula.graph.errors import NotFound
 from nebula.graph.manager import Graph
-from nebula.graph.values import DEFAULT_FLOW, Flow, Node
+from nebula.graph.values import DEFAULT_FLOW, Flow
 
 
 class ServedGraph(Graph):
-    def __init__(self, data_dir: str) -> None:
-        super().__init__(data_dir)
-        self._places: dict[str, str] = {}
-
-    def place_turn(self, node_id: str, flow: str) -> None:
-        """The node of that id, when a turn becomes it, belongs into this flow."""
-        self._places[node_id] = flow
-
-    def add_turn(self, *, node_id: str | None = None, **turn: Any) -> Node:
-        flow = self._places.pop(node_id, None) if node_id else None
-        return super().add_turn(node_id=node_id, **(turn | {"flow": flow} if flow else turn))
-
     def flow_of(self, node_id: str) -> str:
         """The flow a continuation of this node goes into: `main` if the node is there, else the first that has it."""
         flows = self.list_flows()

@@ -30,8 +30,7 @@ class AgentTurns:
         session.mode = job.mode
         if job.parents and job.parents != (session.conversation.leaf,):
             await asyncio.to_thread(session.continue_from, job.parents)
-        self._graph.place_turn(job.trace_id, job.flow)
-        await session.turn(job.prompt, [hear], parents=job.parents, trace_id=job.trace_id)
+        await session.turn(job.prompt, [hear], parents=job.parents, trace_id=job.trace_id, flow=job.flow)
 
     async def _session_for(self, job: Job, ask: Ask) -> Session:
         session = self._sessions.get(job.flow_name)

@@ -30,7 +30,6 @@ class ChatTurns:
         try:
             budget = int(brain.context * SHARE_FOR_CONTEXT)
             system = await asyncio.to_thread(self._context, job, brain.name, budget)
-            self._graph.place_turn(job.trace_id, job.flow)
             turn = Turn(
                 stream=EventStream("", job.trace_id, audience=(hear,)),
                 model=brain.model,
@@ -39,7 +38,7 @@ class ChatTurns:
                 history=[],
                 tools=ToolSet.of(()),
                 max_rounds=self._settings.max_rounds,
-                keep=self._keeper.for_turn(job.trace_id, "", brain, job.parents),
+                keep=self._keeper.for_turn(job.trace_id, "", brain, job.parents, job.flow),
             )
             task = Task(job.prompt, "chat", brain.name, brain.provider, job.parents)
             await run_turn(turn, task, UserMessage.new_prompt(strip_hidden_characters(job.prompt), now()))
