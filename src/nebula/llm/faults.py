@@ -96,7 +96,7 @@ def refusal_error(
         return _limit_error(service, status, detail, text, retry_after)
     if status in (408, 409, 425) or status >= 500:
         return UnavailableError(
-            f"{service.shown} cannot answer now: status {status}{detail}. Try again later.",
+            f"{service.shown} cannot answer now: status {status}{detail}. Wait {_span(retry_after)} and try again.",
             status=status,
             retry_after_s=retry_after,
         )
@@ -150,11 +150,17 @@ def _limit_error(service: Service, status: int, detail: str, text: str, retry_af
             status=status,
         )
     return LimitError(
-        f"The rate limit of {service.shown} is reached{detail}. Wait a little, or choose another model.",
+        f"The rate limit of {service.shown} is reached{detail}. Wait {_span(retry_after)}, or choose another model.",
         status=status,
         retry_after_s=retry_after,
         retryable=True,
     )
+
+
+def _span(seconds: float | None) -> str:
+    if not seconds or seconds < 60:
+        return "a little"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 def _retry_after(headers: Mapping[str, str], body: bytes) -> float | None:

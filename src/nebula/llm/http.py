@@ -205,7 +205,7 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
         # The offending value may be a key with a line break in it, so it is not shown.
         raise BadReplyError(
             f"The request to {target.shown} cannot be written: a header value holds characters that HTTP does not "
-            "allow. Check the API key for stray characters."
+            "allow. Check the API key for stray characters, spaces or line breaks."
         ) from None
 
 

@@ -19,12 +19,12 @@ class RetryPolicy(NamedTuple):
     base_delay_s: float = 0.5
     max_delay_s: float = 8.0
     max_retry_after_s: float = 60.0
-    """A server that asks for a longer pause gets this one."""
+    """A server that asks for a longer pause is not asked again: before its time it would only refuse once more."""
 
     def delay_s(self, failures: int, error: ModelError) -> float:
         """The pause after so many failures (1, 2, …)."""
         if error.retry_after_s is not None:
-            return min(max(error.retry_after_s, 0.0), self.max_retry_after_s)
+            return max(error.retry_after_s, 0.0)
         from random import random  # a cost of start-up that only a failure has to pay
 
         full = min(self.base_delay_s * 2.0 ** (failures - 1), self.max_delay_s)
@@ -56,6 +56,8 @@ async def with_retries(
         except ModelError as error:
             cuts += said_something
             if not error.retryable or number == policy.max_attempts or cuts > policy.cut_retries:
+                raise
+            if error.retry_after_s is not None and error.retry_after_s > policy.max_retry_after_s:
                 raise
             delay = policy.delay_s(number, error)
             failure = error
