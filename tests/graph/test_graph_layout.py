@@ -67,24 +67,33 @@ def test_4_3_the_seeds_own_example_loads_as_it_stands(tmp_path: Path) -> None:
 
 def test_4_3_lines_are_only_appended(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
-    tsv.append(str(file), [tsv.Line("000/000.xml", "a", "t")])
+    index = tsv.Index(str(file), "xml")
+    assert index.last() is None
+    index.append(tsv.Line("000/000.xml", "a", "t"))
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n"
-    tsv.append(str(file), [tsv.Line("000/001.xml", "b", "t")])
+    index.append(tsv.Line("000/001.xml", "b", "t"))
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/001.xml\tb\tt\n"
+    tsv.Index(str(file), "xml").append(tsv.Line("000/002.xml", "c", "t"))
+    assert index.last() == tsv.Line("000/002.xml", "c", "t")
+    file.write_text("", encoding="utf-8")
+    index.append(tsv.Line("000/003.xml", "d", "t"))
+    assert file.read_text() == "relpath\tuuid\ttimestamp\n000/003.xml\td\tt\n"
 
 
 def test_an_unfinished_line_is_closed_off_and_reads_as_absent(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
     file.write_text("relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/0", encoding="utf-8")
     assert tsv.last(str(file), "xml") == tsv.Line("000/000.xml", "a", "t")
-    tsv.append(str(file), [tsv.Line("000/001.xml", "b", "t")])
+    tsv.Index(str(file), "xml").append(tsv.Line("000/001.xml", "b", "t"))
     [(lines, _)] = tsv.chunks(str(file), "xml", 0)
     assert [line.id for line in lines] == ["a", "b"]
 
 
 def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
-    tsv.append(str(file), [tsv.Line(layout.path_of(number, 100, "xml"), str(number), "t") for number in range(500)])
+    index = tsv.Index(str(file), "xml")
+    for number in range(500):
+        index.append(tsv.Line(layout.path_of(number, 100, "xml"), str(number), "t"))
     pieces = list(tsv.chunks(str(file), "xml", 0, size=100))
     assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
     assert len(pieces) > 50

@@ -44,7 +44,7 @@ class Disk:
         self._folders: set[str] = set()
 
     def path(self, *parts: str) -> str:
-        return os.path.join(self.root, *parts)
+        return "/".join((self.root, *parts))
 
     def state_path(self, name: str) -> str:
         return os.path.join(self._state, name)
@@ -88,18 +88,19 @@ class Disk:
         except FileNotFoundError:
             return None
 
-    def write(self, path: str, data: bytes, *, durable: bool = False) -> None:
+    def write(self, path: str, data: bytes, *, durable: bool = False, is_new: bool = False) -> None:
         """Replaces one file as a whole, outside of any step."""
-        folder = os.path.dirname(self.path(path))
+        full = self.path(path)
+        folder = os.path.dirname(full)
         if folder not in self._folders:
             files.make_folder(folder)
             self._folders.add(folder)
         try:
-            files.replace_file(self.path(path), data, self._new_file(), durable=durable)
+            files.replace_file(full, data, self._new_file(), durable=durable, is_new=is_new)
         except FileNotFoundError:
             # The folder went away under us (a checkout, say).
             files.make_folder(folder)
-            files.replace_file(self.path(path), data, self._new_file(), durable=durable)
+            files.replace_file(full, data, self._new_file(), durable=durable, is_new=is_new)
 
     def remove(self, path: str) -> None:
         try:
@@ -138,7 +139,7 @@ class Disk:
                     continue
                 undo.append((op.path, None if op.before == -1 else self.read(op.path)))
                 if isinstance(op, Put):
-                    self.write(op.path, op.data, durable=durable)
+                    self.write(op.path, op.data, durable=durable, is_new=op.before == -1)
                 else:
                     self.remove(op.path)
                     if durable:

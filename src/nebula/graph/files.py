@@ -93,11 +93,13 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def replace_file(path: str, data: bytes, temporary: str, *, durable: bool) -> None:
-    """Puts `data` at `path` through the file `temporary`; `durable` waits until the disk has it."""
+def replace_file(path: str, data: bytes, temporary: str, *, durable: bool, is_new: bool = False) -> None:
+    """Puts `data` at `path` through the file `temporary`; `durable` waits until the disk has it. A file that is not
+    new keeps its mode."""
     mode = 0o666
-    with contextlib.suppress(FileNotFoundError):
-        mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
+    if not is_new:
+        with contextlib.suppress(FileNotFoundError):
+            mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
     handle = os.open(temporary, _CREATE, mode)
     try:
         try:

@@ -14,7 +14,7 @@ from .flow_edit import edit
 from .flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow, load_head
 from .flows import Topology, extend
 from .folders import Folders
-from .journal import Extend, Mark, Put, checksum
+from .journal import Extend, Put, checksum
 from .stamps import new_id, now, sort_key
 from .values import Connection, Edge, Entry, Flow, Problem
 
@@ -33,13 +33,15 @@ class Loaded:
     signature: files.Signature
     file: FlowFile
     topology: Topology
-    mark: Mark | None = None
+    epoch: int = -1
+    """Of the journal, when it was last looked at."""
+    foreign: int = -1
     settled: bool = False
     entries: list[Entry] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     updated: str = ""
     applied: int = 0
-    """How many of the journal's additions of the mark's epoch are in."""
+    """How many of the journal's additions of that epoch are in."""
 
     @property
     def flow(self) -> Flow:
@@ -75,6 +77,7 @@ class FlowStore:
         self._heads: dict[str, tuple[files.Signature, Flow]] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
         self._found: dict[str, str] = {}
+        self._index = tsv.Index(disk.path(INDEX), "yaml")
         disk.write_extended = self._write_extended
 
     def paths(self) -> list[str]:
@@ -86,24 +89,25 @@ class FlowStore:
 
     def load(self, path: str) -> Loaded:
         """The flow at a path as of now. Raises NotFound or BadFile."""
+        journal = self._disk.journal
         for _ in range(100):
-            mark = self._disk.journal.mark()
-            known = self._from_file(path, mark)
-            additions = self._disk.journal.extended().get(f"{FOLDER}/{path}", [])
-            if self._disk.journal.mark().epoch != mark.epoch:
+            epoch = journal.mark().epoch
+            known = self._from_file(path)
+            additions = journal.extended().get(f"{FOLDER}/{path}", [])
+            if journal.mark().epoch != epoch:
                 continue  # a checkpoint came between file and journal
-            if known.mark is None or known.mark.epoch != mark.epoch:
+            if known.epoch != epoch:
                 known.applied = 0
             self._take_in(known, additions[known.applied :])
-            known.mark, known.applied = mark, len(additions)
+            known.epoch, known.foreign, known.applied = epoch, journal.foreign, len(additions)
             return known
         raise BadFile(f"{FOLDER}/{path}", "changes faster than it can be read")
 
-    def _from_file(self, path: str, mark: Mark) -> Loaded:
+    def _from_file(self, path: str) -> Loaded:
         full = self._disk.path(FOLDER, path)
         current = files.signature(full)
         known = self._loaded.get(path)
-        if known and known.signature == current and (known.settled or known.mark == mark):
+        if known and known.signature == current and (known.settled or known.foreign == self._disk.journal.foreign):
             return known
         bad = self._bad.get(path)
         if bad and bad[0] == current:
@@ -173,7 +177,6 @@ class FlowStore:
 
     def find(self, flow: str) -> Loaded | None:
         """By id, else by name; of several flows with one id the one changed last, of one name the first made."""
-        self.paths()
         if flow in self._found:
             known = self._load_if_good(self._found[flow])
             if known and flow in (known.file.flow.id, known.file.flow.name):
@@ -215,7 +218,7 @@ class FlowStore:
         return found
 
     def free_path(self, step: int) -> str:
-        last = tsv.last(self._disk.path(INDEX), "yaml")
+        last = self._index.last()
         number = layout.number_of(last.path, step) + 1 if last else 0
         while os.path.lexists(self._disk.path(FOLDER, layout.path_of(number, step, "yaml"))):
             number += 1
@@ -228,9 +231,10 @@ class FlowStore:
         file = load_flow(dump_flow(flow).encode("utf-8"), name)
         return Loaded(self.free_path(step), files.ABSENT, file, Topology(flow))
 
-    def extension(self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection]) -> Put | Extend | None:
+    def extension(
+        self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection], moment: str
+    ) -> Put | Extend | None:
         """Adds to a flow in memory and says how to make it last; None when everything was there already."""
-        moment = now()
         try:
             if not loaded.add(nodes, connections, moment) and not loaded.is_new:
                 return None
@@ -259,19 +263,28 @@ class FlowStore:
         loaded.entries, loaded.edges = [], []
         return Put(f"{FOLDER}/{loaded.path}", loaded.file.text.encode("utf-8"), before)
 
-    def written(self, loaded: Loaded) -> None:
+    def written(self, loaded: Loaded, change: Put | Extend | None = None) -> None:
         """Remembers what a step has just written, and adds a new flow to the index."""
+        if isinstance(change, Extend):
+            loaded.applied += 1
+            return
         if loaded.is_new:
-            flow = loaded.file.flow
-            tsv.append(self._disk.path(INDEX), [tsv.Line(loaded.path, flow.id, flow.created)])
+            self.index(loaded)
         current = files.signature(self._disk.path(FOLDER, loaded.path))
         if current is None:
             self.forget(loaded.path)
             return
         loaded.signature, loaded.settled = current, False
-        loaded.mark = self._disk.journal.mark()
+        loaded.epoch, loaded.foreign = self._disk.journal.mark().epoch, self._disk.journal.foreign
         loaded.applied = len(self._disk.journal.extended().get(f"{FOLDER}/{loaded.path}", []))
         self._loaded[loaded.path] = loaded
+
+    def index(self, loaded: Loaded) -> None:
+        flow = loaded.file.flow
+        self._index.append(tsv.Line(loaded.path, flow.id, flow.created))
+
+    def close(self) -> None:
+        self._index.close()
 
     def _write_extended(self, paths: set[str]) -> None:
         """Writes what the journal adds into the flows' files; lock held. Raises BadFile: the additions then stay in

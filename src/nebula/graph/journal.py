@@ -95,6 +95,8 @@ class Journal:
         self._boot = ""
         self._held = 0
         self._last = 0
+        self.foreign = 0
+        """Grows whenever another process was seen to have recorded something."""
         self._begin(-1)
 
     @staticmethod
@@ -221,7 +223,9 @@ class Journal:
         epoch = self._stored_epoch()
         if epoch != self._epoch:
             self._begin(epoch)
+            self.foreign += 1
         if os.pread(self._handle, 4, self._tail) == _RECORD_MAGIC:
+            self.foreign += 1
             data = self._read_half()
             start = self._start()
             for begin, end in _records(data, self._epoch, self._tail - start, len(self._steps)):

@@ -22,7 +22,7 @@ INDEX = "metadata/index.yaml"
 TAGS = "metadata/tags.yaml"
 _MARK = "metadata-is-old"
 _WIDTH = 32
-_START = re.compile(rb"updated: (\S{32})\nnodes:\n")
+_START = re.compile(rb"updated: \S{32}\nnodes:\n")
 _UPDATED = re.compile(r"\Aupdated: [^\n]*\n")
 _TAIL = 64 * 1024
 
@@ -31,31 +31,55 @@ class Metadata:
     def __init__(self, disk: Disk, catalog: Catalog) -> None:
         self._disk = disk
         self._catalog = catalog
+        self._handle = -1
+        self._inode = 0
+        self._size = 0
 
-    def add(self, node: Node, *, is_first: bool) -> None:
-        """A new node. Call with the lock held."""
+    def add(self, node: Node, moment: str, *, is_first: bool) -> None:
+        """A node made at this moment. Call with the lock held."""
+        stamp = _stamp(moment)
         if is_first and not os.path.lexists(self._disk.path(INDEX)):
-            self._disk.write(INDEX, f"updated: {_stamp()}\nnodes:\n".encode())
-            self._disk.write(TAGS, f"updated: {_stamp()}\ntags: {{}}\n".encode())
-        if node.tags or not self._append(node):
+            self._disk.write(INDEX, f"updated: {stamp}\nnodes:\n".encode())
+            self._disk.write(TAGS, f"updated: {stamp}\ntags: {{}}\n".encode())
+        if node.tags or not self._append(node, stamp):
             self.mark_old()
 
-    def _append(self, node: Node) -> bool:
-        """Adds the node's lines at the end of the index; False when the file is not as we left it."""
-        try:
-            handle = os.open(self._disk.path(INDEX), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
+    def _append(self, node: Node, stamp: str) -> bool:
+        """Adds the node's lines at the end of the index; False when the file is not as a writer leaves it."""
+        if not self._is_as_left() and not self._open():
+            return False
+        lines = _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8")
+        os.pwrite(self._handle, stamp.encode("ascii"), len(b"updated: "))
+        os.pwrite(self._handle, lines, self._size)
+        self._size += len(lines)
+        return True
+
+    def _is_as_left(self) -> bool:
+        if self._handle < 0:
             return False
         try:
-            size = os.fstat(handle).st_size
-            head = _START.match(os.pread(handle, 64, 0))
-            if not head or os.pread(handle, 1, size - 1) != b"\n":
-                return False
-            os.pwrite(handle, _stamp().encode("ascii"), head.start(1))
-            os.pwrite(handle, _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8"), size)
+            found = os.stat(self._disk.path(INDEX), follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (found.st_ino, found.st_size) == (self._inode, self._size)
+
+    def _open(self) -> bool:
+        self.close()
+        try:
+            self._handle = os.open(self._disk.path(INDEX), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return False
+        found = os.fstat(self._handle)
+        self._inode, self._size = found.st_ino, found.st_size
+        if _START.match(os.pread(self._handle, 64, 0)) and os.pread(self._handle, 1, self._size - 1) == b"\n":
             return True
-        finally:
-            os.close(handle)
+        self.close()
+        return False
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
     def has_lately(self, node_id: str) -> bool:
         """True when the node is among the last ones of the index: tells whether its writer got that far."""
@@ -145,6 +169,6 @@ def _index_lines(node_id: str, timestamp: str, tags: Iterable[str], summary: str
     )
 
 
-def _stamp() -> str:
+def _stamp(moment: str = "") -> str:
     """Always as wide as the last one, so that it can be overwritten in place."""
-    return now().ljust(_WIDTH)[:_WIDTH]
+    return (moment or now()).ljust(_WIDTH)[:_WIDTH]

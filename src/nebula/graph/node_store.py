@@ -27,14 +27,16 @@ class NodeStore:
         self._disk = disk
         self._memory: OrderedDict[str, tuple[files.Signature, Node]] = OrderedDict()
         self._memory_lock = Lock()
+        self._index = tsv.Index(disk.path(INDEX), "xml")
+        self._root = disk.path(FOLDER)
 
     def free_path(self, step: int) -> str:
         """Where the next node goes: behind the last line of the index, past whatever is there already."""
-        last = tsv.last(self._disk.path(INDEX), "xml")
+        last = self._index.last()
         number = layout.number_of(last.path, step) + 1 if last else 0
-        while os.path.lexists(self._disk.path(FOLDER, layout.path_of(number, step, "xml"))):
+        while os.path.lexists(f"{self._root}/{(path := layout.path_of(number, step, 'xml'))}"):
             number += 1
-        return layout.path_of(number, step, "xml")
+        return path
 
     def create(self, path: str, node: Node) -> Put:
         return Put(f"{FOLDER}/{path}", dump_node(node), -1)
@@ -47,7 +49,7 @@ class NodeStore:
         return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
 
     def index(self, path: str, node: Node) -> None:
-        tsv.append(self._disk.path(INDEX), [tsv.Line(path, node.id, node.timestamp)])
+        self._index.append(tsv.Line(path, node.id, node.timestamp))
 
     def unindex(self, paths: Iterable[str]) -> None:
         """Takes lines out of the index. The one write that costs with the size of the graph; deleting is rare."""
@@ -76,6 +78,9 @@ class NodeStore:
             self._memory.move_to_end(path)
             while len(self._memory) > _REMEMBERED:
                 self._memory.popitem(last=False)
+
+    def close(self) -> None:
+        self._index.close()
 
     def read_bytes(self, path: str) -> bytes:
         return self._read(path)[0]

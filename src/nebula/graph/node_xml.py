@@ -26,7 +26,9 @@ _TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
 
 def dump_node(node: Node) -> bytes:
     """The file for a node. Raises BadText for what cannot be stored."""
-    _refuse_bad_text(node)
+    for name, value in (("the id", node.id), ("the timestamp", node.timestamp)):
+        if not _KNOWN_ID.fullmatch(value):
+            raise BadText(f"{name} {value!r} is empty, too long or holds white space")
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<node id="{xml_text.attribute(node.id)}" timestamp="{xml_text.attribute(node.timestamp)}">',
@@ -42,7 +44,11 @@ def dump_node(node: Node) -> bytes:
         "</node>",
         "",
     ]
-    data = "\n".join(lines).encode("utf-8")
+    try:
+        data = "\n".join(lines).encode("utf-8")
+    except UnicodeEncodeError:
+        _refuse_surrogates(node)
+        raise
     if len(data) > MAX_NODE_BYTES:
         raise BadText(f"a node of {len(data)} bytes is over the limit of {MAX_NODE_BYTES}")
     return data
@@ -86,14 +92,13 @@ def _file_element(file: FileState) -> str:
     return f'<file path="{xml_text.attribute(path)}" before="{before}" after="{after}"{mark}/>'
 
 
-def _refuse_bad_text(node: Node) -> None:
-    for name, value in (("the id", node.id), ("the timestamp", node.timestamp)):
-        if not _KNOWN_ID.fullmatch(value):
-            raise BadText(f"{name} {value!r} is empty, too long or holds white space")
+def _refuse_surrogates(node: Node) -> None:
+    """Says which text it is that cannot be written."""
     strings = [("the model", node.model), ("the summary", node.summary), ("the session", node.session)]
     strings += [("a tag", tag) for tag in node.tags]
     strings += [(f"the {text.role} text", text.text) for text in node.texts]
     strings += [("a file path", file.path + file.before + file.after) for file in node.files]
+    strings += [("a role", text.role) for text in node.texts] + [("the id", node.id), ("the timestamp", node.timestamp)]
     for what, value in strings:
         xml_text.refuse_surrogates(value, what)
 

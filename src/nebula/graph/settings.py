@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from . import files, layout
@@ -50,7 +51,8 @@ class SettingsFile:
         self._settings = Settings()
 
     def ensure(self) -> None:
-        if files.signature(self._disk.path(FILE)) is None:
+        """Makes the file if there is none."""
+        if not os.path.lexists(self._disk.path(FILE)):
             self._disk.write(FILE, _TEMPLATE.format(now=now()).encode("utf-8"))
 
     def read(self) -> Settings:

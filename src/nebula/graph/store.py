@@ -15,12 +15,13 @@ from .errors import BadFile, NotFound
 from .flow_store import INDEX as FLOW_INDEX
 from .flow_store import FlowStore, Loaded
 from .housekeeping import Housekeeper
-from .journal import Operation
+from .journal import Extend, Operation, Put
 from .metadata import Metadata
 from .node_store import FOLDER as NODES
 from .node_store import INDEX as NODE_INDEX
 from .node_store import NodeStore
 from .settings import SettingsFile
+from .stamps import now
 from .values import DEFAULT_FLOW, Connection, Flow, Node
 
 _FLUSH_AFTER = 0.5
@@ -42,6 +43,7 @@ class Store:
         self._housekeeper = Housekeeper(self.disk.checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
         self._is_ready = False
         self._scan_wanted = False
+        self._has_settings = False
 
     # Reading
 
@@ -71,8 +73,7 @@ class Store:
                 if not self.metadata.has_lately(node.id):
                     self.metadata.mark_old()
             elif not tsv.has_lately(self.disk.path(FLOW_INDEX), relative):
-                flow = self.flows.load(relative).flow
-                tsv.append(self.disk.path(FLOW_INDEX), [tsv.Line(relative, flow.id, flow.created)])
+                self.flows.index(self.flows.load(relative))
         except (NotFound, BadFile):
             return
 
@@ -125,7 +126,9 @@ class Store:
         try:
             with self.disk.exclusive():
                 self._make_ready()
-                self.settings.ensure()
+                if not self._has_settings:
+                    self.settings.ensure()
+                    self._has_settings = True
                 yield
         finally:
             self._housekeeper.wake(at_once=self.disk.journal.is_full())
@@ -134,6 +137,7 @@ class Store:
 
     @property
     def step(self) -> int:
+        """Raises BadFile."""
         return self.settings.read().max_files_per_folder
 
     def flow_for_writing(self, flow: str) -> Loaded:
@@ -147,22 +151,23 @@ class Store:
 
     def create(self, node: Node, loaded: Loaded, parents: Sequence[str], branch: str | None) -> None:
         """A new node in its flow, behind its parents, as one step."""
+        moment = now()
         path = self.nodes.free_path(self.step)
         put = self.nodes.create(path, node)
         connections = [Connection(parent, node.id, branch) for parent in parents]
-        change = self.flows.extension(loaded, [node.id], connections)
+        change = self.flows.extension(loaded, [node.id], connections, moment)
         self._commit(loaded, [put] if change is None else [put, change])
         self.nodes.index(path, node)
         self.catalog.add(path, node)
-        self.metadata.add(node, is_first=path == "000/000.xml")
+        self.metadata.add(node, moment, is_first=path == "000/000.xml")
         self.events.note(events.NODE_CREATED, node_id=node.id, flow_id=loaded.file.flow.id)
-        self._flow_written(loaded)
+        self._flow_written(loaded, change)
 
     def extend_flow(self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection]) -> Flow:
-        change = self.flows.extension(loaded, nodes, connections)
+        change = self.flows.extension(loaded, nodes, connections, now())
         if change is not None:
             self._commit(loaded, [change])
-            self._flow_written(loaded)
+            self._flow_written(loaded, change)
         return loaded.flow
 
     def replace_flow(self, loaded: Loaded, flow: Flow) -> Flow:
@@ -208,8 +213,8 @@ class Store:
             self.flows.forget(loaded.path)
             raise
 
-    def _flow_written(self, loaded: Loaded) -> None:
-        self.flows.written(loaded)
+    def _flow_written(self, loaded: Loaded, change: Put | Extend | None = None) -> None:
+        self.flows.written(loaded, change)
         flow = loaded.file.flow
         self.events.note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name)
 
@@ -240,6 +245,9 @@ class Store:
                     self.metadata.rewrite()
         finally:
             self.catalog.close()
+            self.nodes.close()
+            self.flows.close()
+            self.metadata.close()
             self.disk.close()
             _open_stores.discard(self)
             self._is_ready = False

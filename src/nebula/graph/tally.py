@@ -11,9 +11,8 @@ from .values import Node, Text
 def measured(text: Text) -> Text:
     """The text with its figures as the file will hold them: two decimals."""
     count = text.count or estimate_tokens(text.text)
-    duration = round(text.duration, 2)
-    rate = round(text.rate, 2) or (round(count / text.duration, 2) if text.duration > 0 else 0.0)
-    return replace(text, count=count, duration=duration, rate=rate)
+    rate = text.rate or (count / text.duration if text.duration > 0 else 0.0)
+    return Text(text.role, text.text, count, round(text.duration, 2), round(rate, 2))
 
 
 def with_text(node: Node, role: str, text: str) -> Node:

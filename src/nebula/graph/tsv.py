@@ -7,7 +7,7 @@ has `...`) are passed over.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .files import write_all
@@ -26,19 +26,60 @@ class Line(NamedTuple):
         return f"{self.path}\t{self.id}\t{self.timestamp}\n"
 
 
-def append(path: str, lines: Iterable[Line]) -> None:
-    """Adds lines in one write; a line left unfinished by a crash is closed off first."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        size = os.fstat(handle).st_size
-        text = "".join(line.text() for line in lines)
-        if size == 0:
-            text = HEADER + text
-        elif os.pread(handle, 1, size - 1) != b"\n":
-            text = "\n" + text
-        write_all(handle, text.encode("utf-8"))
-    finally:
-        os.close(handle)
+class Index:
+    """An index file this process adds to. Its end is remembered for as long as nobody else touches the file, so that
+    adding a line takes two calls to the system. Call with the store's lock held."""
+
+    def __init__(self, path: str, suffix: str) -> None:
+        self._path = path
+        self._suffix = suffix
+        self._handle = -1
+        self._inode = 0
+        self._size = -1
+        self._last: Line | None = None
+        self._checked = False
+        """Found as it was left, a moment ago and under the same lock."""
+
+    def last(self) -> Line | None:
+        """The last line that makes sense."""
+        self._checked = self._is_as_left()
+        if not self._checked:
+            self._last = last(self._path, self._suffix)
+        return self._last
+
+    def append(self, line: Line) -> None:
+        """Adds a line in one write; one left unfinished by a crash is closed off first."""
+        text = line.text().encode("utf-8")
+        if not self._checked and not self._is_as_left():
+            text = self._open() + text
+        self._checked = False
+        write_all(self._handle, text)
+        self._size += len(text)
+        self._last = line
+
+    def _is_as_left(self) -> bool:
+        if self._handle < 0:
+            return False
+        try:
+            found = os.stat(self._path, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (found.st_ino, found.st_size) == (self._inode, self._size)
+
+    def _open(self) -> bytes:
+        """Opens the file as it is now; returns what must come before the next line."""
+        self.close()
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        found = os.fstat(self._handle)
+        self._inode, self._size = found.st_ino, found.st_size
+        if self._size == 0:
+            return HEADER.encode("ascii")
+        return b"" if os.pread(self._handle, 1, self._size - 1) == b"\n" else b"\n"
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
 
 def parse(text: str, suffix: str) -> Iterator[Line]:

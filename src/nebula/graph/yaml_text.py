@@ -27,6 +27,8 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 def scalar(text: str) -> str:
     """The text as YAML: `要約` bare, `要約: 直した`, `yes` and `2025` quoted."""
+    if not text:
+        return '""'
     if _BARE.fullmatch(text) and text.lower() not in _WORDS:
         return text
     quoted = json.dumps(text, ensure_ascii=False)
