@@ -21,6 +21,15 @@ settings.register_profile(
 settings.load_profile("calm")
 
 BIN = Path(sys.executable).parent
+WHOLE_PROGRAM = ("e2e/", "web/", "cli/test_vizprompt_")
+"""Tests that start the real commands over and over: sound, and too many for the fast part."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = str(Path(__file__).parent) + os.sep
+    for item in items:
+        if str(item.path).removeprefix(here).startswith(WHOLE_PROGRAM):
+            item.add_marker(pytest.mark.slow)
 
 
 @dataclass(frozen=True)
