@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from nebula.workspace.beneath import FOLDER_FLAGS
 from nebula.workspace.errors import PathEscape, WorkspaceError
@@ -15,6 +16,8 @@ from nebula.workspace.jail import Jail, translate
 from nebula.workspace.syscalls import REAL, Syscalls
 
 STATE_DIR = ".nebula"
+PLAIN_FOLDERS = ("graph", "trails")
+"""Folders in it that are used by their path, so that a link that came with the project would lead out of it."""
 
 IGNORE_RULES = """\
 # Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
@@ -29,10 +32,24 @@ def ensure_state_dir(root: str) -> str:
     """Make `.nebula/` with its own .gitignore if need be; the path of the directory."""
     jail = Jail(root)
     try:
-        os.close(open_state_dir(jail.fd))
+        state_fd = open_state_dir(jail.fd)
+        try:
+            _refuse_planted_links(state_fd)
+        finally:
+            os.close(state_fd)
     finally:
         jail.close()
     return os.path.join(root, STATE_DIR)
+
+
+def _refuse_planted_links(state_fd: int) -> None:
+    for name in PLAIN_FOLDERS:
+        try:
+            mode = os.stat(name, dir_fd=state_fd, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISDIR(mode):
+            raise _not_a_folder(f"{STATE_DIR}/{name}")
 
 
 def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL) -> int:
@@ -86,5 +103,9 @@ def _ensure_ignore_rules(state_fd: int, calls: Syscalls) -> None:
 
 def _explain(error: OSError) -> WorkspaceError:
     if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
-        return PathEscape(f"{STATE_DIR} is a link or a file, not a directory; remove it and try again.")
+        return _not_a_folder(STATE_DIR)
     return translate(error, STATE_DIR)
+
+
+def _not_a_folder(path: str) -> PathEscape:
+    return PathEscape(f"{path} is a link or a file, not a directory; remove it and try again.")
