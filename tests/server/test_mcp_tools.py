@@ -100,7 +100,10 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     result = await client.call_tool(name, arguments)
     assert result.is_error
     assert isinstance(result.content[0], types.TextContent)
-    return result.content[0].text
+    told = json.loads(result.content[0].text)
+    assert told == result.structured_content
+    assert set(told) == {"error"}
+    return str(told["error"])
 
 
 async def test_the_five_tools_and_their_results(connect: Connect, root: Path) -> None:

@@ -193,4 +193,6 @@ def _result(outcome: Outcome) -> types.CallToolResult:
 
 
 def _failure(sentence: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=sentence)], is_error=True)
+    value = {"error": sentence}
+    text = json.dumps(value, ensure_ascii=False)
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value, is_error=True)
