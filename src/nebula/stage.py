@@ -156,7 +156,8 @@ def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, 
         scene = scene._replace(spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
     sentence = final.remark
-    if not sentence and cut_short and not scene.remarks:
+    told = final.status == "error" and scene.remarks
+    if not sentence and cut_short and not told:
         sentence = _words(house.lang)[final.status if final.status != "ok" else "unanswered"]
     scene, remark = _remark(scene, sentence)
     cues.extend(remark)

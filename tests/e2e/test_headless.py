@@ -308,3 +308,31 @@ def test_a_task_that_cannot_begin_has_its_stream_all_the_same(bench, args):
     assert [event["type"] for event in ran.events] == ["task", "error", "final"]
     assert ran.events[-1]["exit_code"] == 1
     assert bench.trace() == ran.events
+
+
+def test_a_write_refused_under_a_wrong_name_and_done_under_the_right_one(bench):
+    script = [
+        Turn("", [Call("writeFile", {"path": str(bench.project / "src/a.py"), "content": "x\n"})]),
+        Turn("", [Call("writeFile", {"path": "src/a.py", "content": "x\n"})]),
+        Turn("Done."),
+    ]
+    with ScriptedModel(script) as server:
+        ran = bench.run("nebula", "-p", "go", "--yes", "--output-format", "json", **server.env())
+    assert (ran.code, ran.json["status"]) == (0, "ok")
+
+
+@pytest.mark.parametrize(
+    "provider, stop, told",
+    [
+        ("openai", "length", "output limit"),
+        ("gemini", "length", "output limit"),
+        ("ollama", "length", "output limit"),
+        ("openai", "filter", "held the answer back"),
+        ("gemini", "filter", "held the answer back"),
+    ],
+)
+def test_an_answer_cut_short_by_the_provider_is_told(bench, provider, stop, told):
+    with ScriptedModel([Turn("half an ans", stop=stop)]) as server:
+        ran = bench.run("nebula", "-p", "go", **server.env(provider))
+    assert (ran.code, ran.out) == (0, "half an ans\n")
+    assert told in ran.err

@@ -41,6 +41,11 @@ from nebula.messages import Message as Said
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.toolset import ToolSet
 
+_CUT_SHORT = {
+    "length": "The model stopped at its output limit; what it said is not complete.",
+    "filter": "The provider held the answer back; ask in other words, or choose another model.",
+}
+
 
 def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
     return history
@@ -172,6 +177,8 @@ async def _ask(turn: Turn, tally: Tally) -> Reply:
                 seconds = time.monotonic() - started
                 tally.heard(item.message, item.usage, seconds)
                 turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, round(seconds, 3)))
+                if item.stop in _CUT_SHORT:
+                    turn.stream.emit(Notice(_CUT_SHORT[item.stop], turn.task_id))
                 return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
 
