@@ -52,10 +52,11 @@ class Tally:
         self.model_seconds += seconds
 
     def ran(self, use: AssistantToolUse, outcome: Outcome) -> None:
+        """Done under its right name, a write that was refused under a wrong one (an absolute path) is done."""
         if outcome.change is not None:
             change = outcome.change
             self.changed(change.path, change.before, change.after, change.diff)
-            self._refused.discard(change.path)
+            self._refused = {each for each in self._refused if not f"/{each}".endswith(f"/{change.path}")}
         if outcome.check is not None:
             self._checks[outcome.check.name] = outcome.check
         if outcome.refused and use.orig_name in ("writeFile", "editFile"):
