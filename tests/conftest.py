@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "calm",
-    deadline=None,  # machines are noisy; a slow example is no failure
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-settings.load_profile("calm")
+for profile, examples in (("quick", 40), ("thorough", 150)):
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,  # machines are noisy; a slow example is no failure
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+settings.load_profile("quick")
 
 BIN = Path(sys.executable).parent
 WHOLE_PROGRAM = ("e2e/", "web/", "cli/test_vizprompt_")
