@@ -89,6 +89,7 @@ def test_history_and_send_form_differ_in_tools_and_model_only() -> None:
     sent = message.into_user_input_message("some-model", {"readFile": spec})
     assert sent == UserInputMessage(TIME, UserInputMessageContext(env, (RESULT,), (spec,)), (image,), "some-model")
     assert message.into_user_input_message(None, {}) == stored
+    assert message.into_user_input_message() == stored
     assert message.into_user_input_message(None, [spec]).user_input_message_context == UserInputMessageContext(
         env, (RESULT,), (spec,)
     )

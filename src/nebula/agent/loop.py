@@ -38,6 +38,7 @@ from nebula.messages import (
     truncate_safe_tool_use_results,
 )
 from nebula.messages import Message as Said
+from nebula.messages.truncation import byte_length
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.toolset import ToolSet
 
@@ -119,7 +120,7 @@ def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
         return prompt
     limit = f"{MAX_USER_MESSAGE_SIZE:,} bytes"
     turn.stream.emit(Notice(f"The prompt is longer than {limit}; its end was not sent.", turn.task_id))
-    frame = len(cut.content_with_context().encode()) - MAX_USER_MESSAGE_SIZE
+    frame = byte_length(cut.content_with_context()) - MAX_USER_MESSAGE_SIZE
     return prompt.truncate_safe(MAX_USER_MESSAGE_SIZE - max(frame, 0))
 
 

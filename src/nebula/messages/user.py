@@ -97,7 +97,7 @@ class UserMessage:
         return self._into_input(None, ())
 
     def into_user_input_message(
-        self, model_id: str | None, tools: Mapping[str, Any] | Iterable[Any]
+        self, model_id: str | None = None, tools: Mapping[str, Any] | Iterable[Any] = ()
     ) -> UserInputMessage:
         """For sending: `tools` is a mapping or a sequence of `ToolSpec`."""
         return self._into_input(model_id, tools)
