@@ -115,9 +115,16 @@ def _session_id(memory: Sessions, settings: Settings, brain: Brain, resume: str 
         found = memory.find(resume)
         if found.project_path != os.path.realpath(settings.root):
             raise UnknownSession(f"session {found.id} belongs to {found.project_path}; go there to resume it")
-        return memory.resume(found.id).id
+        return _resumed(memory, found.id, brain)
     newest = memory.latest(settings.root)
-    return memory.resume(newest.id).id if newest else memory.start(settings.root, brain.name)
+    return _resumed(memory, newest.id, brain) if newest else memory.start(settings.root, brain.name)
+
+
+def _resumed(memory: Sessions, session_id: str, brain: Brain) -> str:
+    found = memory.resume(session_id)
+    if found.model != brain.name:
+        memory.switch_model(found.id, brain.name)
+    return found.id
 
 
 def _recorders(settings: Settings, memory: Sessions, session_id: str) -> Callable[[], tuple[Reader, ...]]:
