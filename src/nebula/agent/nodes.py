@@ -7,11 +7,10 @@ cost, and the state of each file before and after. So a conversation can go on f
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
 from nebula.agent.tally import Round, Tally
-from nebula.graph.values import Node
 from nebula.messages import (
     AssistantMessage,
     Message,
@@ -20,6 +19,9 @@ from nebula.messages import (
     UserMessage,
     truncate_safe_tool_use_results,
 )
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
 
 MAX_ROUND_RESULT_BYTES = 32_768
 """Most of one round's results that a node keeps: the graph is meant for git, and the files are in the journal."""

@@ -11,8 +11,6 @@ from nebula.agent.nodes import round_texts
 from nebula.agent.prices import cost
 from nebula.agent.tally import Tally
 from nebula.events import Status
-from nebula.graph.errors import GraphError
-from nebula.graph.values import DEFAULT_FLOW
 from nebula.memory.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ class Footprint(NamedTuple):
 
 
 class NodeKeeper:
-    """Keeps turns in a graph. The graph is opened when the first turn ends, not when a session starts."""
+    """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
 
     def __init__(
         self, open_graph: Callable[[], Graph] | None, trails: Trails | None = None, secrets: Iterable[str] = ()
@@ -46,12 +44,14 @@ class NodeKeeper:
         return self._graph
 
     def for_turn(
-        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str = DEFAULT_FLOW
+        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str | None = None
     ) -> Callable[[Tally, Status], str | None]:
         def keep(tally: Tally, status: Status) -> str | None:
             nothing_said = not tally.messages and not tally.files
             if self._open is None or (nothing_said and status in ("error", "interrupted")):
                 return None
+            from nebula.graph.errors import GraphError
+
             try:
                 self._add(node_id, session_id, brain, parents, flow, tally)
                 if self._trails is not None:
@@ -63,9 +63,9 @@ class NodeKeeper:
         return keep
 
     def _add(
-        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str, tally: Tally
+        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str | None, tally: Tally
     ) -> None:
-        from nebula.graph.values import FileState, Text, Usage
+        from nebula.graph.values import DEFAULT_FLOW, FileState, Text, Usage
 
         usage = tally.usage
         seconds = round(tally.model_seconds, 3)
@@ -81,7 +81,7 @@ class NodeKeeper:
             node_id=node_id,
             texts=texts,
             parents=parents,
-            flow=flow,
+            flow=flow or DEFAULT_FLOW,
             model=brain.name,
             session=session_id,
             usage=Usage(usage.input_tokens, usage.output_tokens, cost(brain.provider, brain.name, usage)),
@@ -110,6 +110,8 @@ class NodeKeeper:
 
     def find(self, node_id: str) -> Node | None:
         """The node, or None where there is none that can be read."""
+        from nebula.graph.errors import GraphError
+
         if self.graph is None:
             return None
         try:

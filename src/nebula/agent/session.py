@@ -22,8 +22,6 @@ from nebula.agent.system_prompt import system_prompt
 from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
-from nebula.graph.errors import GraphError
-from nebula.graph.values import DEFAULT_FLOW
 from nebula.llm.contract import Model
 from nebula.llm.errors import ModelError
 from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
@@ -108,7 +106,7 @@ class Session:
         *,
         parents: Sequence[str] | None = None,
         trace_id: str | None = None,
-        flow: str = DEFAULT_FLOW,
+        flow: str | None = None,
     ) -> Final:
         """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
         stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
@@ -142,6 +140,7 @@ class Session:
 
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
+        from nebula.graph.errors import GraphError
         from nebula.graph.summaries import build_one
         from nebula.graph.summary_reply import UnreadableReply
 
