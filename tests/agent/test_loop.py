@@ -1,0 +1,152 @@
+"""The loop with a recorded model: what is told, in which order, and how a turn ends whatever happens."""
+
+import asyncio
+
+import pytest
+
+from nebula.agent.loop import NotKept, Turn, run_turn
+from nebula.events import EventStream, Task
+from nebula.llm.errors import AuthError, FormatError
+from nebula.llm.replay import ReplayModel
+from nebula.messages import ToolSpec, UserMessage
+from nebula.tools.contract import Outcome, ToolFailure
+from nebula.tools.toolset import ToolSet
+
+
+class Tool:
+    """A tool that does what it was told when it was made."""
+
+    def __init__(self, name="look", act=None):
+        self.spec = ToolSpec(name, "looks", {"type": "object", "properties": {}})
+        self._act = act or (lambda: Outcome.ok({"seen": True}))
+
+    async def run(self, args, call):
+        result = self._act()
+        return await result if asyncio.iscoroutine(result) else result
+
+
+class Failing:
+    provider = "failing"
+
+    def __init__(self, error):
+        self._error = error
+
+    async def stream(self, request):
+        raise self._error
+        yield
+
+
+def call(name="look", text=""):
+    return {"text": text, "tool_calls": [{"name": name, "args": {}}]}
+
+
+def turn_of(replies, *tools, recorders=(), **options):
+    told = []
+    model = ReplayModel(replies) if isinstance(replies, list) else replies
+    stream = EventStream("s", recorders=tuple(recorders), audience=(told.append,))
+    turn = Turn(stream, model, "m", "system", [], ToolSet.of(tools or [Tool()]), **options)
+    return turn, told
+
+
+def run(turn, prompt="go"):
+    return asyncio.run(run_turn(turn, Task(prompt, "agent", "m"), UserMessage.new_prompt(prompt)))
+
+
+def types(told):
+    return [stamped.event.type for stamped in told]
+
+
+def test_the_order_of_a_turn():
+    turn, told = turn_of([call(text="Looking."), {"text": "Done."}])
+    final = run(turn)
+    assert types(told) == ["task", "message", "step", "tool_result", "message", "final"]
+    assert (final.status, final.text, final.exit_code) == ("ok", "Looking.\n\nDone.", 0)
+    assert [type(m).__name__ for m in turn.history] == ["UserMessage", "ToolUse", "UserMessage", "Response"]
+
+
+def test_an_error_of_the_model_ends_the_turn_with_its_sentence():
+    turn, told = turn_of(Failing(AuthError("The key is wrong. Set OPENAI_API_KEY.")))
+    final = run(turn)
+    assert types(told) == ["task", "error", "final"]
+    assert (final.status, final.exit_code, final.remark) == ("error", 1, "The key is wrong. Set OPENAI_API_KEY.")
+
+
+def test_a_model_that_cannot_speak_the_dialect_is_exit_code_3():
+    assert run(turn_of(Failing(FormatError("no JSON")))[0]).exit_code == 3
+
+
+def test_too_many_rounds():
+    turn, told = turn_of([call()] * 5, max_rounds=3)
+    final = run(turn)
+    assert (final.status, final.exit_code) == ("limit", 1)
+    assert types(told).count("message") == 3
+
+
+def test_a_refused_write_that_was_not_done_is_exit_code_2():
+    def refuse():
+        raise ToolFailure("no", policy=True)
+
+    turn, _ = turn_of([call("writeFile"), {"text": "Could not."}], Tool("writeFile", refuse))
+    final = run(turn)
+    assert (final.status, final.exit_code) == ("refused", 2)
+
+
+def test_cancelling_while_a_tool_runs_keeps_what_was_done():
+    async def scenario():
+        async def wait():
+            started.set()
+            await asyncio.sleep(60)
+
+        started = asyncio.Event()
+        turn, told = turn_of([call(text="Looking."), call("slow")], Tool(), Tool("slow", wait))
+        task = asyncio.create_task(run_turn(turn, Task("go", "agent", "m"), UserMessage.new_prompt("go")))
+        await started.wait()
+        task.cancel()
+        return await task, told, turn
+
+    final, told, turn = asyncio.run(scenario())
+    assert (final.status, final.exit_code, final.text) == ("interrupted", 130, "Looking.")
+    assert types(told)[-1] == "final"
+    assert len(turn.history) == 4  # prompt, first round with its result, the call that was not answered
+
+
+def test_what_cannot_be_recorded_does_not_go_on():
+    def full(stamped):
+        if stamped.event.type == "message":
+            raise OSError(28, "No space left on device")
+
+    turn, told = turn_of([{"text": "unheard"}], recorders=[full])
+    final = run(turn)
+    assert types(told) == ["task", "error", "final"]
+    assert "No space left" in final.remark
+    assert final.status == "error"
+
+
+def test_a_turn_that_cannot_become_a_node_still_has_its_answer():
+    def keep(tally, status):
+        raise NotKept("the graph is read-only")
+
+    turn, told = turn_of([{"text": "Answer."}], keep=keep)
+    final = run(turn)
+    assert types(told) == ["task", "message", "error", "final"]
+    assert (final.text, final.status, final.node_id) == ("Answer.", "ok", None)
+
+
+def test_a_bug_in_a_tool_ends_the_turn_in_order_and_is_in_the_trace():
+    def bug():
+        raise ZeroDivisionError("oops")
+
+    turn, told = turn_of([call()], Tool(act=bug))
+    final = run(turn)
+    assert types(told)[-2:] == ["error", "final"]
+    assert "ZeroDivisionError" in final.remark
+    assert "Traceback" in told[-2].event.detail
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_call_of_a_message_is_answered_in_order(count):
+    reply = {"text": "", "tool_calls": [{"name": "look", "args": {}, "id": f"c{n}"} for n in range(count)]}
+    turn, told = turn_of([reply, {"text": "ok"}])
+    run(turn)
+    answered = [s.event.result.tool_use_id for s in told if s.event.type == "tool_result"]
+    assert answered == [f"c{n}" for n in range(count)]
