@@ -254,6 +254,12 @@ async def test_what_ollama_is_sent() -> None:
     }
 
 
+async def test_gemini_is_sent_no_part_without_a_word() -> None:
+    said = [UserMessage.new_prompt("a"), AssistantMessage.new_response(None, ""), UserMessage.new_prompt("b")]
+    body = await sent("gemini", said)
+    assert [part["text"] for content in body["contents"] for part in content["parts"]] == ["a", "(no answer)", "b"]
+
+
 async def test_images_travel_on_every_wire() -> None:
     picture = ImageBlock("png", b"\x89PNG")
     said = UserMessage.new_prompt("what is it?")

@@ -30,6 +30,8 @@ DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
 VERSION = "v1beta"
 STOPS = {"STOP": "end", "MAX_TOKENS": "length"}
 FAULTY_STOPS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER")
+NO_ANSWER = "(no answer)"
+"""Stands for an answer without a word: the API refuses a message whose only part is empty."""
 UNSIGNED = "skip_thought_signature_validator"
 """What Gemini 3 wants on a call whose signature is not known: one from another model, or from an earlier sitting."""
 MAX_SIGNATURES = 10_000
@@ -127,7 +129,8 @@ class GeminiModel(Connector):
                 parts.append({"inlineData": {"mimeType": image.media_type, "data": image.base64}})
             yield {"role": "user", "parts": parts}
             return
-        parts = [{"text": message.content}] if message.content or not message.tool_uses else []
+        spoken = message.content or ("" if message.tool_uses else NO_ANSWER)
+        parts = [{"text": spoken}] if spoken else []
         first = len(parts)
         for use in message.tool_uses or ():
             part: dict[str, Any] = {"functionCall": {"id": use.id, "name": use.name, "args": use.args}}
