@@ -336,3 +336,10 @@ def test_an_answer_cut_short_by_the_provider_is_told(bench, provider, stop, told
         ran = bench.run("nebula", "-p", "go", **server.env(provider))
     assert (ran.code, ran.out) == (0, "half an ans\n")
     assert told in ran.err
+
+
+def test_the_package_runs_as_a_module(bench):
+    done = subprocess.run(
+        [sys.executable, "-m", "nebula", "--version"], env=bench.env(), capture_output=True, check=True
+    )
+    assert done.stdout.startswith(b"nebula ")
