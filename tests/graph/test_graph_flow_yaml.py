@@ -218,3 +218,34 @@ def test_a_flow_needs_a_name_of_real_text() -> None:
         dump_flow(Flow("a", " "))
     with pytest.raises(BadText, match="surrogate"):
         dump_flow(Flow("a", "\ud800"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# mine\nid: {X} # the id\nname: main\n# end",
+        f"# mine\nname: main\nid: {X}\nextra: 1\nnodes: # none yet\n# end\n",
+        f"\ufeffupdated: 2025-05-08T13:55:22+09:00 # mine\nid: {X}\nconnections: []\n# end\n",
+        f"# mine\nid: {X}\nname: |\n  two\n  lines\nupdated:\nnodes:\n- id: {X}\n# end\n",
+    ],
+)
+def test_a_file_written_without_all_the_parts_gets_them_and_keeps_its_comments(text: str) -> None:
+    file = load_flow(text.encode(), "flows/000/000.yaml")
+    wanted = replace(
+        file.flow,
+        updated="2026-01-01T00:00:00+00:00",
+        entries=(*file.flow.entries, Entry(7, "seventh"), Entry(8, "eighth")),
+        edges=(Edge(7, 8),),
+    )
+    changed = edit(file, wanted)
+    assert load(changed.text) == changed.flow == wanted
+    assert "# mine" in changed.text and "# end" in changed.text and ("extra" in text) == ("extra" in changed.text)
+
+
+def test_an_empty_field_and_a_block_of_lines_can_be_changed_twice() -> None:
+    text = f"id: {X}\nname: |\n  two\n  lines\ndescription: # none\nnodes: []\nconnections: []\n"
+    file = load_flow(text.encode(), "flows/000/000.yaml")
+    for words in ("one", "another"):
+        file = edit(file, replace(file.flow, name=words, description=words))
+        assert (load(file.text).name, load(file.text).description) == (words, words)
+    assert "# none" in file.text

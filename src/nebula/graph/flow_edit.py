@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from .errors import BadFile
 from .flow_yaml import (
     FIELDS,
     FlowFile,
@@ -30,11 +31,9 @@ def edit(file: FlowFile, flow: Flow) -> FlowFile:
     Kept items keep their lines and whatever comments stand around them; a list whose kept items change order,
     or that is not written line by line, is written anew.
     """
-    if file.nodes is None or file.connections is None:
-        return _write_anew(file, flow)
+    if file.nodes is None or file.connections is None or _lacks_fields(file, flow):
+        return _completed(file, flow)
     changes = _field_changes(file, flow)
-    if changes is None:
-        return _write_anew(file, flow)
     if file.flow.entries != flow.entries:
         changes += _list_changes(file, "nodes", file.flow.entries, flow.entries, entry_lines, nodes_section)
     if file.flow.edges != flow.edges:
@@ -42,17 +41,51 @@ def edit(file: FlowFile, flow: Flow) -> FlowFile:
     return _apply(file, flow, changes)
 
 
-def _write_anew(file: FlowFile, flow: Flow) -> FlowFile:
-    return load_flow(dump_flow(flow).encode("utf-8"), file.flow.id)
+def rewrite_lists(file: FlowFile) -> FlowFile:
+    """The file with its two lists written anew, and everything around them left alone."""
+    if file.nodes is None or file.connections is None:
+        return _completed(file, file.flow)
+    nodes = (file.nodes.start, file.nodes.end, nodes_section(file.flow.entries))
+    connections = (file.connections.start, file.connections.end, connections_section(file.flow.edges))
+    return _apply(file, file.flow, [nodes, connections])
 
 
-def _field_changes(file: FlowFile, flow: Flow) -> list[_Change] | None:
+def _lacks_fields(file: FlowFile, flow: Flow) -> bool:
+    return any(field not in file.fields and getattr(file.flow, field) != getattr(flow, field) for field in FIELDS)
+
+
+def _completed(file: FlowFile, flow: Flow) -> FlowFile:
+    """A file somebody wrote without some of the parts gets them: fields below its id, lists at its end. Where that
+    does not work out (all of it stands in braces, say), the file is written anew."""
+    if "id" not in file.fields:
+        return _written_anew(flow)
+    text = file.text if file.text.endswith("\n") else file.text + "\n"
+    below = text.find("\n", file.fields["id"][1]) + 1
+    missing = [field for field in FIELDS if field not in file.fields and getattr(flow, field)]
+    lines = "".join(f"{field}: {field_text(flow, field)}\n" for field in missing)
+    lists = ("" if file.nodes else nodes_section(())) + ("" if file.connections else connections_section(()))
+    try:
+        completed = load_flow((text[:below] + lines + text[below:] + lists).encode("utf-8"), file.flow.id)
+    except BadFile:
+        return _written_anew(flow)
+    is_whole = completed.nodes and completed.connections and not _lacks_fields(completed, flow)
+    return edit(completed, flow) if is_whole else _written_anew(flow)
+
+
+def _written_anew(flow: Flow) -> FlowFile:
+    return load_flow(dump_flow(flow).encode("utf-8"), flow.id)
+
+
+def _field_changes(file: FlowFile, flow: Flow) -> list[_Change]:
     changes = []
     for field in FIELDS:
         if getattr(file.flow, field) != getattr(flow, field):
-            if field not in file.fields:
-                return None
-            changes.append((*file.fields[field], field_text(flow, field)))
+            start, end = file.fields[field]
+            text = field_text(flow, field)
+            # A field left empty ends at its colon; a block of lines takes its last line break along.
+            before = " " if file.text[start - 1] == ":" else ""
+            after = "\n" if file.text[start:end].endswith("\n") else ""
+            changes.append((start, end, f"{before}{text}{after}"))
     return changes
 
 
@@ -109,8 +142,8 @@ def _apply(file: FlowFile, flow: Flow, changes: list[_Change]) -> FlowFile:
         pieces += [file.text[done:start], text]
         done = end
     text = "".join([*pieces, file.text[done:]])
-    if any(start < end and (not new or "\n" in new) for start, end, new in changes):
-        # Lines went away or a list was written anew: look at the result afresh rather than keep count.
+    if any(not new or (start < end) == ("\n" in new) for start, end, new in changes):
+        # Lines went away, a list was written anew, an empty field filled: look afresh rather than keep count.
         return load_flow(text.encode("utf-8"), flow.id)
 
     def moved(offset: int) -> int:

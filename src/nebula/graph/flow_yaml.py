@@ -181,7 +181,8 @@ def _read_any_shape(text: str, path: str) -> FlowFile:
     flow_id = root.text("id")
     if not flow_id:
         raise BadFile(path, "the flow has no id")
-    offsets = [0, *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
+    # The parser does not count a byte order mark.
+    offsets = [int(text.startswith("\ufeff")), *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
     odd: list[_Odd] = []
     entries, entry_items = _entries(root.get("nodes"), odd)
     edges, edge_items = _edges(root.get("connections"), entries, odd)

@@ -6,8 +6,8 @@ from collections.abc import Container
 from dataclasses import replace
 from itertools import pairwise
 
-from .flow_edit import edit
-from .flow_yaml import FlowFile, dump_flow, load_flow
+from .flow_edit import edit, rewrite_lists
+from .flow_yaml import FlowFile, load_flow
 from .flows import find_cycle
 from .values import Edge, Entry, Flow
 
@@ -29,7 +29,7 @@ def mend(file: FlowFile, known: Container[str]) -> tuple[FlowFile, list[Finding]
 def _cut(file: FlowFile) -> FlowFile:
     """Without the lines that were passed over on reading."""
     if not file.passed_over:
-        return load_flow(dump_flow(file.flow).encode("utf-8"), file.flow.id)
+        return rewrite_lists(file)
     pieces = []
     done = 0
     for start, end in sorted(file.passed_over):
