@@ -170,3 +170,32 @@ def test_two_edits_of_one_node_are_both_kept(graph: Graph) -> None:
     assert graph.check(repair=True)[0].kind == "conflict"
     assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "c", "ours", "theirs"]
     assert graph.check() == []
+
+
+def test_a_node_that_cannot_be_read_keeps_its_place_in_the_flow(graph: Graph) -> None:
+    broken = file(graph, "nodes/000/001.xml")
+    good = broken.read_bytes()
+    before = file(graph, "flows/000/000.yaml").read_bytes()
+    broken.write_bytes(good[:40])
+    assert [problem.kind for problem in graph.check(repair=True) if problem.kind != "metadata"] == ["unreadable"]
+    assert file(graph, "flows/000/000.yaml").read_bytes() == before
+    broken.write_bytes(good)
+    assert [node.prompt for node in graph.get_history(graph.list_nodes()[0].id)] == ["a", "b", "c"]
+
+
+def test_connections_on_one_line_are_mended_without_touching_the_rest(graph: Graph) -> None:
+    path = file(graph, "flows/000/000.yaml")
+    head, _, _ = path.read_text("utf-8").partition("connections:")
+    path.write_text(
+        f"# mine\n{head}connections: [{{from: 1, to: 2}}, {{from: 1, to: 9}}]\nextra: 1\n", encoding="utf-8"
+    )
+    mended(graph, "edge")
+    text = path.read_text("utf-8")
+    assert text.startswith("# mine\n") and text.endswith("extra: 1\n")
+    assert len(graph.get_flow("main").connections) == 1
+
+
+def test_a_byte_order_mark_in_an_index_is_no_problem(graph: Graph) -> None:
+    index = file(graph, "nodes/index.tsv")
+    index.write_bytes(b"\xef\xbb\xbf" + index.read_bytes().replace(b"\n", b"\r\n"))
+    assert graph.check() == []

@@ -248,7 +248,7 @@ class Check:
     # Flows and metadata
 
     def _flows(self) -> None:
-        known = {row[0] for row in self._store.catalog.ask("SELECT id FROM files")}
+        known = {row[0] for row in self._store.catalog.ask("SELECT id FROM files")} | self._unreadable_ids()
         for loaded in self._store.flows.all():
             file = edit(loaded.file, loaded.flow)
             mended, findings = mend(file, known)
@@ -259,6 +259,12 @@ class Check:
                 text = edit(mended, replace(mended.flow, updated=now())).text
                 self._commit([Put(f"{FLOWS}/{loaded.path}", text.encode("utf-8"), checksum(old))])
                 self._store.flows.forget(loaded.path)
+
+    def _unreadable_ids(self) -> set[str]:
+        """Nodes whose files are there but cannot be read now: they keep their place in the flows until mended."""
+        index = (self._disk.read(f"{NODES}/index.tsv") or b"").decode("utf-8", "replace")
+        there = self._node_ids()
+        return {line.id for line in tsv.parse(index, KINDS[NODES]) if there.get(line.path, ()) is None}
 
     def _old_metadata(self) -> list[str]:
         # Marked as old is known, and not a problem: it is written anew once changes have stopped.
