@@ -195,7 +195,7 @@ def _environment(root: str, settings: Mapping[str, str]) -> dict[str, str]:
         "GIT_PAGER": "cat",
         "GIT_CONFIG_COUNT": str(len(settings)),
     }
-    for number, (key, value) in enumerate(settings.items()):
+    for number, (key, setting) in enumerate(settings.items()):
         env[f"GIT_CONFIG_KEY_{number}"] = key
-        env[f"GIT_CONFIG_VALUE_{number}"] = value
+        env[f"GIT_CONFIG_VALUE_{number}"] = setting
     return env
