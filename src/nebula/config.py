@@ -312,7 +312,9 @@ def _hint(key: str, known: Sequence[str]) -> str:
 
 def _read_json(path: str) -> dict[str, Any] | None:
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        # A pipe of that name, planted in a project, must not hang every start.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, encoding="utf-8-sig") as file:
             text = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None

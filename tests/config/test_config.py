@@ -213,3 +213,14 @@ def test_an_empty_text_says_nothing(places, layer):
 def test_the_home_may_begin_with_a_tilde(places, monkeypatch):
     monkeypatch.setenv("HOME", "/somewhere")
     assert load_settings(str(places[1]), {"NEBULA_HOME": "~/stars"}).home == "/somewhere/stars"
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_or_a_folder_in_the_place_of_the_file_hangs_nobody(places):
+    _, project = places
+    os.mkfifo(project / ".nebula/config.json")
+    assert load(places).model == "gpt-4.1-nano"
+    (project / ".nebula/config.json").unlink()
+    (project / ".nebula/config.json").mkdir()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(places)
