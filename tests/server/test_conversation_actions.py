@@ -206,6 +206,15 @@ async def test_a_message_over_one_mebibyte_is_answered_with_an_error(client, siz
     assert (await client.ask("list_flows"))["status"] == "success"
 
 
+async def test_a_refused_message_gets_its_id_back_too(client):
+    large = {"action": "create_node", "data": {"prompt": "x" * (1 << 20), "id": "not this"}}
+    for number in ("seven", 7):
+        for request in (large | {"id": number}, {"id": number} | large, {"action": "fly", "id": number} | large):
+            assert (await raw(client, json.dumps(request)))["id"] == number
+        assert (await raw(client, json.dumps({"action": "fly", "data": {"a": "\ud800"}, "id": number})))["id"] == number
+    assert "id" not in await raw(client, json.dumps(large))
+
+
 async def test_a_message_of_one_mebibyte_is_carried_out(client):
     frame = json.dumps({"action": "create_node", "data": {"prompt": ""}})
     prompt = "x" * ((1 << 20) - len(frame))

@@ -19,6 +19,10 @@ MAX_MESSAGE: Final = 1 << 20
 MAX_RECEIVED: Final = 32 << 20
 """Bytes that are read at all, so that a request too large can be answered instead of cutting the line."""
 
+_SCALAR = r"(-?\d{1,18}|\"[^\"\\]{0,200}\")"
+_ID_IN_FRONT = re.compile(rf'\s*\{{\s*(?:"action"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*{_SCALAR}\s*,')
+_ID_AT_THE_END = re.compile(rf',\s*"id"\s*:\s*{_SCALAR}\s*\}}\s*\Z')
+_END = 300
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -105,7 +109,7 @@ class Data:
 def read_request(text: str) -> Request:
     """Raises ActionError; its `request_id` is set where the message was readable enough to have one."""
     if len(text) > MAX_MESSAGE or len(text.encode("utf-8", "replace")) > MAX_MESSAGE:
-        raise ActionError("too_large", f"a message may have {MAX_MESSAGE} bytes")
+        raise ActionError("too_large", f"a message may have {MAX_MESSAGE} bytes", _id_unread(text))
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -125,12 +129,18 @@ def read_request(text: str) -> Request:
     return Request(action, Data(data), request_id)
 
 
+def _id_unread(text: str) -> Any:
+    """The id of a message too large to be read as a whole, where clients put it: in front of the data or behind it."""
+    found = _ID_IN_FRONT.match(text) or _ID_AT_THE_END.search(text[-_END:])
+    return json.loads(found[1]) if found else None
+
+
 def _refuse_lone_surrogates(found: object, request_id: Any) -> None:
     try:
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        kept = request_id if isinstance(request_id, int) else None
-        raise ActionError("bad_text", "the message has half a surrogate pair, which is no character", kept) from None
+        sentence = "the message has half a surrogate pair, which is no character"
+        raise ActionError("bad_text", sentence, request_id) from None
 
 
 def _bad(message: str, request_id: Any = None) -> ActionError:
