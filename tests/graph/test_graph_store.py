@@ -466,6 +466,33 @@ def test_8_2_a_damaged_cache_is_made_anew(graph: Graph) -> None:
     assert [found.id for found in graph.search_nodes(text="needle")] == [node.id]
 
 
+def test_8_2_a_cache_damaged_inside_is_made_anew_too(graph: Graph) -> None:
+    ids = [graph.create_node(f"needle {number}", "x" * 2000).id for number in range(30)]
+    assert len(graph.search_nodes(text="needle")) == 30
+    graph.close()
+    cache = Path(graph.data_dir) / ".state/cache.db"
+    data = bytearray(cache.read_bytes())
+    for page in range(1, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    cache.write_bytes(data)
+    assert {node.id for node in graph.search_nodes(text="needle")} == set(ids)
+    assert graph.get_node(ids[0]).prompt == "needle 0"
+
+
+def test_a_large_folder_gives_out_nodes_before_its_cache_is_built(graph: Graph) -> None:
+    node = graph.create_node("q")
+    graph.close()
+    root = Path(graph.data_dir)
+    shutil.rmtree(root / ".state")
+    with (root / "nodes/index.tsv").open("a", encoding="utf-8") as index:
+        index.writelines(f"000/{number}.xml\tid-{number}\t2025-01-01T00:00:00+00:00\n" for number in range(1000, 30000))
+    with Graph(root) as fresh:
+        assert fresh.get_node(node.id) == node
+        assert fresh.count_nodes() == 1
+        with pytest.raises(NotFound):
+            fresh.get_node("id-1000")
+
+
 def test_a_folder_that_cannot_be_written_can_be_read(graph: Graph) -> None:
     node = graph.create_node("needle")
     graph.close()

@@ -12,12 +12,12 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
-VERSION = 2
+VERSION = 3
 _SCHEMA = f"""
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
 CREATE TABLE files (
-    doc INTEGER PRIMARY KEY AUTOINCREMENT,
+    doc INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,
     id TEXT NOT NULL,
     timestamp TEXT NOT NULL,
@@ -32,12 +32,6 @@ CREATE TABLE files (
     tags TEXT NOT NULL DEFAULT '',
     problem TEXT
 );
-CREATE INDEX files_by_moment ON files (moment);
-CREATE INDEX files_shadowed ON files (shadowed) WHERE shadowed = 1;
-CREATE INDEX files_by_id ON files (id);
-CREATE INDEX files_unread ON files (state) WHERE state = 0;
-CREATE INDEX files_due ON files (due) WHERE due = 1;
-CREATE INDEX files_bad ON files (state) WHERE state = 2;
 CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE tags (tag TEXT NOT NULL, doc INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (tag, doc)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE keywords USING fts5 (tags, summary, content='', tokenize='ascii');
@@ -46,6 +40,30 @@ PRAGMA user_version = {VERSION};
 """
 
 UNREAD, READ, UNREADABLE = 0, 1, 2
+_INDEXES = {
+    "files_by_id": "files (id)",
+    "files_by_moment": "files (moment)",
+    "files_unread": "files (state) WHERE state = 0",
+    "files_bad": "files (state) WHERE state = 2",
+    "files_due": "files (due) WHERE due = 1",
+    "files_shadowed": "files (shadowed) WHERE shadowed = 1",
+}
+
+
+def drop_indexes(db: sqlite3.Connection) -> None:
+    """Before very many rows come in: indexes made afterwards cost a fraction."""
+    for name in _INDEXES:
+        db.execute(f"DROP INDEX IF EXISTS {name}")
+
+
+def make_indexes(db: sqlite3.Connection) -> None:
+    for name, columns in _INDEXES.items():
+        db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """True when the file itself is at fault, and making it anew will help."""
+    return type(error) is sqlite3.DatabaseError or "malformed" in str(error) or "no such table" in str(error)
 
 
 class Cache:
@@ -81,6 +99,7 @@ class Cache:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -32768")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version != VERSION:
                 self._build(connection)
@@ -99,6 +118,7 @@ class Cache:
         if version == 0:
             for statement in filter(str.strip, _SCHEMA.split(";\n")):
                 connection.execute(statement)
+            make_indexes(connection)
             # Fewer, larger pieces while terms come in: half the work.
             connection.execute("INSERT INTO texts (texts, rank) VALUES ('hashsize', ?)", (16 << 20,))
         connection.execute("COMMIT")
@@ -113,14 +133,8 @@ class Cache:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
-
-    def get(self, key: str, default: object = None) -> object:
-        row = self.connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else default
-
-    def set(self, key: str, value: object) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, value))
+        if connection.in_transaction:
+            connection.execute("COMMIT")
 
     def discard(self) -> None:
         """Throws the file away; the next use starts an empty one."""

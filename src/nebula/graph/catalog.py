@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import files
+from . import files, tsv
 from .disk import Disk
 from .node_store import FOLDER, INDEX, NodeStore
 from .values import Node, Problem
@@ -26,6 +26,10 @@ _PATIENCE = 20
 """Longer looks take at most one part in this many of the time."""
 _FEW = 2000
 """Files a single question may wait for."""
+_LARGE_INDEX = 1 << 20
+_STAT_COST = 5e-6
+_BEARABLE = 0.1
+"""Seconds that a single question may wait for a look at every file, now and then."""
 _QUICK = 0.003
 """Seconds that looking may take each time it is asked for."""
 _Seen = tuple[dict[str, int], files.Signature | None]
@@ -34,9 +38,11 @@ _Seen = tuple[dict[str, int], files.Signature | None]
 class Catalog:
     """Safe to use from several threads; each of the two connections has a lock of its own."""
 
-    def __init__(self, disk: Disk, nodes: NodeStore) -> None:
+    def __init__(self, disk: Disk, nodes: NodeStore, build_later: Callable[[], None]) -> None:
         self._disk = disk
         self._nodes = nodes
+        self._build_later = build_later
+        self._built = False
         self._writing = threading.RLock()
         self._asking = threading.RLock()
         self._opening = threading.Lock()
@@ -57,8 +63,12 @@ class Catalog:
 
     def locate(self, node_id: str) -> list[str]:
         """Paths of the files with that id, the one that counts first; empty when there is none."""
-        if time.monotonic() >= self._look_at:
-            self.refresh()
+        if not self._is_built():
+            found = self._paths_in_index(node_id)
+            if found:
+                self._build_later()
+                return found
+        self._refresh_if_due()
         recent = self._recent.get(node_id)
         if recent is not None:
             return [recent]
@@ -71,6 +81,21 @@ class Catalog:
             found = self._paths(node_id)
         return found
 
+    def _is_built(self) -> bool:
+        """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
+        if not self._built:
+            found = files.signature(self._disk.path(INDEX))
+            is_large = found is not None and found.size > _LARGE_INDEX
+            self._built = not is_large or bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
+        return self._built
+
+    def _paths_in_index(self, node_id: str) -> list[str]:
+        """The same straight from the index file; whatever it does not know has to wait for the cache."""
+        from .intake import priority
+
+        rows = [(line.path, line.timestamp, 0) for line in tsv.find(self._disk.path(INDEX), "xml", node_id)]
+        return [row[0] for row in sorted(rows, key=priority, reverse=True)]
+
     def _paths(self, node_id: str) -> list[str]:
         from .intake import priority
 
@@ -78,12 +103,34 @@ class Catalog:
         return [row[0] for row in sorted(rows, key=priority, reverse=True)]
 
     def ask(self, query: str, *values: object) -> list[Any]:
-        """Rows of the cache as it stands."""
+        """Rows of the cache as it stands. A damaged one is made anew first."""
+        import sqlite3
+
+        try:
+            return self._rows(query, values)
+        except sqlite3.Error as error:
+            self._start_over(error)
+            self.read_all()
+            return self._rows(query, values)
+
+    def _rows(self, query: str, values: tuple[object, ...]) -> list[Any]:
         with self._asking:
             with self._opening:
                 if self._reader is None:
                     self._reader = self._open()
             return self._reader.connection.execute(query, values).fetchall()
+
+    def _start_over(self, error: Exception) -> None:
+        """Throws a damaged cache away and fills a new one; any other error is raised again."""
+        import sqlite3
+
+        from .cache import Cache, is_damage
+
+        if not isinstance(error, sqlite3.Error) or not is_damage(error):
+            raise error
+        self.close()
+        Cache(self._disk.state_path("cache.db")).discard()
+        self._take_in(lambda: False)
 
     def _open(self) -> Cache:
         from .cache import Cache
@@ -100,8 +147,18 @@ class Catalog:
                 self._writer = self._open()
             return self._writer
 
-    def refresh(self) -> bool:
-        """Takes in what changed in the index and the folders; True when something did."""
+    def refresh(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
+        """Takes in what changed in the index and the folders; True when something did. Stopped halfway it takes in
+        nothing."""
+        import sqlite3
+
+        try:
+            return self._take_in(should_stop)
+        except sqlite3.Error as error:
+            self._start_over(error)
+            return True
+
+    def _take_in(self, should_stop: Callable[[], bool]) -> bool:
         with self._writing:
             started = time.monotonic()
             current = self._folder_times(), files.signature(self._disk.path(INDEX))
@@ -112,10 +169,18 @@ class Catalog:
 
                 self._recent.clear()
                 with self._cache().transaction() as db:
-                    Intake(self._disk, db).run(current[0])
+                    if not Intake(self._disk, db).run(current[0], should_stop):
+                        db.execute("ROLLBACK")
+                        return False
                 self._seen = current if _is_settled(current) else None
             self._look_at = time.monotonic() + (cost * _PATIENCE if cost > _QUICK else 0.0)
             return changed
+
+    def _refresh_if_due(self) -> None:
+        """Looks at the folders as often as that is cheap, and at the length of the index always."""
+        index = self._seen[1] if self._seen else None
+        if time.monotonic() >= self._look_at or files.signature(self._disk.path(INDEX)) != index:
+            self.refresh()
 
     def _folder_times(self) -> dict[str, int]:
         try:
@@ -130,8 +195,11 @@ class Catalog:
 
     def count(self) -> int:
         """Nodes there are, those that cannot be read left out where that is known."""
-        self.refresh()
+        self._refresh_if_due()
         return int(self.ask("SELECT count(*) FROM files WHERE state != 2 AND shadowed = 0")[0][0])
+
+    def count_read(self) -> int:
+        return int(self.ask("SELECT count(*) FROM files WHERE state = 1")[0][0])
 
     def count_unread(self) -> int:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
@@ -172,11 +240,13 @@ class Catalog:
     def catch_up(self) -> bool:
         """Makes ready for a question about contents. True when a scan for edits in place is still due: it is too
         long to wait for, and should be done in the background."""
-        self.refresh()
+        self._refresh_if_due()
         late = time.monotonic() >= self._scan_at
-        if late and self._scan_cost < 0.1:
-            self.scan()
-            late = False
+        if late:
+            cost = self._scan_cost or self.count_read() * _STAT_COST
+            late = cost > _BEARABLE
+            if not late:
+                self.scan()
         self.read_all()
         return late
 
@@ -197,6 +267,7 @@ class Catalog:
                     cache.close()
             self._writer = self._reader = None
             self._seen = None
+            self._built = False
 
 
 def _is_settled(seen: _Seen) -> bool:

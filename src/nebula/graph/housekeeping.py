@@ -12,13 +12,11 @@ _LINGER = 2.0
 class Housekeeper:
     """Runs `soon` shortly after a change and `later` once changes have stopped for a while.
 
-    Both get a function that says whether they should stop early. An exception is kept for `stop` to raise: the
+    The work asks `is_stopping` and `should_make_way` now and then. An exception is kept for `stop` to raise: the
     work concerns derived files and flushing, and the caller who made the change has long gone on.
     """
 
-    def __init__(
-        self, soon: Callable[[], None], later: Callable[[Callable[[], bool]], None], *, delay: float, idle: float
-    ) -> None:
+    def __init__(self, soon: Callable[[], None], later: Callable[[], None], *, delay: float, idle: float) -> None:
         self._soon = soon
         self._later = later
         self._delay = delay
@@ -78,7 +76,7 @@ class Housekeeper:
                     return self._soon
                 if self._later_at is not None and self._later_at <= now:
                     self._later_at = None
-                    return lambda: self._later(self._is_wanted)
+                    return self._later
                 due = [moment for moment in (self._soon_at, self._later_at) if moment is not None]
                 if not due and now >= leave_at:
                     break
@@ -86,6 +84,9 @@ class Housekeeper:
             self._thread = None
             return None
 
-    def _is_wanted(self) -> bool:
-        """True when the work at hand should make way: for the end, or for a new change."""
+    def is_stopping(self) -> bool:
+        return self._stopping
+
+    def should_make_way(self) -> bool:
+        """For the end, or for a new change."""
         return self._stopping or self._soon_at is not None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from . import files, layout, tsv
-from .cache import UNREAD, UNREADABLE
+from .cache import UNREAD, UNREADABLE, drop_indexes, make_indexes
 from .node_store import FOLDER, INDEX
 from .node_xml import load_head
 from .stamps import sort_key
@@ -19,20 +20,17 @@ if TYPE_CHECKING:
 
     from .disk import Disk
 
+_NAME = re.compile(r"\d{1,9}\.xml", re.ASCII)
 _HEAD = 4096
 _TAIL = 64
 _MANY = 5000
-_INSERT = "INSERT OR IGNORE INTO files (path, id, timestamp, moment) VALUES (?, ?, ?, ?)"
+_INSERT = "INSERT OR IGNORE INTO files (doc, path, id, timestamp, moment) VALUES (?, ?, ?, ?, ?)"
 
 
 def priority(row: tuple[str, str, int]) -> tuple[object, ...]:
     """Of (path, timestamp, state) rows with one id the greatest counts: readable, newest, found last (seed §4.4)."""
     path, timestamp, state = row
     return (state != UNREADABLE, sort_key(timestamp), layout.order_key(path))
-
-
-def row_of(path: str, node_id: str, timestamp: str) -> tuple[str, str, str, float]:
-    return path, node_id, timestamp, sort_key(timestamp)[1]
 
 
 class Intake:
@@ -43,11 +41,21 @@ class Intake:
         self._db = db
         self._touched: set[str] | None = set()
         self._doubtful: set[str] = set()
+        # Numbers are never used twice: terms of what had them before are still about.
+        row = db.execute("SELECT value FROM state WHERE key = 'next doc'").fetchone()
+        self._next_doc: int = row[0] if row else 1
 
-    def run(self, times: dict[str, int]) -> None:
-        self._take_index()
-        self._take_folders(times)
-        self._resolve()
+    def run(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
+        """False when it was stopped, and all of it must be rolled back."""
+        is_first = self._db.execute("SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1)").fetchone() == (0,)
+        if is_first:
+            drop_indexes(self._db)
+        done = self._take_index(should_stop) and self._take_folders(times, should_stop)
+        if done and is_first:
+            make_indexes(self._db)
+        if done:
+            self._resolve()
+        return done
 
     def replace(self, paths: Iterable[str]) -> None:
         """Forgets what is known of files that changed and takes them in afresh."""
@@ -62,31 +70,43 @@ class Intake:
         self._touched = node_ids
         self._resolve()
 
-    def _insert(self, rows: list[tuple[str, str, str, float]]) -> None:
-        self._db.executemany(_INSERT, rows)
+    def _insert(self, lines: list[tsv.Line]) -> None:
+        first = self._next_doc
+        self._db.executemany(
+            _INSERT,
+            [
+                (doc, path, node_id, timestamp, sort_key(timestamp)[1])
+                for doc, (path, node_id, timestamp) in enumerate(lines, first)
+            ],
+        )
+        self._next_doc += len(lines)
+        self._db.execute("INSERT OR REPLACE INTO state VALUES ('next doc', ?)", (self._next_doc,))
         if self._touched is not None:
-            self._touched.update(row[1] for row in rows)
+            self._touched.update(line.id for line in lines)
             if len(self._touched) > _MANY:
                 self._touched = None
 
-    def _take_index(self) -> None:
+    def _take_index(self, should_stop: Callable[[], bool]) -> bool:
         path = self._disk.path(INDEX)
         found = files.signature(path)
         if found is None:
-            return
+            return True
         row = self._db.execute("SELECT value FROM state WHERE key = 'index'").fetchone()
         inode, offset, tail = json.loads(row[0]) if row else (0, 0, "")
         if inode != found.inode or found.size < offset or _tail(path, offset) != tail:
             offset = 0
         for lines, end in tsv.chunks(path, "xml", offset):
-            self._insert([row_of(*line) for line in lines])
+            self._insert(lines)
             # A line for a file that is not there must not make a node.
-            self._doubtful.update(line.path.partition("/")[0] for line in lines)
+            self._doubtful.update({path.partition("/")[0] for path, _, _ in lines})
             offset = end
+            if should_stop():
+                return False
         value = json.dumps([found.inode, offset, _tail(path, offset)])
         self._db.execute("INSERT OR REPLACE INTO state VALUES ('index', ?)", (value,))
+        return True
 
-    def _take_folders(self, times: dict[str, int]) -> None:
+    def _take_folders(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
         known = dict(self._db.execute("SELECT name, mtime_ns FROM folders"))
         for folder in (known.keys() | self._doubtful) - times.keys():
             self._take_folder(folder, [])
@@ -96,13 +116,16 @@ class Intake:
                 self._take_folder(folder, self._names(folder))
                 settled = mtime_ns if files.is_settled(mtime_ns) else -1
                 self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, settled))
+                if should_stop():
+                    return False
+        return True
 
     def _names(self, folder: str) -> list[str]:
         try:
             names = os.listdir(self._disk.path(FOLDER, folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [name for name in names if layout.is_path(f"{folder}/{name}", "xml")]
+        return list(filter(_NAME.fullmatch, names))
 
     def _take_folder(self, folder: str, names: list[str]) -> None:
         rows = self._db.execute(
@@ -125,14 +148,14 @@ class Intake:
     def _differs(self, path: str, known: tuple[int, ...]) -> bool:
         return (files.signature(self._disk.path(FOLDER, path)) or files.ABSENT) != known
 
-    def _head(self, path: str) -> tuple[str, str, str, float]:
-        """A row for a file the index does not know, from the first lines of the file itself."""
+    def _head(self, path: str) -> tsv.Line:
+        """What the index should say of a file, from the first lines of the file itself."""
         try:
             with open(self._disk.path(FOLDER, path), "rb", opener=_no_follow) as file:
                 head = load_head(file.read(_HEAD))
         except OSError:
             head = None
-        return row_of(path, *(head or ("", "")))
+        return tsv.Line(path, *(head or ("", "")))
 
     def _drop(self, path: str) -> None:
         row = self._db.execute("SELECT doc, id, tags FROM files WHERE path = ?", (path,)).fetchone()

@@ -15,7 +15,7 @@ from .catalog import Catalog
 from .contents import decode
 from .values import Node
 
-_POOL = 300
+_POOL = 150
 """Of more hits than this only the newest are weighed against each other."""
 _CHUNK = 500
 

@@ -37,7 +37,7 @@ class Store:
         self.settings = SettingsFile(self.disk)
         self.nodes = NodeStore(self.disk)
         self.flows = FlowStore(self.disk)
-        self.catalog = Catalog(self.disk, self.nodes)
+        self.catalog = Catalog(self.disk, self.nodes, lambda: self._housekeeper.wake())
         self.metadata = Metadata(self.disk, self.catalog)
         self.events = events.Events()
         self._housekeeper = Housekeeper(self.disk.checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
@@ -224,15 +224,15 @@ class Store:
         self._scan_wanted = True
         self._housekeeper.wake()
 
-    def _tidy(self, make_way: Callable[[], bool]) -> None:
+    def _tidy(self) -> None:
         """Brings the derived files in step, a little at a time."""
-        self.catalog.refresh()
+        self.catalog.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
             self.catalog.scan()
-        while not make_way() and self.catalog.read_some():
+        while not self._housekeeper.should_make_way() and self.catalog.read_some():
             pass
-        if self.metadata.is_old() and not make_way():
+        if self.metadata.is_old() and not self._housekeeper.should_make_way():
             self.metadata.rewrite()
 
     def close(self) -> None:
