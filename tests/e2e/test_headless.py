@@ -206,6 +206,7 @@ def test_bad_usage_is_64_and_one_line(bench):
         ["--mode", "wild", "-p", "x"],
         ["frobnicate"],
         ["-p", "x", "--root", "/nowhere"],
+        ["-p", "x", "--allow", "/etc/passwd"],
     ):
         ran = bench.run("nebula", *args)
         assert ran.code == 64, args

@@ -45,6 +45,13 @@ def checked_root(root: str | None) -> str:
     return folder
 
 
+def check_allowed(paths: Sequence[str]) -> None:
+    """Complains about an --allow that names no file a project can have."""
+    for path in paths:
+        if os.path.isabs(path) or ".." in path.split("/"):
+            raise UsageError(f"--allow {path}: give the path relative to the project")
+
+
 class UsageError(Exception):
     """A mistake of the user; its sentence says what to do."""
 

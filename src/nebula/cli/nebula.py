@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula import __version__
-from nebula.cli.arguments import Parser, UsageError, dispatch, root_option, unknown_command
+from nebula.cli.arguments import Parser, UsageError, check_allowed, dispatch, root_option, unknown_command
 from nebula.cli.plainly import plainly
 
 COMMANDS = {
@@ -44,6 +44,7 @@ def _run(argv: Sequence[str]) -> int:
     if options.version:
         print(f"nebula {__version__}")
         return 0
+    check_allowed(options.allow)
     if options.prompt is None:
         if options.output_format != "text":
             raise UsageError('--output-format needs a prompt: add -p "task"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from nebula.agent.assembly import secrets_of
 from nebula.agent.brains import open_brain
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.record import NodeKeeper
@@ -22,7 +23,7 @@ SHARE_FOR_CONTEXT = 0.6
 class ChatTurns:
     def __init__(self, settings: Settings, graph: ServedGraph) -> None:
         self._settings = settings
-        self._keeper = NodeKeeper(lambda: graph)
+        self._keeper = NodeKeeper(lambda: graph, secrets=secrets_of(settings))
         self._graph = graph
 
     async def run(self, job: Job, hear: Reader, _ask: Ask) -> None:
