@@ -320,6 +320,9 @@ def test_text_that_cannot_be_stored_leaves_nothing_behind(graph: Graph) -> None:
         lambda: graph.create_node("bad \udc00"),
         lambda: graph.create_flow("bad \udc00"),
         lambda: graph.create_node("x", tags=["\udc00"]),
+        lambda: graph.create_node("x", parents=graph.get_flow().nodes, branch="\udc00"),
+        lambda: graph.update_flow("main", name="\udc00"),
+        lambda: graph.update_flow("main", name=" "),
     ):
         with pytest.raises(BadText):
             call()
@@ -491,6 +494,18 @@ def test_a_large_folder_gives_out_nodes_before_its_cache_is_built(graph: Graph) 
         assert fresh.count_nodes() == 1
         with pytest.raises(NotFound):
             fresh.get_node("id-1000")
+
+
+def test_8_2_in_a_long_index_the_line_of_a_deleted_node_leaves_later(graph: Graph) -> None:
+    node, kept = graph.create_node("gone"), graph.create_node("kept")
+    with (Path(graph.data_dir) / "nodes/index.tsv").open("a", encoding="utf-8") as index:
+        index.write("# " + "x" * (1 << 20) + "\n")
+    graph.delete_node(node.id)
+    assert node.id in read(graph, "nodes/index.tsv")
+    assert [found.id for found in graph.list_nodes()] == [kept.id]
+    graph.close()
+    assert node.id not in read(graph, "nodes/index.tsv")
+    assert kept.id in read(graph, "nodes/index.tsv")
 
 
 def test_a_folder_that_cannot_be_written_can_be_read(graph: Graph) -> None:

@@ -198,6 +198,9 @@ class Catalog:
         self._refresh_if_due()
         return int(self.ask("SELECT count(*) FROM files WHERE state != 2 AND shadowed = 0")[0][0])
 
+    def count_rows(self) -> int:
+        return int(self.ask("SELECT count(*) FROM files")[0][0])
+
     def count_read(self) -> int:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 1")[0][0])
 

@@ -11,12 +11,13 @@ from . import files, layout, tsv
 from .disk import Disk
 from .errors import BadFile, CycleError, NotFound
 from .flow_edit import edit
-from .flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow, load_head
+from .flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow, load_head, refuse_bad_text
 from .flows import Topology, extend
 from .folders import Folders
 from .journal import Extend, Put, checksum
 from .stamps import new_id, now, sort_key
 from .values import Connection, Edge, Entry, Flow, Problem
+from .xml_text import refuse_surrogates
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
@@ -40,6 +41,7 @@ class Loaded:
     entries: list[Entry] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     updated: str = ""
+    composed: Flow | None = None
     applied: int = 0
     """How many of the journal's additions of that epoch are in."""
 
@@ -48,8 +50,10 @@ class Loaded:
         flow = self.file.flow
         if not self.entries and not self.edges:
             return flow
-        entries, edges = flow.entries + tuple(self.entries), flow.edges + tuple(self.edges)
-        return replace(flow, entries=entries, edges=edges, updated=self.updated)
+        if self.composed is None:
+            entries, edges = flow.entries + tuple(self.entries), flow.edges + tuple(self.edges)
+            self.composed = replace(flow, entries=entries, edges=edges, updated=self.updated)
+        return self.composed
 
     @property
     def is_new(self) -> bool:
@@ -63,6 +67,7 @@ class Loaded:
             self.entries += entries
             self.edges += edges
             self.updated = updated
+            self.composed = None
         return bool(entries or edges)
 
 
@@ -235,6 +240,8 @@ class FlowStore:
         self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection], moment: str
     ) -> Put | Extend | None:
         """Adds to a flow in memory and says how to make it last; None when everything was there already."""
+        for connection in connections:
+            refuse_surrogates(connection.branch or "", "the branch name")
         try:
             if not loaded.add(nodes, connections, moment) and not loaded.is_new:
                 return None
@@ -258,6 +265,7 @@ class FlowStore:
         return f"{FOLDER}/{path}" in self._disk.journal.extended()
 
     def _rewritten(self, loaded: Loaded, flow: Flow) -> Put:
+        refuse_bad_text(flow)
         before = -1 if loaded.is_new else checksum(loaded.file.text.encode("utf-8"))
         loaded.file = edit(loaded.file, flow)
         loaded.entries, loaded.edges = [], []

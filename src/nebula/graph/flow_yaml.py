@@ -73,11 +73,16 @@ class FlowFile:
     """Where that stands; empty when it cannot be cut out by lines."""
 
 
-def dump_flow(flow: Flow) -> str:
+def refuse_bad_text(flow: Flow) -> None:
+    """Raises BadText when name or description cannot be stored."""
     for what, value in (("the flow's name", flow.name), ("the description", flow.description)):
         refuse_surrogates(value, what)
     if not flow.name.strip():
         raise BadText("a flow needs a name")
+
+
+def dump_flow(flow: Flow) -> str:
+    refuse_bad_text(flow)
     head = [f"{field}: {field_text(flow, field)}\n" for field in FIELDS]
     return "".join(head) + nodes_section(flow.entries) + connections_section(flow.edges)
 

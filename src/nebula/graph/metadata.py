@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator
 
-from . import files
+from . import files, tsv
 from .catalog import Catalog
 from .disk import Disk
+from .node_store import FOLDER as NODES
+from .node_store import INDEX as NODE_INDEX
 from .stamps import now
 from .values import Node
 from .yaml_text import identifier, moment, scalar
@@ -25,6 +28,9 @@ _WIDTH = 32
 _START = re.compile(rb"updated: \S{32}\nnodes:\n")
 _UPDATED = re.compile(r"\Aupdated: [^\n]*\n")
 _TAIL = 64 * 1024
+_FEW = 2000
+_MANY = 20_000
+_LONG_AGO = 600.0
 
 
 class Metadata:
@@ -90,13 +96,28 @@ class Metadata:
         except FileNotFoundError:
             return False
 
-    def mark_old(self) -> None:
+    def mark_old(self, removed: Iterable[str] = ()) -> None:
+        """The files have to be written anew; lines of `removed` node files can then leave the node index, too."""
         path = self._disk.state_path(_MARK)
-        if not os.path.exists(path):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+        lines = "".join(f"{each}\n" for each in removed).encode("ascii")
+        if lines or not os.path.exists(path):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            handle = os.open(path, flags, 0o666)
+            try:
+                files.write_all(handle, lines)
+            finally:
+                os.close(handle)
 
     def is_old(self) -> bool:
         return os.path.exists(self._disk.state_path(_MARK))
+
+    def is_worth_waiting_for(self) -> bool:
+        """False when writing the files anew takes long enough to be left to a process that stays."""
+        rows, unread = self._catalog.count_rows(), self._catalog.count_unread()
+        if unread > _FEW:
+            return False
+        age = time.time() - os.stat(self._disk.state_path(_MARK)).st_mtime
+        return rows <= _MANY or age > _LONG_AGO
 
     def rewrite(self) -> bool:
         """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
@@ -107,9 +128,17 @@ class Metadata:
             self._catalog.refresh()
             self._catalog.read_all()
             changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
+            self._forget_removed()
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._disk.state_path(_MARK))
             return any(changed)
+
+    def _forget_removed(self) -> None:
+        with contextlib.suppress(FileNotFoundError), open(self._disk.state_path(_MARK), encoding="ascii") as file:
+            removed = {path for path in file.read().split() if not os.path.lexists(self._disk.path(NODES, path))}
+            data = self._disk.read(NODE_INDEX) if removed else None
+            if data is not None:
+                self._disk.write(NODE_INDEX, tsv.without(data, removed))
 
     def _write(self, path: str, lines: Iterable[str]) -> bool:
         text = "".join(lines)

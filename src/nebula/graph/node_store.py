@@ -20,6 +20,7 @@ FOLDER = "nodes"
 INDEX = "nodes/index.tsv"
 _REMEMBERED = 1024
 _LARGE = 64 * 1024
+_LONG_INDEX = 1 << 20
 
 
 class NodeStore:
@@ -51,11 +52,15 @@ class NodeStore:
     def index(self, path: str, node: Node) -> None:
         self._index.append(tsv.Line(path, node.id, node.timestamp))
 
-    def unindex(self, paths: Iterable[str]) -> None:
-        """Takes lines out of the index. The one write that costs with the size of the graph; deleting is rare."""
+    def unindex(self, paths: Iterable[str]) -> bool:
+        """Takes lines out of the index; False when it is so long that this is better done later."""
+        found = files.signature(self._disk.path(INDEX))
+        if found is None or found.size > _LONG_INDEX:
+            return False
         data = self._disk.read(INDEX)
         if data is not None:
             self._disk.write(INDEX, tsv.without(data, set(paths)))
+        return True
 
     def read(self, path: str) -> Node:
         """The node at a path as the file says now. Raises NotFound or BadFile."""

@@ -198,9 +198,8 @@ class Store:
             for loaded in changed:
                 self.flows.forget(loaded.path)
             raise
-        self.nodes.unindex(paths)
         self.catalog.forget(node_id)
-        self.metadata.mark_old()
+        self.metadata.mark_old(() if self.nodes.unindex(paths) else paths)
         self.events.note(events.NODE_DELETED, node_id=node_id)
         for loaded in changed:
             self._flow_written(loaded)
@@ -241,7 +240,7 @@ class Store:
             self._housekeeper.stop()
             if os.path.exists(self.disk.state_path("journal")):
                 self.disk.checkpoint()
-                if self.metadata.is_old():
+                if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
                     self.metadata.rewrite()
         finally:
             self.catalog.close()
