@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from nebula.agent.budget import estimate_tokens, message_tokens, total_tokens
 from nebula.messages import (
-    MAX_HISTORY_MESSAGES,
     AssistantMessage,
+    History,
     Message,
     Text,
     ToolUseResult,
@@ -154,34 +154,34 @@ def cut_message(message: Message, limit: int) -> Message:
 
 @dataclass(slots=True)
 class Fit:
-    """What goes out in each round of one turn: the past, repaired once at its start, and the turn so far.
+    """What goes out in each round of one turn: the past and the turn so far, as one valid history.
 
-    A turn that was stopped leaves a prompt or a tool use without its answer at the end of the past. That loose end is
-    repaired together with the turn that follows it, so that the two join into a valid history.
+    The history grows with the turn, so a round costs the same however many came before it.
     """
 
     past: tuple[Message, ...]
     tools: frozenset[str]
     room: int
     """Tokens left for the turn itself."""
-    _loose: tuple[Message, ...] = ()
+    _history: History = field(init=False)
     _counted: list[int] = field(default_factory=list)
+    _total: int = 0
 
     def __post_init__(self) -> None:
-        settled = _settled(self.past)
-        self._loose = self.past[settled:]
-        self.past = repair_history(self.past[:settled], self.tools)
+        self._history = History(self.past, self.tools)
 
     def __call__(self, current: Sequence[Message]) -> Sequence[Message]:
         for message in current[len(self._counted) :]:
+            self._history.append(message)
             self._counted.append(message_tokens(message))
-        shrunk = current if sum(self._counted) <= self.room else self._shrink(current)
-        sent = (*self.past, *repair_history((*self._loose, *shrunk), self.tools))
-        return sent if len(sent) <= MAX_HISTORY_MESSAGES else repair_history(sent, self.tools)
+            self._total += self._counted[-1]
+        if self._total > self.room:
+            return repair_history((*self.past, *self._shrink(current)), self.tools)
+        return repair_history(self._history, self.tools) if self._history.open_tool_uses else tuple(self._history)
 
     def _shrink(self, current: Sequence[Message]) -> Sequence[Message]:
         """Oldest tool results first; the prompt and the newest results stay."""
-        excess = sum(self._counted) - self.room
+        excess = self._total - self.room
         shrunk = list(current)
         for index, message in enumerate(current[:-1]):
             if excess <= 0:
@@ -190,15 +190,6 @@ class Fit:
                 shrunk[index] = _without_results(message)
                 excess -= self._counted[index] - estimate_tokens(LEFT_OUT)
         return shrunk
-
-
-def _settled(past: Sequence[Message]) -> int:
-    """How many messages, from the first, end with an answer that waits for nothing."""
-    for index in range(len(past) - 1, -1, -1):
-        message = past[index]
-        if isinstance(message, AssistantMessage) and not message.tool_uses:
-            return index + 1
-    return 0
 
 
 def _without_results(message: UserMessage) -> UserMessage:
