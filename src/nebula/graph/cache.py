@@ -66,6 +66,12 @@ def is_damage(error: sqlite3.Error) -> bool:
     return type(error) is sqlite3.DatabaseError or "malformed" in str(error) or "no such table" in str(error)
 
 
+def is_no_room(error: sqlite3.Error) -> bool:
+    """True when the file cannot be kept: the disk is full, or the place cannot be written."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
+
+
 class Cache:
     """One connection. `transaction` for writing; several processes wait for each other there."""
 
@@ -86,7 +92,9 @@ class Cache:
     def _opened(self) -> sqlite3.Connection:
         try:
             connection = self._connect()
-        except sqlite3.DatabaseError:
+        except sqlite3.DatabaseError as error:
+            if is_no_room(error):
+                raise
             self.discard()
             connection = self._connect()
         return connection

@@ -46,6 +46,8 @@ class Catalog:
         self._writing = threading.RLock()
         self._asking = threading.RLock()
         self._opening = threading.Lock()
+        self._has_room = True
+        """False once a cache could not be kept beside the files: then it lives in memory."""
         self._writer: Cache | None = None
         self._reader: Cache | None = None
         self._recent: dict[str, str] = {}
@@ -121,15 +123,20 @@ class Catalog:
             return self._reader.connection.execute(query, values).fetchall()
 
     def _start_over(self, error: Exception) -> None:
-        """Throws a damaged cache away and fills a new one; any other error is raised again."""
+        """Fills a new cache, in memory where there is no room for one, and throws a damaged one away; any other error
+        is raised again."""
         import sqlite3
 
-        from .cache import Cache, is_damage
+        from .cache import Cache, is_damage, is_no_room
 
-        if not isinstance(error, sqlite3.Error) or not is_damage(error):
+        if isinstance(error, sqlite3.Error) and is_no_room(error) and self._has_room:
+            self._has_room = False
+            self.close()
+        elif isinstance(error, sqlite3.Error) and is_damage(error):
+            self.close()
+            Cache(self._disk.state_path("cache.db")).discard()
+        else:
             raise error
-        self.close()
-        Cache(self._disk.state_path("cache.db")).discard()
         self._take_in(lambda: False)
 
     def _open(self) -> Cache:
@@ -137,7 +144,8 @@ class Catalog:
 
         first = self._writer or self._reader
         if first is None:
-            return Cache(self._disk.state_path("cache.db") if self._disk.can_keep_state() else None)
+            can_be_kept = self._has_room and self._disk.can_keep_state()
+            return Cache(self._disk.state_path("cache.db") if can_be_kept else None)
         # Where nothing can be written beside the files, both connections are one, in memory.
         return first if first.path is None else Cache(first.path)
 
@@ -213,10 +221,19 @@ class Catalog:
             pass
 
     def read_some(self, limit: int = _BATCH) -> int:
+        import sqlite3
+
+        from .cache import is_no_room
         from .contents import read_some
 
         with self._writing:
-            return read_some(self._cache(), self._disk, self._nodes, limit)
+            try:
+                return read_some(self._cache(), self._disk, self._nodes, limit)
+            except sqlite3.Error as error:
+                if not is_no_room(error):
+                    raise
+                self._start_over(error)
+                return read_some(self._cache(), self._disk, self._nodes, limit)
 
     def reread(self, paths: Iterable[str]) -> None:
         """Takes in files that are known to have changed."""

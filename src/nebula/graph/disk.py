@@ -191,7 +191,7 @@ class Disk:
         Within one run of the machine only the last step can be unfinished. After a restart any file may be as
         it was before; one that matches none of the states the journal knows was edited since and is left alone.
         """
-        if not self.journal.outline():
+        if not self.journal.outline() or not os.access(self._state, os.W_OK):
             return []
         with self.exclusive():
             steps = self.journal.steps()

@@ -236,19 +236,25 @@ class Journal:
         return os.pread(self._handle, CAPACITY, self._start())
 
     def _open(self, create: bool) -> bool:
-        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        try:
-            self._handle = os.open(self._path, flags | os.O_CREAT if create else flags, 0o600)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            if create:
-                raise
-            return False
+        flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        if create:
+            self._handle = os.open(self._path, flags | os.O_RDWR | os.O_CREAT, 0o666)
+        else:
+            try:
+                flags |= os.O_RDWR if os.access(self._path, os.W_OK) else os.O_RDONLY
+                self._handle = os.open(self._path, flags)
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
+                return False
         self._boot = boot_id()
         if os.fstat(self._handle).st_size < _FILE_SIZE or self._stored_epoch() < 0:
             if not create:
                 self.close()
                 return False
-            self._format()
+            try:
+                self._format()
+            except OSError:
+                self.close()
+                raise
         return True
 
     def _format(self) -> None:

@@ -238,7 +238,7 @@ class Store:
         """Brings everything to rest. The store opens again by itself when it is used after that."""
         try:
             self._housekeeper.stop()
-            if os.path.exists(self.disk.state_path("journal")):
+            if os.access(self.disk.state_path("journal"), os.W_OK):
                 self.disk.checkpoint()
                 if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
                     self.metadata.rewrite()

@@ -1,0 +1,74 @@
+"""Reading goes on where nothing can be written: a full disk, somebody else's folder."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from nebula.graph.manager import Graph
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A graph that anybody may read: two nodes in a row, the writer gone."""
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o755)
+    with Graph(place / "data") as graph:
+        first = graph.create_node("一つ目の質問", "a")
+        graph.connect_nodes(first.id, graph.create_node("second", "b").id)
+        # Whatever is imported late: a stranger may not be let into the interpreter's folders.
+        assert graph.search_nodes(text="second") and not graph.check()
+    yield place / "data"
+    shutil.rmtree(place)
+
+
+def read_everything(folder: Path) -> None:
+    with Graph(folder) as graph:
+        [found] = graph.search_nodes(text="質問")
+        [last] = graph.search_nodes(text="second")
+        assert [node.id for node in graph.get_history(last.id)] == [found.id, last.id]
+        assert graph.get_node(found.id).response == "a"
+        assert graph.check() == []
+        with pytest.raises(OSError):
+            graph.create_node("one more")
+
+
+def on_a_full_disk(folder: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    read_everything(folder)
+
+
+def as_a_stranger(folder: Path) -> None:
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    else:
+        for place in (folder, *folder.rglob("*")):
+            place.chmod(0o555 if place.is_dir() else 0o444)
+    read_everything(folder)
+
+
+@pytest.mark.parametrize("state", ["with its state", "as git brings it"])
+@pytest.mark.parametrize("way", [on_a_full_disk, as_a_stranger])
+def test_a_graph_can_be_read_where_nothing_can_be_written(
+    folder: Path, way: Callable[[Path], None], state: str
+) -> None:
+    if state == "as git brings it":
+        shutil.rmtree(folder / ".state")
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+    # A process of its own: neither limit can be taken back.
+    child = get_context("fork").Process(target=way, args=(folder,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert {path: path.read_bytes() for path in before} == before
