@@ -7,7 +7,8 @@ id the lesser gets an id of its own, a file that cannot be read stays where it i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from nebula.value import replace
 
 from . import conflicts, files, tsv
 from .disk import KINDS

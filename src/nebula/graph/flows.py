@@ -6,7 +6,8 @@ Everything here is plain computation on values; nothing recurses, so a chain may
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from nebula.value import replace
 
 from .errors import BadRequest, CycleError, NotFound
 from .values import Connection, Edge, Entry, Flow

@@ -19,7 +19,6 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from .files import write_all
@@ -60,8 +59,7 @@ class Extend(NamedTuple):
 Operation = Put | Remove | Extend
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     boot: str
     operations: tuple[Operation, ...]
 

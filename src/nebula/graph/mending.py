@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 from itertools import pairwise
+
+from nebula.value import replace
 
 from .flow_edit import edit, rewrite_lists
 from .flow_yaml import FlowFile, load_flow

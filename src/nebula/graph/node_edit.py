@@ -6,7 +6,8 @@ What the tool does not know (an element of another program, an attribute, a comm
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from nebula.value import replace
 
 from . import xml_text
 from .errors import BadFile, BadText

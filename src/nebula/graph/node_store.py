@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import replace
 from threading import Lock
+
+from nebula.value import replace
 
 from . import files, layout, tsv
 from .disk import Disk
@@ -70,7 +71,7 @@ class NodeStore:
             known = self._memory.get(path)
             if known and known[0] == current:
                 self._memory.move_to_end(path)
-                return replace(known[1], tags=list(known[1].tags))
+                return replace(known[1])
         data, found = self._read(path)
         node = load_node(data, f"{FOLDER}/{path}")
         if files.is_settled(found.mtime_ns) and found.size <= _LARGE:
@@ -79,7 +80,7 @@ class NodeStore:
 
     def _remember(self, path: str, found: files.Signature, node: Node) -> None:
         with self._memory_lock:
-            self._memory[path] = (found, replace(node, tags=list(node.tags)))
+            self._memory[path] = (found, replace(node))
             self._memory.move_to_end(path)
             while len(self._memory) > _REMEMBERED:
                 self._memory.popitem(last=False)

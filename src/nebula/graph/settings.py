@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from nebula.value import value
 
 from . import files, layout
 from .disk import Disk
@@ -32,7 +33,7 @@ providers:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     max_files_per_folder: int = layout.DEFAULT_STEP
     default_llm_provider: str = "openai"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from nebula.value import replace
 
 from .tokens import estimate_tokens
 from .values import Node, Text

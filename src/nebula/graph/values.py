@@ -7,13 +7,14 @@ that a value read and written again is the same text.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from nebula.value import value
 
 DEFAULT_FLOW = "main"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text:
     """One utterance of a node; `role` is `user`, `assistant` or `tool`."""
 
@@ -27,14 +28,14 @@ class Text:
     """Tokens a second."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     input: int = 0
     output: int = 0
     cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileState:
     """What a turn did to a file, by content hash; an empty `before` means created, an empty `after` deleted."""
 
@@ -43,7 +44,7 @@ class FileState:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Node:
     """A prompt and its answer. `tags` is a list of its own for each reader."""
 
@@ -51,7 +52,7 @@ class Node:
     timestamp: str
     texts: tuple[Text, ...] = ()
     summary: str = ""
-    tags: list[str] = field(default_factory=list)
+    tags: list[str] = ()  # type: ignore[assignment]
     model: str = ""
     updated: bool = False
     """Edited since the summary was built."""
@@ -59,6 +60,9 @@ class Node:
     session: str = ""
     usage: Usage | None = None
     files: tuple[FileState, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tags", list(self.tags))
 
     def __hash__(self) -> int:
         return hash(self.id)
@@ -109,7 +113,7 @@ class Node:
         return shown
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Connection:
     """An edge between two nodes, by id."""
 
@@ -118,7 +122,7 @@ class Connection:
     branch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entry:
     """A node's place in a flow: the number the file gives it, and its id."""
 
@@ -126,7 +130,7 @@ class Entry:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Edge:
     """A connection as the file holds it, between entry numbers."""
 
@@ -135,7 +139,7 @@ class Edge:
     branch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Flow:
     """A named set of nodes and the connections between them.
 
@@ -175,7 +179,7 @@ class Flow:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Problem:
     """Something wrong in the store, found by `check` or met on the way."""
 
