@@ -10,6 +10,7 @@ import pytest
 
 from conversation_rig import serving, talk
 from nebula.graph.manager import Graph
+from nebula.server.feed import LOOK_EVERY_S
 from nebula.server.hub import Hub, Subscriber
 
 
@@ -200,3 +201,23 @@ async def test_the_ring_is_bounded_by_size_too():
     assert not hub.can_resume(50, None)
     assert hub.can_resume(95, None)
     assert hub.can_resume(100, hub.epoch)
+
+
+async def test_looking_goes_on_after_a_folder_could_not_be_read(server, bench):
+    data = bench.project / "data"
+    graph = Graph(data)
+    graph.create_node("before")
+    async with talk(server) as client:
+        await client.ask("subscribe", event="node_created")
+        (data / "flows").rename(data / "away")
+        (data / "flows").write_text("in the way")
+        await asyncio.sleep(3 * LOOK_EVERY_S)
+        (data / "flows").unlink()
+        (data / "away").rename(data / "flows")
+        node = graph.create_node("after")
+        async with asyncio.timeout(10):
+            while (await client.receive())["data"]["node_id"] != node.id:
+                pass
+    [said] = server.errors
+    assert b"cannot be looked at now" in said
+    server.errors.clear()

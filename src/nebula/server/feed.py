@@ -8,6 +8,7 @@ told twice and nothing in a flow is missed, whoever was faster.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from nebula.server.node_files import NodeFiles
 
 LOOK_EVERY_S: Final = 0.5
 
+_log = logging.getLogger(__name__)
 _Event = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
@@ -46,10 +48,17 @@ class Feed:
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(self._begin)
         unsubscribe = self._graph.subscribe(self._hear)
+        problem = ""
         try:
             while True:
                 await asyncio.sleep(LOOK_EVERY_S)
-                await asyncio.to_thread(self.look)
+                try:
+                    await asyncio.to_thread(self.look)
+                except OSError as error:
+                    # A folder on its way out or in: the next look may be luckier. Said once, not twice a second.
+                    if str(error) != problem:
+                        _log.warning("the files cannot be looked at now: %s", error)
+                    problem = str(error)
         finally:
             unsubscribe()
 
