@@ -43,6 +43,13 @@ def test_bad_usage_is_64_and_names_what_is_near(vizprompt: Vizprompt) -> None:
     assert vizprompt("--version").out.startswith("vizprompt ")
 
 
+@pytest.mark.parametrize("command", ["search", "check", "serve"])
+def test_a_file_is_no_data_folder(vizprompt: Vizprompt, tmp_path: Path, command: str) -> None:
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
+    ran = vizprompt("--data-dir", str(tmp_path / "file"), command)
+    assert (ran.code, ran.out) == (64, "") and "is not a folder" in ran.err
+
+
 def test_starting_loads_neither_models_nor_servers() -> None:
     code = (
         "import sys; from nebula.cli.vizprompt import main; main(['--version']);"

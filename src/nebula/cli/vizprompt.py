@@ -91,6 +91,8 @@ def take_data_dir(argv: Sequence[str]) -> tuple[str, list[str]]:
             continue
         if not folder:
             raise UsageError("--data-dir needs a folder")
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise UsageError(f"{folder} is not a folder")
     return folder, rest
 
 
