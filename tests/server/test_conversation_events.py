@@ -205,8 +205,8 @@ async def test_the_ring_is_bounded_by_size_too():
 
 async def test_looking_goes_on_after_a_folder_could_not_be_read(server, bench):
     data = bench.project / "data"
-    graph = Graph(data)
-    graph.create_node("before")
+    with Graph(data) as graph:
+        graph.create_node("before")
     async with talk(server) as client:
         await client.ask("subscribe", event="node_created")
         (data / "flows").rename(data / "away")
@@ -214,7 +214,8 @@ async def test_looking_goes_on_after_a_folder_could_not_be_read(server, bench):
         await asyncio.sleep(3 * LOOK_EVERY_S)
         (data / "flows").unlink()
         (data / "away").rename(data / "flows")
-        node = graph.create_node("after")
+        with Graph(data) as graph:
+            node = graph.create_node("after")
         async with asyncio.timeout(10):
             while (await client.receive())["data"]["node_id"] != node.id:
                 pass
