@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from nebula.value import replace
 
@@ -28,24 +27,24 @@ LONG = 4 * 1024
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 
 
-@dataclass(slots=True)
 class Loaded:
     """A flow as of one moment: what its file says and what the journal adds. `path` is relative to `flows/`."""
 
-    path: str
-    signature: files.Signature
-    file: FlowFile
-    topology: Topology
-    epoch: int = -1
-    """Of the journal, when it was last looked at."""
-    foreign: int = -1
-    settled: bool = False
-    entries: list[Entry] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    updated: str = ""
-    composed: Flow | None = None
-    applied: int = 0
-    """How many of the journal's additions of that epoch are in."""
+    def __init__(self, path: str, signature: files.Signature, file: FlowFile) -> None:
+        self.path = path
+        self.signature = signature
+        self.settled = files.is_settled(signature.mtime_ns)
+        self.file = file
+        self.topology = Topology(file.flow)
+        self.epoch = -1
+        """Of the journal, when it was last looked at."""
+        self.foreign = -1
+        self.applied = 0
+        """How many of the journal's additions of that epoch are in."""
+        self.entries: list[Entry] = []
+        self.edges: list[Edge] = []
+        self.updated = ""
+        self.composed: Flow | None = None
 
     @property
     def flow(self) -> Flow:
@@ -130,7 +129,7 @@ class FlowStore:
             if files.is_settled(found.mtime_ns):
                 self._bad[path] = (found, error)
             raise
-        loaded = Loaded(path, found, file, Topology(file.flow), settled=files.is_settled(found.mtime_ns))
+        loaded = Loaded(path, found, file)
         self._loaded[path] = loaded
         return loaded
 
@@ -236,7 +235,7 @@ class FlowStore:
         moment = now()
         flow = Flow(new_id(), name, moment, moment, description)
         file = load_flow(dump_flow(flow).encode("utf-8"), name)
-        return Loaded(self.free_path(step), files.ABSENT, file, Topology(flow))
+        return Loaded(self.free_path(step), files.ABSENT, file)
 
     def extension(
         self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection], moment: str

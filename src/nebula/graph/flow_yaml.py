@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+
+from nebula.value import value
 
 from . import yaml_text
 from .errors import BadFile, BadText
 from .values import Edge, Entry, Flow
 from .xml_text import refuse_surrogates
-from .yaml_text import Branch, Leaf
 
 MAX_FLOW_BYTES = 256 * 1024 * 1024
 FIELDS = ("id", "name", "created", "updated", "description")
@@ -40,12 +40,11 @@ _OWN_SHAPE = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _HEAD_BYTES = 4096
-_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 Span = tuple[int, int]
 
 
-@dataclass(slots=True)
+@value
 class Section:
     """A list of the file: its place from the key on, and the place of each item (None: not looked for yet)."""
 
@@ -57,7 +56,7 @@ class Section:
     items: list[Span] | None = None
 
 
-@dataclass(slots=True)
+@value
 class FlowFile:
     """A flow, the text it came from, and where its parts are in that text."""
 
@@ -75,8 +74,8 @@ class FlowFile:
 
 def refuse_bad_text(flow: Flow) -> None:
     """Raises BadText when name or description cannot be stored."""
-    for what, value in (("the flow's name", flow.name), ("the description", flow.description)):
-        refuse_surrogates(value, what)
+    for what, text in (("the flow's name", flow.name), ("the description", flow.description)):
+        refuse_surrogates(text, what)
     if not flow.name.strip():
         raise BadText("a flow needs a name")
 
@@ -88,10 +87,10 @@ def dump_flow(flow: Flow) -> str:
 
 
 def field_text(flow: Flow, field: str) -> str:
-    value: str = getattr(flow, field)
+    text: str = getattr(flow, field)
     if field == "id":
-        return yaml_text.identifier(value)
-    return yaml_text.moment(value) if field in ("created", "updated") else yaml_text.scalar(value)
+        return yaml_text.identifier(text)
+    return yaml_text.moment(text) if field in ("created", "updated") else yaml_text.scalar(text)
 
 
 def nodes_section(entries: tuple[Entry, ...]) -> str:
@@ -119,7 +118,12 @@ def load_flow(data: bytes, path: str) -> FlowFile:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadFile(path, f"not UTF-8 (byte {error.start})") from None
-    return _read_own_shape(text) or _read_any_shape(text, path)
+    own = _read_own_shape(text)
+    if own is not None:
+        return own
+    from .flow_tree import read_any_shape
+
+    return read_any_shape(text, path)
 
 
 def load_head(path: str) -> Flow | None:
@@ -179,119 +183,3 @@ def _plain_or_json(text: str) -> str:
     elif text == yaml_text.scalar(text) or text in (yaml_text.moment(text), yaml_text.identifier(text)):
         return text
     raise ValueError(text)
-
-
-def _read_any_shape(text: str, path: str) -> FlowFile:
-    root = yaml_text.load(text, path)
-    flow_id = root.text("id")
-    if not flow_id:
-        raise BadFile(path, "the flow has no id")
-    # The parser does not count a byte order mark.
-    offsets = [int(text.startswith("\ufeff")), *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
-    odd: list[_Odd] = []
-    entries, entry_items = _entries(root.get("nodes"), odd)
-    edges, edge_items = _edges(root.get("connections"), entries, odd)
-    flow = Flow(
-        flow_id,
-        root.text("name"),
-        root.text("created"),
-        root.text("updated"),
-        root.text("description"),
-        tuple(entries),
-        tuple(edges),
-    )
-    fields = {}
-    for key, item in zip(root.keys, root.items, strict=True):
-        if key.text in FIELDS and isinstance(item, Leaf) and not root.flow_style:
-            fields[key.text] = (offsets[item.line] + item.column, offsets[item.end_line] + item.end_column)
-    nodes = _section(root, "nodes", entry_items, offsets)
-    connections = _section(root, "connections", edge_items, offsets)
-    by_line = nodes is not None and nodes.by_line and connections is not None and connections.by_line
-    spans = [(offsets[item.line], offsets[_last_line(item) + 1]) for item, _ in odd] if by_line else []
-    remarks = tuple(f"line {item.line + 1}: {remark}" for item, remark in odd)
-    return FlowFile(flow, text, fields, nodes, connections, remarks=remarks, passed_over=tuple(spans))
-
-
-_Odd = tuple[Leaf | Branch, str]
-
-
-def _entries(nodes: Leaf | Branch | None, odd: list[_Odd]) -> tuple[list[Entry], list[Leaf | Branch]]:
-    entries: list[Entry] = []
-    kept: list[Leaf | Branch] = []
-    used: set[int] = set()
-    if not isinstance(nodes, Branch):
-        return entries, kept
-    for place, item in enumerate(nodes.items, 1):
-        node_id = item.text if isinstance(item, Leaf) else item.text("id")
-        index = _number(item.text("index", str(place))) if isinstance(item, Branch) else place
-        if not node_id or index is None:
-            odd.append((item, "a node without id or number is passed over"))
-        elif index in used:
-            odd.append((item, f"number {index} is taken, its node {node_id} is passed over"))
-        else:
-            used.add(index)
-            entries.append(Entry(index, node_id))
-            kept.append(item)
-    return entries, kept
-
-
-def _edges(
-    connections: Leaf | Branch | None, entries: list[Entry], odd: list[_Odd]
-) -> tuple[list[Edge], list[Leaf | Branch]]:
-    edges: list[Edge] = []
-    kept: list[Leaf | Branch] = []
-    if not isinstance(connections, Branch):
-        return edges, kept
-    known = {entry.index for entry in entries}
-    seen: set[tuple[int, int]] = set()
-    for item in connections.items:
-        source, target = (
-            (_number(item.text("from")), _number(item.text("to"))) if isinstance(item, Branch) else (None, None)
-        )
-        if source is None or target is None:
-            odd.append((item, "a connection without a number is passed over"))
-        elif source not in known or target not in known:
-            odd.append((item, f"the connection {source} → {target} names no node of the flow and is passed over"))
-        elif (source, target) in seen:
-            odd.append((item, f"the connection {source} → {target} stands there twice"))
-        else:
-            seen.add((source, target))
-            edges.append(Edge(source, target, item.text("branch") or None if isinstance(item, Branch) else None))
-            kept.append(item)
-    return edges, kept
-
-
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else None
-
-
-def _section(root: Branch, name: str, kept: list[Leaf | Branch], offsets: list[int]) -> Section | None:
-    for key, value in zip(root.keys, root.items, strict=True):
-        if key.text != name or root.flow_style:
-            continue
-        start = offsets[key.line]
-        if not isinstance(value, Branch):
-            return Section(start, offsets[_last_line(value) + 1], by_line=False)
-        end = offsets[_last_line(value) + 1]
-        by_line = bool(value.items) and not value.flow_style and value.kind == "sequence" and value.line > key.line
-        items = [(offsets[item.line], offsets[_last_line(item) + 1]) for item in kept] if by_line else None
-        return Section(start, end, by_line, " " * value.column, items)
-    return None
-
-
-def _last_line(item: Leaf | Branch) -> int:
-    """The last line with something of the item on it: a block's own end mark lies behind later comments."""
-    last = item.line
-    pending: list[Leaf | Branch] = [item]
-    while pending:
-        piece = pending.pop()
-        if isinstance(piece, Branch):
-            pending += piece.items
-            pending += piece.keys
-            last = max(last, piece.end_line if piece.flow_style else piece.line)
-        else:
-            # A block scalar ends at the start of the line behind it.
-            last = max(
-                last, piece.end_line - 1 if piece.end_column == 0 < piece.end_line - piece.line else piece.end_line
-            )
-    return last

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import files, layout
 
 
-@dataclass(slots=True)
-class _Listing:
+class _Listing(NamedTuple):
     mtime_ns: int
     names: list[str]
 

@@ -7,8 +7,7 @@ stands in the file, so that `node_edit` can change one and leave the rest of a h
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
 from . import xml_text
@@ -103,23 +102,24 @@ def _refuse_surrogates(node: Node) -> None:
         xml_text.refuse_surrogates(value, what)
 
 
-@dataclass(slots=True)
 class Element:
     """An element of interest: where it stands (bytes) and what it said."""
 
-    path: tuple[str, ...]
-    attributes: dict[str, str]
-    start: int
-    end: int = -1
-    text: str = ""
+    __slots__ = ("attributes", "end", "path", "start", "text")
+
+    def __init__(self, path: tuple[str, ...], attributes: dict[str, str], start: int) -> None:
+        self.path = path
+        self.attributes = attributes
+        self.start = start
+        self.end = -1
+        self.text = ""
 
 
-@dataclass(slots=True)
-class NodeFile:
+class NodeFile(NamedTuple):
     """A node and the places of its elements in the file it came from."""
 
     node: Node
-    elements: list[Element] = field(default_factory=list)
+    elements: list[Element]
 
     def first(self, *path: str) -> Element | None:
         return next((element for element in self.elements if element.path == path), None)

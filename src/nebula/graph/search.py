@@ -7,8 +7,9 @@ each word or quoted run must occur. Best matches come first, newer before older.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from nebula.value import value
 
 from . import words
 from .catalog import Catalog
@@ -20,7 +21,7 @@ _POOL = 150
 _CHUNK = 500
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Query:
     tags: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -78,13 +79,13 @@ def _hits(catalog: Catalog, query: Query, limit: int | None) -> list[Any]:
     return ranked if limit is None else ranked[:limit]
 
 
-@dataclass(slots=True)
 class _Plan:
-    leading: str = "files"
-    order: str = "files.moment"
-    conditions: list[tuple[str, object]] = field(default_factory=list)
-    keywords: str = ""
-    text: str = ""
+    def __init__(self) -> None:
+        self.leading = "files"
+        self.order = "files.moment"
+        self.conditions: list[tuple[str, object]] = []
+        self.keywords = ""
+        self.text = ""
 
 
 def _plan(query: Query) -> _Plan | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from nebula.value import value
 
@@ -10,7 +11,9 @@ from . import files, layout
 from .disk import Disk
 from .errors import BadFile
 from .stamps import now
-from .yaml_text import Branch, Leaf, load
+
+if TYPE_CHECKING:
+    from .yaml_tree import Branch
 
 FILE = "config.yaml"
 _MAX_BYTES = 1 << 20
@@ -73,11 +76,10 @@ def _parse(data: bytes) -> Settings:
         raise BadFile(FILE, "not UTF-8") from None
     if _is_untouched(text):
         return Settings()
+    from .yaml_tree import load
+
     root = load(text, FILE)
-    settings = root.get("settings")
-    values = settings if isinstance(settings, Branch) else Branch("mapping", 0, 0, False)
-    providers = root.get("providers")
-    ollama = providers.get("ollama") if isinstance(providers, Branch) else None
+    values, ollama = root.branch("settings"), root.branch("providers").branch("ollama")
     default = Settings()
     return Settings(
         max_files_per_folder=min(_whole(values, "max_files_per_folder", default.max_files_per_folder), 1000),
@@ -85,7 +87,7 @@ def _parse(data: bytes) -> Settings:
         default_model=values.text("default_model", default.default_model),
         summary_token_limit=_whole(values, "summary_token_limit", default.summary_token_limit),
         auto_summary=values.text("auto_summary").lower() in ("true", "yes", "on"),
-        ollama_host=ollama.text("host", default.ollama_host) if isinstance(ollama, Branch) else default.ollama_host,
+        ollama_host=ollama.text("host", default.ollama_host),
         is_default=False,
     )
 
@@ -101,6 +103,7 @@ def _whole(values: Branch, key: str, default: int) -> int:
     item = values.get(key)
     if item is None:
         return default
-    if not isinstance(item, Leaf) or not item.text.isascii() or not item.text.isdigit() or int(item.text[:9]) < 1:
+    text = values.text(key)
+    if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
         raise BadFile(FILE, f"settings.{key} must be a whole number above zero (line {item.line + 1})")
-    return int(item.text[:9])
+    return int(text[:9])

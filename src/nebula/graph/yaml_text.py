@@ -1,22 +1,13 @@
-"""YAML in the two directions the store needs.
+"""Scalars of the YAML files the tool writes.
 
-Writing: a scalar stands bare only when no reader could take it for anything but that text; else it is a JSON
-string, which YAML reads the same. Reading: a small tree straight from the parser's events, with the line of
-each piece, all scalars as the text they were written as; aliases and deep nesting are refused, since both
-can make a small file enormous.
+One stands bare only when no reader could take it for anything but that text; else it is a JSON string, which
+YAML reads the same.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
-
-from .errors import BadFile
-
-MAX_DEPTH = 30
 
 _BARE = re.compile(r"[^\W\d_](?:[\w./()・、。「」（）！？-]|,(?=[\w])| (?=[\w(]))*")
 _BARE_ID = re.compile(r"[0-9A-Za-z]{8}(?:-[0-9A-Za-z]{4}){3}-[0-9A-Za-z]{12}")
@@ -42,98 +33,3 @@ def identifier(text: str) -> str:
 def moment(text: str) -> str:
     """A timestamp, bare as in the seed."""
     return text if _BARE_TIME.fullmatch(text) else scalar(text)
-
-
-@dataclass(slots=True)
-class Leaf:
-    text: str
-    line: int
-    end_line: int
-    column: int
-    end_column: int
-    plain: bool = True
-
-
-@dataclass(slots=True)
-class Branch:
-    """A mapping (`keys` beside `items`) or a sequence (`items` only)."""
-
-    kind: str
-    line: int
-    column: int
-    flow_style: bool
-    end_line: int = 0
-    keys: list[Leaf] = field(default_factory=list)
-    items: list[Leaf | Branch] = field(default_factory=list)
-
-    def get(self, key: str) -> Leaf | Branch | None:
-        for name, item in zip(self.keys, self.items, strict=True):
-            if name.text == key:
-                return item
-        return None
-
-    def text(self, key: str, default: str = "") -> str:
-        item = self.get(key)
-        if not isinstance(item, Leaf) or (item.plain and item.text in ("", "~", "null")):
-            return default
-        return item.text
-
-
-def load(text: str, path: str) -> Branch:
-    """The document as a tree; an empty one is an empty mapping. Raises BadFile."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        root = _compose(yaml.parse(text, Loader=loader), path)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark else ""
-        raise BadFile(path, f"not YAML: {getattr(error, 'problem', None) or error}{where}") from None
-    if root is None or (isinstance(root, Leaf) and not root.text):
-        return Branch("mapping", 0, 0, False)
-    if not isinstance(root, Branch) or root.kind != "mapping":
-        raise BadFile(path, "not a mapping")
-    return root
-
-
-def _compose(events: Iterator[Any], path: str) -> Leaf | Branch | None:
-    root: Leaf | Branch | None = None
-    open_branches: list[Branch] = []
-    for event in events:
-        name = type(event).__name__
-        if name == "AliasEvent":
-            raise BadFile(path, "aliases are not allowed")
-        if name in ("SequenceEndEvent", "MappingEndEvent"):
-            closed = open_branches.pop()
-            closed.end_line = event.end_mark.line
-            continue
-        made: Leaf | Branch
-        if name == "ScalarEvent":
-            start, end = event.start_mark, event.end_mark
-            made = Leaf(event.value, start.line, end.line, start.column, end.column, event.style is None)
-        elif name in ("SequenceStartEvent", "MappingStartEvent"):
-            kind = "sequence" if name.startswith("S") else "mapping"
-            made = Branch(kind, event.start_mark.line, event.start_mark.column, bool(event.flow_style))
-        else:
-            continue
-        if open_branches:
-            _attach(open_branches[-1], made, path)
-        elif root is None:
-            root = made
-        else:
-            raise BadFile(path, "more than one document")
-        if isinstance(made, Branch):
-            open_branches.append(made)
-            if len(open_branches) > MAX_DEPTH:
-                raise BadFile(path, f"nested deeper than {MAX_DEPTH}")
-    return root
-
-
-def _attach(parent: Branch, child: Leaf | Branch, path: str) -> None:
-    if parent.kind == "mapping" and len(parent.keys) == len(parent.items):
-        if not isinstance(child, Leaf):
-            raise BadFile(path, f"a key that is no text (line {child.line + 1})")
-        parent.keys.append(child)
-    else:
-        parent.items.append(child)
