@@ -6,7 +6,6 @@ has `...`) are passed over.
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Iterator
@@ -120,6 +119,8 @@ def last(path: str, suffix: str) -> Line | None:
 
 def find(path: str, suffix: str, node_id: str) -> list[Line]:
     """The lines for an id, without reading the rest as lines: 80 megabytes take some 50 milliseconds."""
+    import mmap
+
     found: list[Line] = []
     wanted = b"\t" + node_id.encode("utf-8", "replace")
     try:
