@@ -23,7 +23,7 @@ for profile, examples in (("quick", 40), ("thorough", 150)):
 settings.load_profile("quick")
 
 BIN = Path(sys.executable).parent
-WHOLE_PROGRAM = ("e2e/", "web/", "cli/test_vizprompt_")
+WHOLE_PROGRAM = ("e2e/", "web/", "cli/test_vizprompt_", "server/test_conversation_")
 """Tests that start the real commands over and over: sound, and too many for the fast part."""
 
 
