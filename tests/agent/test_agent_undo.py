@@ -1,5 +1,8 @@
 """Undo, redo and going back, on a real workspace."""
 
+import time
+from datetime import datetime
+
 import pytest
 
 from nebula.agent.undo import (
@@ -70,16 +73,35 @@ def test_the_difference_of_a_turn_is_from_its_first_to_its_last_content(workspac
 
 def test_going_back_leaves_alone_what_somebody_else_changed(workspace, tmp_path):
     kept = change(workspace, "one", "a.txt", "one")
-    left = [change(workspace, "two", "a.txt", "two"), change(workspace, "two", "b.txt", "b")]
-    plan = restore_plan(workspace, [kept], left)
+    change(workspace, "two", "a.txt", "two")
+    change(workspace, "two", "b.txt", "b")
+    plan = restore_plan(workspace, kept)
     assert [step.path for step in plan.steps] == ["a.txt", "b.txt"]
     (tmp_path / "b.txt").write_text("by hand", encoding="utf-8")
-    plan = restore_plan(workspace, [kept], left)
+    plan = restore_plan(workspace, kept)
     assert carry_out(workspace, plan) == ("a.txt",)
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one"
     assert (tmp_path / "b.txt").read_text(encoding="utf-8") == "by hand"
     assert undo(workspace) == ("a.txt",), "the restore itself is recorded"
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "two"
+
+
+def test_going_back_keeps_what_another_conversation_made_before(workspace, tmp_path):
+    change(workspace, "other", "other.txt", "o")
+    kept = change(workspace, "one", "a.txt", "one")
+    change(workspace, "two", "other.txt", "o2")
+    assert sorted(carry_out(workspace, restore_plan(workspace, kept))) == ["other.txt"]
+    assert (tmp_path / "other.txt").read_text(encoding="utf-8") == "o"
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one"
+
+
+def test_a_turn_that_wrote_nothing_stands_where_its_time_puts_it(workspace, tmp_path):
+    change(workspace, "one", "a.txt", "one")
+    talk = Node("talk", datetime.now().astimezone().isoformat())
+    time.sleep(0.01)
+    change(workspace, "two", "a.txt", "two")
+    carry_out(workspace, restore_plan(workspace, talk))
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one"
 
 
 def test_files_of_another_machine_have_no_journal_here(tmp_path):

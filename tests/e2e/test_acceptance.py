@@ -184,3 +184,18 @@ def test_several_nodes_merge_and_both_are_in_the_context(bench):
 
     graph = VizPrompt(data_dir=str(bench.project / ".nebula/graph"))
     assert [node.id for node in graph.get_history(merged)] == [root, left, right, merged]
+
+
+def test_going_back_to_a_node_in_a_new_session_may_take_the_files_along(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "one\n"})
+    script = [Turn("", [write]), Turn("first"), Turn("", [edit("a.txt", "two\n")]), Turn("second"), Turn("third")]
+    with ScriptedModel(script) as server:
+        first = bench.run("nebula", "-p", "one", "--yes", "--output-format", "json", **server.env()).json["node_id"]
+        assert bench.run("nebula", "-p", "two", "-c", "--yes", **server.env()).code == 0
+        assert bench.read("a.txt") == "two\n"
+        ran = bench.run("nebula", stdin=f"\n/fork {first}\n/restore\ngo on\n", **server.env())
+        assert "a.txt" in ran.out
+        assert bench.read("a.txt") == "one\n"
+        assert bench.run("nebula", stdin="\n/undo\n", **server.env()).code == 0
+    assert "two" not in str(server.turns[4].json["messages"][1:])
+    assert bench.read("a.txt") == "two\n", "the move is itself undoable"

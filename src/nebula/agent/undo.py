@@ -6,7 +6,8 @@ any other change. A file that was changed by somebody else since is never touche
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nebula.events import new_trace_id
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.workspace.contract import Workspace
     from nebula.workspace.history import History, Plan
+    from nebula.workspace.journal import Change
 
 
 class UndoRefused(Exception):
@@ -62,18 +64,18 @@ def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:
     return [diff for diff in diffs if diff.text]
 
 
-def restore_plan(workspace: Workspace, kept: Sequence[Node], left: Sequence[Node]) -> Plan:
-    """How to put the files of turns that are left behind back as the kept path had them.
+def restore_plan(workspace: Workspace, node: Node) -> Plan:
+    """How to put the files back as that turn left them.
 
     A file whose content now is not one that the journal knows was changed by somebody else, and is not in the plan.
     """
     history = journal_of(workspace)
-    state = _state(kept, left)
+    changes = history.changes()
     known: dict[str, set[str | None]] = {}
-    for change in history.changes():
+    for change in changes:
         known.setdefault(change.path, set()).update((change.before, change.after))
     restore_id = new_trace_id()
-    steps = history.plan_restore(state, restore_id).steps
+    steps = history.plan_restore(_state_after(changes, node), restore_id).steps
     ours = {step.path: step.target for step in steps if step.current in known.get(step.path, set())}
     return history.plan_restore(ours, restore_id)
 
@@ -90,17 +92,23 @@ def journal_of(workspace: Workspace) -> History:
     return workspace.history
 
 
-def _state(kept: Sequence[Node], left: Sequence[Node]) -> Mapping[str, str | None]:
-    """Path → content hash (None: no file) on the kept path, for the files that the turns left behind have touched."""
-    before: dict[str, str | None] = {}
-    for node in left:
-        for file in node.files:
-            before.setdefault(file.path, file.before or None)
-    for node in kept:
-        for file in node.files:
-            if file.path in before:
-                before[file.path] = file.after or None
-    return before
+def _state_after(changes: Sequence[Change], node: Node) -> dict[str, str | None]:
+    """Path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
+
+    Told by the journal's own order, not by the path of the conversation: a file that another conversation made in
+    the meantime was there as well.
+    """
+    own = [place for place, change in enumerate(changes) if change.group == node.id and change.kind == "write"]
+    end = own[-1] + 1 if own else sum(_moment(change.ts) <= _moment(node.timestamp) for change in changes)
+    state: dict[str, str | None] = {change.path: change.after for change in changes[:end]}
+    for change in changes[end:]:
+        state.setdefault(change.path, change.before)
+    return state
+
+
+def _moment(timestamp: str) -> datetime:
+    moment = datetime.fromisoformat(timestamp)
+    return moment if moment.tzinfo else moment.astimezone()
 
 
 def _carry_out(history: History, plan: Plan) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ _FEW = 2000
 """Files a single question may wait for."""
 _LARGE_INDEX = 1 << 20
 _STAT_COST = 5e-6
+_PORTION = 250
+_REST = 0.02
 _BEARABLE = 0.1
 """Seconds that a single question may wait for a look at every file, now and then."""
 _QUICK = 0.003
@@ -247,14 +249,23 @@ class Catalog:
         root = self._disk.path(FOLDER)
         return [path for path, *known in rows if (files.signature(f"{root}/{path}") or files.ABSENT) != tuple(known)]
 
-    def scan(self) -> None:
-        """Looks at every file for edits in place, which leave no other trace."""
+    def scan(self, *, gently: bool = False) -> None:
+        """Looks at every file for edits in place, which leave no other trace. Gently: in small portions with pauses,
+        so that a question asked meanwhile hardly waits."""
         started = time.monotonic()
-        changed = self.changed(self.ask("SELECT path, mtime_ns, size, inode FROM files WHERE state != 0"))
-        if changed:
-            self.reread(changed)
+        rested = 0.0
+        last = 0
+        query = "SELECT path, mtime_ns, size, inode, doc FROM files WHERE doc > ? AND state != 0 ORDER BY doc LIMIT ?"
+        while rows := self.ask(query, last, _PORTION):
+            last = rows[-1][4]
+            changed = self.changed(row[:4] for row in rows)
+            if changed:
+                self.reread(changed)
+            if gently:
+                time.sleep(_REST)
+                rested += _REST
         ended = time.monotonic()
-        self._scan_cost = ended - started
+        self._scan_cost = ended - started - rested
         self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
 
     def catch_up(self) -> bool:

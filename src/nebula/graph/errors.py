@@ -1,11 +1,11 @@
 """What the graph raises; every class has a `code`, the word that travels in `{"error": {"code": …}}`.
 
-    GraphError
-      NotFound
-      CycleError
-      BadText
-      BadRequest
-      BadFile
+GraphError
+  NotFound
+  CycleError
+  BadText
+  BadRequest
+  BadFile
 """
 
 from __future__ import annotations

@@ -220,15 +220,16 @@ class Store:
     # What may wait
 
     def want_scan(self) -> None:
-        self._scan_wanted = True
-        self._housekeeper.wake()
+        if not self._scan_wanted:
+            self._scan_wanted = True
+            self._housekeeper.wake()
 
     def _tidy(self) -> None:
         """Brings the derived files in step, a little at a time."""
         self.catalog.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
-            self.catalog.scan()
+            self.catalog.scan(gently=True)
         while not self._housekeeper.should_make_way() and self.catalog.read_some():
             pass
         if self.metadata.is_old() and not self._housekeeper.should_make_way():

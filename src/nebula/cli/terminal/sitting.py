@@ -43,7 +43,7 @@ class Sitting:
         self.spent: list[Spent] = []
         self.plan_offered = False
         self.leaving = False
-        self.left_behind: tuple[list[Node], list[Node]] | None = None
+        self.left_behind: Node | None = None
         """After /fork: the path that was kept, and the turns that were left with files of theirs."""
         self.context_used = 0
 

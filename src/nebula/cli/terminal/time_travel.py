@@ -71,18 +71,23 @@ async def retry(sitting: Sitting, _: str = "") -> None:
     await take_turn(sitting, turn.prompt)
 
 
-async def edit(sitting: Sitting, _: str = "") -> None:
+async def edit(sitting: Sitting, argument: str = "") -> None:
+    """The last prompt, put in front to be changed; or at once what was typed behind the command."""
     turn = _last_turn(sitting)
     if turn is None:
         return
+    prompt = argument or await _edited(sitting, turn.prompt)
+    if prompt:
+        sitting.session.step_back()
+        await take_turn(sitting, prompt)
+
+
+async def _edited(sitting: Sitting, prompt: str) -> str:
     sitting.screen.line(sitting.words("editing"), "dim")
     try:
-        prompt = await sitting.reading.prompt(default=turn.prompt)
+        return (await sitting.reading.prompt(default=prompt)).strip()
     except (Interrupted, EndOfInput):
-        return
-    if prompt.strip():
-        sitting.session.step_back()
-        await take_turn(sitting, prompt.strip())
+        return ""
 
 
 def _last_turn(sitting: Sitting) -> PastTurn | None:
@@ -99,14 +104,13 @@ def _last_turn(sitting: Sitting) -> PastTurn | None:
 
 async def fork(sitting: Sitting, argument: str) -> None:
     session = sitting.session
-    before = await asyncio.to_thread(_path, sitting)
     if argument:
         chosen = _node_id(sitting, argument)
         if chosen is None:
             sitting.screen.line(sitting.words("node_unknown", node=one_line(argument)), "yellow")
             return
     else:
-        newest_first = before[::-1]
+        newest_first = (await asyncio.to_thread(_path, sitting))[::-1]
         if not newest_first:
             sitting.screen.line(sitting.words("nothing_to_retry"), "yellow")
             return
@@ -120,36 +124,35 @@ async def fork(sitting: Sitting, argument: str) -> None:
     sitting.measure_context()
     last = session.conversation.turns[-1].prompt if session.conversation.turns else ""
     sitting.screen.line(sitting.words("forked", prompt=cut(one_line(last), 60)))
-    await _tell_of_files(sitting, before)
+    await _tell_of_files(sitting)
 
 
-async def _tell_of_files(sitting: Sitting, before: list[Node]) -> None:
+async def _tell_of_files(sitting: Sitting) -> None:
     """The talk went back; the files may go with it."""
-    kept = await asyncio.to_thread(_path, sitting)
-    kept_ids = {node.id for node in kept}
-    left = [node for node in before if node.id not in kept_ids and node.files]
-    sitting.left_behind = (kept, left) if left else None
-    if not left:
+    leaf = sitting.session.conversation.leaf
+    node = await asyncio.to_thread(sitting.session.keeper.find, leaf) if leaf else None
+    sitting.left_behind = None
+    if node is None:
         return
     try:
-        plan = await asyncio.to_thread(files.restore_plan, sitting.session.desk.workspace, kept, left)
+        plan = await asyncio.to_thread(files.restore_plan, sitting.session.desk.workspace, node)
     except files.UndoRefused as refusal:
         _refused(sitting, refusal)
         return
     if plan.steps:
+        sitting.left_behind = node
         names = _named(tuple(step.path for step in plan.steps))
         sitting.screen.line(sitting.words("fork_files", count=len(plan.steps), files=names))
 
 
 async def restore(sitting: Sitting, _: str = "") -> None:
-    """After /fork: the files as the turn one went back to had left them."""
+    """After /fork, which told what would change: the files as the turn one went back to had left them."""
     if sitting.left_behind is None:
         sitting.screen.line(sitting.words("restore_none"), "yellow")
         return
-    kept, left = sitting.left_behind
     workspace = sitting.session.desk.workspace
     try:
-        plan = await asyncio.to_thread(files.restore_plan, workspace, kept, left)
+        plan = await asyncio.to_thread(files.restore_plan, workspace, sitting.left_behind)
         touched = await asyncio.to_thread(files.carry_out, workspace, plan)
     except files.UndoRefused as refusal:
         _refused(sitting, refusal)
