@@ -208,11 +208,9 @@ class Catalog:
         self._refresh_if_due()
         return int(self.ask("SELECT count(*) FROM files WHERE state != 2 AND shadowed = 0")[0][0])
 
-    def count_rows(self) -> int:
-        return int(self.ask("SELECT count(*) FROM files")[0][0])
-
-    def count_read(self) -> int:
-        return int(self.ask("SELECT count(*) FROM files WHERE state = 1")[0][0])
+    def count_roughly(self) -> int:
+        """Files there are, and perhaps some that were; at no cost."""
+        return int(self.ask("SELECT coalesce(max(doc), 0) FROM files")[0][0])
 
     def count_unread(self) -> int:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
@@ -274,7 +272,7 @@ class Catalog:
         self._refresh_if_due()
         late = time.monotonic() >= self._scan_at
         if late:
-            cost = self._scan_cost or self.count_read() * _STAT_COST
+            cost = self._scan_cost or self.count_roughly() * _STAT_COST
             late = cost > _BEARABLE
             if not late:
                 self.scan()

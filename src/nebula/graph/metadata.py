@@ -113,7 +113,7 @@ class Metadata:
 
     def is_worth_waiting_for(self) -> bool:
         """False when writing the files anew takes long enough to be left to a process that stays."""
-        rows, unread = self._catalog.count_rows(), self._catalog.count_unread()
+        rows, unread = self._catalog.count_roughly(), self._catalog.count_unread()
         if unread > _FEW:
             return False
         age = time.time() - os.stat(self._disk.state_path(_MARK)).st_mtime

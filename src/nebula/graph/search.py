@@ -16,7 +16,7 @@ from .catalog import Catalog
 from .contents import decode
 from .values import Node
 
-_POOL = 150
+_POOL = 100
 """Of more hits than this only the newest are weighed against each other."""
 _CHUNK = 500
 
