@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nebula.messages import strip_hidden_characters
+from nebula.value import value
 
 from . import context_text
 from .ancestry import GraphReader, path_to
@@ -33,7 +34,7 @@ _SLACK = 8
 """Tokens kept back: a text can cost a little more than its parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Part:
     """One node as it goes in."""
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from nebula.value import value
 
 from .extract import cut, extracted_summary, is_extract
 from .values import Node
@@ -15,7 +16,7 @@ from .values import Node
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Words:
     opening: str
     current: str

@@ -7,13 +7,13 @@ travels with a project, and must not decide where prompts go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nebula.config import DEFAULT_MODEL, load_settings
 from nebula.llm.contract import Model
 from nebula.llm.errors import AuthError, ModelError, NotFoundError
 from nebula.llm.providers import connect, known_provider, resolve_model, split_name
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.config import Settings as UserSettings
@@ -24,7 +24,7 @@ DEFAULT_MODELS = {"openai": DEFAULT_MODEL, "gemini": "gemini-2.5-flash"}
 NOTHING_CONFIGURED = "No model can be reached. Set OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama (see OLLAMA_HOST)."
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NamedModel:
     model: Model
     name: str

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from nebula.llm.contract import Model, ModelRequest, Reply
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
+from nebula.value import value
 
 from .built_tags import BuiltTags
 from .errors import GraphError
@@ -73,14 +74,14 @@ class Outcome:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Progress:
     done: int
     total: int
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BuildReport:
     built: list[Outcome]
     failed: list[Outcome]

@@ -8,13 +8,14 @@ named. Without it, or for a model whose vocabulary nobody publishes, the estimat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from nebula.value import value
 
 Encode = Callable[[str], list[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TokenCount:
     count: int
     exact: bool

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from typing import Final
 
 from starlette.applications import Starlette
@@ -30,6 +29,7 @@ from nebula.server.room import Room
 from nebula.server.served_graph import ServedGraph
 from nebula.server.socket import serve_socket
 from nebula.server.turns import Runner, Turns
+from nebula.value import replace
 
 AGENT_MODES: Final = ("agent", "plan")
 CHAT_MODES: Final = ("chat", "plan", "agent")

@@ -6,8 +6,7 @@ Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, st
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from nebula.value import replace
 from nebula.workspace.errors import (
     ExtensionRefused,
     MalformedRequest,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.width import cut
@@ -10,6 +9,7 @@ from nebula.graph.chain_map import draw_map
 from nebula.graph.errors import GraphError
 from nebula.graph.flows import Topology
 from nebula.stage import one_line
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.sitting import Sitting
