@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -34,11 +36,11 @@ def first_knock(argv: list[str], here: Place, env: dict[str, str]) -> float:
     with ScriptedModel() as server:
         words = [word.replace("@URL@", server.url) for word in argv]
         started = time.monotonic()
-        process = subprocess.Popen(words, cwd=here.project, env=here.env(env), **QUIET)
+        process = subprocess.Popen(words, cwd=here.project, env=here.env(env), start_new_session=True, **QUIET)
         try:
             server.wait_until(lambda: any(request.method == "POST" for request in server.requests), 30)
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with its children, which a launcher leaves behind
             process.wait()
         return next(request.arrived for request in server.requests if request.method == "POST") - started
 
