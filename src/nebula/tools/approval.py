@@ -126,7 +126,7 @@ class Approved:
         message_key = "|".join(use.id for use in call.peers)
         if self._approvals.standing(proposal, message_key):
             return Decision(True, "session")
-        question = Question(new_trace_id(), proposal, self._together(call), again)
+        question = Question(new_trace_id(), proposal, self._together(proposal, call), again)
         call.emit(
             Approval(
                 question.approval_id,
@@ -141,9 +141,12 @@ class Approved:
         self._approvals.remember(decision, message_key)
         return decision
 
-    def _together(self, call: Call) -> list[Proposal]:
+    def _together(self, proposal: Proposal, call: Call) -> list[Proposal]:
         proposals = []
         for use in call.peers:
+            if use is call.use:
+                proposals.append(proposal)
+                continue
             tool = self._family.get(use.orig_name)
             if tool is not None and isinstance(use.orig_args, dict):
                 try:

@@ -35,7 +35,7 @@ class EditFile(Writer):
             raise ToolFailure(self._why_unread(path, present.sha256))
         if present.content == content:
             raise ToolFailure(f"Nothing to change: {path} already has exactly this content.")
-        return Proposal("editFile", state.path, present.content, content, present.sha256, "overwrite")
+        return Proposal.of("editFile", state.path, present.content, content, present.sha256)
 
     def _why_unread(self, path: str, sha256: str) -> str:
         if self.ledger.knows_part(path, sha256):

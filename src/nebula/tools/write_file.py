@@ -32,4 +32,4 @@ class WriteFile(Writer):
             state = self.workspace.check_write(path, "create", content)
         except AlreadyExists:
             raise ToolFailure(f"{path} exists already. Use editFile to change it, after readFile.") from None
-        return Proposal("writeFile", state.path, None, content, ABSENT, "create")
+        return Proposal.of("writeFile", state.path, None, content, ABSENT)

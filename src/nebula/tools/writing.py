@@ -32,10 +32,12 @@ class Proposal:
     before: str
     """Hash of the content that it replaces, empty where the file does not exist yet."""
     mode: Literal["create", "overwrite"]
+    diff: str
 
-    @property
-    def diff(self) -> str:
-        return unified_diff(self.path, self.old, self.new)
+    @classmethod
+    def of(cls, tool: str, path: str, old: str | None, new: str, before: str) -> Proposal:
+        mode: Literal["create", "overwrite"] = "create" if old is None else "overwrite"
+        return cls(tool, path, old, new, before, mode, unified_diff(path, old, new))
 
 
 class WritingTool(Protocol):

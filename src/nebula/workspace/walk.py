@@ -15,6 +15,8 @@ from nebula.workspace.programs import find_program, run
 
 ENGINE_TIMEOUT: Final = 60.0
 SKIPPED_FOLDERS: Final = (".git", ".nebula")
+SMALL_TREE: Final = 100
+"""Names in a tree that is not worth another process."""
 
 
 class Engine(Protocol):
@@ -27,7 +29,7 @@ class Engine(Protocol):
 
 def best_engine(root: str) -> Engine:
     program = find_program("rg", root)
-    return Ripgrep(program) if program else LibraryWalk()
+    return SmallTreesHere(Ripgrep(program)) if program else LibraryWalk()
 
 
 class Ripgrep:
@@ -55,8 +57,30 @@ class Ripgrep:
         return [name.removeprefix(b"./") for name in outcome.stdout.split(b"\0") if name]
 
 
+class SmallTreesHere:
+    """Ripgrep, but for a tree so small that it is walked in this process before another one has started."""
+
+    def __init__(self, ripgrep: Ripgrep) -> None:
+        self._ripgrep = ripgrep
+        self._walk = LibraryWalk()
+
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
+        few = self._walk.names(folder_fd, folder, use_parents, SMALL_TREE)
+        return self._ripgrep.files(folder_fd, folder, use_parents=use_parents) if few is None else few
+
+    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> list[bytes]:
+        few = self._walk.names(folder_fd, folder, use_parents, SMALL_TREE)
+        if few is not None:
+            return few
+        return self._ripgrep.candidates(folder_fd, folder, keyword, use_parents=use_parents)
+
+
 class LibraryWalk:
     def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
+        return self.names(folder_fd, folder, use_parents, sys.maxsize) or []
+
+    def names(self, folder_fd: int, folder: str, use_parents: bool, at_most: int) -> list[bytes] | None:
+        """Files and folders; None where there are more than `at_most`, as soon as that is clear."""
         from pathlib import Path
 
         import ignore
@@ -74,6 +98,8 @@ class LibraryWalk:
         while True:
             try:
                 names.append(os.fsencode(next(entries).path()).removeprefix(prefix))
+                if len(names) > at_most:
+                    return None
             except StopIteration:
                 return names[1:]  # the first is the folder itself
             except (ignore.Error, ignore.IOError):
