@@ -282,7 +282,7 @@ async def test_a_template_without_the_tool_role_gets_results_as_user_messages() 
 async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
     from scripted_model import Fault
 
-    refusal = Fault.status_code(400, body='{"error": "registry.ollama.ai/library/x does not support tools"}')
+    refusal = Fault.status_code(400, body='{"error": "library/x does not support tools"}')
     script = [refusal, Turn(saying(("read_file", {"path": "a"}))), Turn('{"final_answer": "ok"}')]
     with ScriptedModel(script) as server:
         model = connect("ollama", base_url=server.ollama_url, environ={})
