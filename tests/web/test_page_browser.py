@@ -211,6 +211,21 @@ async def test_continuing_from_a_node_and_merging(bench):
             assert sorted(parents) == sorted(ids)
 
 
+async def test_nodes_made_while_the_page_loads_are_all_there(bench):
+    """An answer that was on its way when a node was made must not take that node off the page again."""
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+
+            async def make():
+                for number in range(15):
+                    await client.ask("create_node", prompt=f"node {number}")
+
+            making = asyncio.create_task(make())
+            async with browsing(server) as page:
+                await making
+                await expect(page.get_by_role("treeitem")).to_have_count(15)
+
+
 async def test_the_line_breaks_and_comes_back(bench):
     """The server is gone and another one is there: the page says so, keeps the text, and catches up."""
     with serving(bench, "vizprompt") as server:

@@ -31,11 +31,15 @@ export function createServerActions(store, link, say) {
 
   async function loadFlow() {
     const wanted = store.state.flowId;
+    const { flow: before } = store.state;
+    store.change("asking");
     const asking = link().ask("get_flow", { flow_id: wanted, compact: true }).catch(unlessMissing);
     const { flows } = await link().ask("list_flows");
     store.change("flows", { flows });
     const found = await asking;
     if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
+    // What was heard while the answer was on its way may be newer than the answer: then it is asked for again.
+    if (store.state.flow !== before) store.change("outdated");
     if (found === null) {
       store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [] } });
       return;
@@ -57,7 +61,8 @@ export function createServerActions(store, link, say) {
     async refresh() {
       if (refreshing) return;
       refreshing = true;
-      await attempt(loadFlow);
+      const done = await attempt(loadFlow);
+      if (!done && store.state.status !== "open") store.change("outdated"); // again when the line is back
       refreshing = false;
     },
     async chooseFlow(flowId) {

@@ -37,6 +37,7 @@ const CHANGES = {
   fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
   search: (state, { text, hits }) => ({ ...state, search: { text, hits } }),
   stopping: (state) => (state.turn ? { ...state, turn: { ...state.turn, stopping: true } } : state),
+  asking: (state) => ({ ...state, outdated: false }),
   outdated: (state) => ({ ...state, outdated: true }),
 };
 
@@ -128,7 +129,7 @@ function flowUpdated(state, data) {
 function withFlow(state, flow) {
   const here = new Set(flow.nodes);
   const selected = here.has(state.selected) ? state.selected : null;
-  return { ...state, flow, selected, merging: state.merging.filter((id) => here.has(id)), outdated: false };
+  return { ...state, flow, selected, merging: state.merging.filter((id) => here.has(id)) };
 }
 
 function kept({ status, modes, flows, briefs, bodies }) {
