@@ -165,3 +165,15 @@ def test_events_change_the_state_and_say_when_to_fetch(page):
         "edges": 0,
         "selected": None,
     }
+
+
+def test_an_answer_does_not_hide_that_something_was_heard_meanwhile(page):
+    found = run(
+        page,
+        """let s = reduce({ ...EMPTY, outdated: true }, { kind: "asking" });
+           const asked = s.outdated;
+           s = reduce(s, { kind: "event", name: "resync_required", data: {}, now: 0 });
+           s = reduce(s, { kind: "flow", flow: { id: "f", name: "main", nodes: [], connections: [] } });
+           return { asked, still: s.outdated };""",
+    )
+    assert found == {"asked": False, "still": True}
