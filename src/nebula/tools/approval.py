@@ -158,7 +158,3 @@ class Approved:
 
 async def allow_all(_: Question) -> Decision:
     return Decision(True, "session")
-
-
-async def refuse_all(_: Question) -> Decision:
-    return Decision(False, reason="")
