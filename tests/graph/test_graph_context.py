@@ -223,6 +223,7 @@ def test_invisible_tag_characters_do_not_reach_the_model(graph: Graph) -> None:
     texts=st.lists(st.tuples(st.text(max_size=400), st.text(max_size=400)), min_size=1, max_size=6),
     budget=st.integers(min_value=150, max_value=3000),
 )
+@pytest.mark.slow
 def test_whatever_the_nodes_say_the_budget_holds_and_nobody_vanishes(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], budget: int
 ) -> None:

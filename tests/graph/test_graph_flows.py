@@ -149,6 +149,7 @@ def test_rebuilding_makes_exactly_that_chain_and_keeps_branch_names() -> None:
         rebuilt(flow, ["a", "a"])
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_hundred_thousand_is_no_trouble() -> None:
     count = 100_000
     flow = Flow(

@@ -39,6 +39,7 @@ def test_steps_come_back_in_order_with_contents(tmp_path: Path) -> None:
     assert len(again.outline()) == 1
 
 
+@pytest.mark.slow
 def test_a_checkpoint_carries_over_what_came_in_meanwhile(tmp_path: Path) -> None:
     journal = Journal(str(tmp_path / "journal"))
     for number in range(10):
