@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.value import replace, value
 
 DEFAULT_MODEL = "gpt-4.1-nano"
@@ -21,8 +22,10 @@ OFFERED_MODELS = ("gpt-4.1-nano", "gpt-4.1-mini")
 DEFAULT_EXTENSIONS = (".py", ".md", ".txt", ".json", ".yaml", ".yml")
 
 
-class ConfigError(Exception):
+class ConfigError(NebulaError):
     """A setting that cannot be used. The sentence names the place and says what to do."""
+
+    exit_code = EXIT_USAGE
 
 
 @value

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.beneath import OpenBeneath, best_opener, open_by_walking
+from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace import LocalWorkspace, Policy
-from nebula.workspace.beneath import OpenBeneath, best_opener, open_by_walking
 from nebula.workspace.jail import Jail
 from nebula.workspace.judge import Judge
 from nebula.workspace.local import LateWriter
-from nebula.workspace.syscalls import REAL, Syscalls
 
 Open = Callable[..., LocalWorkspace]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.beneath import OpenBeneath
 from nebula.workspace import GATEWAY_POLICY, LocalWorkspace, Policy, WorkspaceError, open_workspace
-from nebula.workspace.beneath import OpenBeneath
 from nebula.workspace.errors import ReadOnly
 
 Open = Callable[..., LocalWorkspace]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.syscalls import Syscalls
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.errors import DiskFull, StorageFailed
-from nebula.workspace.syscalls import Syscalls
 
 Litter = Callable[[], list[str]]
 See = Callable[[], dict[str, bytes | None]]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.beneath import OpenBeneath
 from nebula.workspace import LocalWorkspace, WorkspaceError
-from nebula.workspace.beneath import OpenBeneath
 
 Open = Callable[..., LocalWorkspace]
 

@@ -10,8 +10,10 @@ GraphError
 
 from __future__ import annotations
 
+from nebula.errors import NebulaError
 
-class GraphError(Exception):
+
+class GraphError(NebulaError):
     """Anything a caller may want to show as one line."""
 
     code = "graph_error"
@@ -47,6 +49,6 @@ class BadFile(GraphError, ValueError):
     code = "bad_file"
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        super().__init__("{path}: {reason}", path=path, reason=reason)
         self.path = path
         self.reason = reason

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from nebula.errors import NebulaError
 
-class ModelError(Exception):
+
+class ModelError(NebulaError):
     """Base of the family. `retryable`: the same request may succeed a little later."""
 
     kind: ClassVar[str] = "bad_reply"

@@ -7,8 +7,10 @@ RecordError
 
 from __future__ import annotations
 
+from nebula.errors import NebulaError
 
-class RecordError(Exception):
+
+class RecordError(NebulaError):
     """Base of all; its text says what happened and what to do."""
 
 

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from nebula.files.beneath import FILE_FLAGS
+from nebula.files.syscalls import Syscalls
 from nebula.value import value
-from nebula.workspace.beneath import FILE_FLAGS
-from nebula.workspace.syscalls import Syscalls
 
 TEMPORARY_PREFIX: Final = ".nebula-tmp-"
 _NOTE_SUFFIX = ".beside"

@@ -23,19 +23,21 @@ contrast to a plain fact about the file (missing, exists, changed) or a failing 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from nebula.errors import NebulaError
 
 
-class WorkspaceError(Exception):
+class WorkspaceError(NebulaError):
     """The root of the tree; raise a subclass."""
 
     code: ClassVar[str] = "workspace_error"
     status: ClassVar[int] = 500
     refusal: ClassVar[bool] = False
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, sentence: str, /, **values: Any) -> None:
+        super().__init__(sentence, **values)
+        self.message = str(self)
 
 
 class MalformedRequest(WorkspaceError):

@@ -7,8 +7,8 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from nebula.files.beneath import FILE_FLAGS
 from nebula.value import value
-from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.contract import FileEntry, Listing, SearchHits
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.git import find_repository

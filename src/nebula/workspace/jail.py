@@ -17,7 +17,8 @@ import stat
 from collections.abc import Callable
 from typing import Final
 
-from nebula.workspace.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, best_opener
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, best_opener
+from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import (
     AlreadyExists,
     DiskFull,
@@ -30,7 +31,6 @@ from nebula.workspace.errors import (
     WorkspaceError,
 )
 from nebula.workspace.paths import NormalPath, normal_path
-from nebula.workspace.syscalls import REAL, Syscalls
 
 MAX_LINKS: Final = 16
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
 
+from nebula.files.beneath import FILE_FLAGS
+from nebula.files.reading import read_all
+from nebula.files.syscalls import Syscalls
 from nebula.value import value
 from nebula.workspace import timestamps
-from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.jail import status_at
-from nebula.workspace.objects import read_all
-from nebula.workspace.syscalls import Syscalls
 
 ChangeKind = Literal["write", "undo", "redo", "restore"]
 

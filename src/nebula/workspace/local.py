@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
+from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     DEFAULT_SEARCH_FILES,
@@ -27,7 +28,6 @@ from nebula.workspace.jail import Jail, require_regular, translate
 from nebula.workspace.judge import Judge
 from nebula.workspace.paths import NormalPath, normal_path
 from nebula.workspace.policy import Policy
-from nebula.workspace.syscalls import REAL, Syscalls
 
 if TYPE_CHECKING:
     from nebula.workspace.explore import Explorer

@@ -6,21 +6,13 @@ import os
 from contextlib import suppress
 from typing import Final
 
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.reading import read_all
+from nebula.files.syscalls import Syscalls
 from nebula.workspace.atomic import AtomicWriter, Place
-from nebula.workspace.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.workspace.digest import digest
-from nebula.workspace.syscalls import Syscalls
 
 HASH_LENGTH: Final = 64
-
-
-def read_all(fd: int, limit: int) -> bytes:
-    """At most `limit` bytes from an open file, however many reads that takes."""
-    chunks = []
-    while limit > 0 and (chunk := os.read(fd, min(limit, 1 << 20))):
-        chunks.append(chunk)
-        limit -= len(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 class ObjectStore:

@@ -10,10 +10,10 @@ import errno
 import os
 import stat
 
-from nebula.workspace.beneath import FOLDER_FLAGS
+from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import PathEscape, WorkspaceError
 from nebula.workspace.jail import Jail, translate
-from nebula.workspace.syscalls import REAL, Syscalls
 
 STATE_DIR = ".nebula"
 PLAIN_FOLDERS = ("graph", "trails")

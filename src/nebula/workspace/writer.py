@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
+from nebula.files.beneath import FILE_FLAGS
+from nebula.files.reading import read_all
+from nebula.files.syscalls import REAL, Syscalls
 from nebula.value import value
 from nebula.workspace.atomic import AtomicWriter, Place
-from nebula.workspace.beneath import FILE_FLAGS
 from nebula.workspace.contract import ABSENT, WriteMode, WriteResult
 from nebula.workspace.digest import digest
 from nebula.workspace.errors import (
@@ -26,10 +28,9 @@ from nebula.workspace.errors import (
 from nebula.workspace.jail import Jail, require_regular, status_at, translate
 from nebula.workspace.journal import Change, ChangeKind, ChangeLog
 from nebula.workspace.locks import PathLocks
-from nebula.workspace.objects import ObjectStore, read_all
+from nebula.workspace.objects import ObjectStore
 from nebula.workspace.paths import NormalPath, normal_path
 from nebula.workspace.state import open_state_dir
-from nebula.workspace.syscalls import REAL, Syscalls
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
 """A file above this is not replaced, because its old content would have to be kept."""

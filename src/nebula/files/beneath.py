@@ -22,6 +22,8 @@ FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Non-blocking, so that a FIFO cannot hold the caller; it means nothing to a regular file."""
 
+MAX_LINKS = 16
+
 _PASS_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -47,6 +49,56 @@ def best_opener() -> OpenBeneath:
     if _chosen is None:
         _chosen = _openat2_opener() or open_by_walking
     return _chosen
+
+
+def open_inside(root_fd: int, parts: Sequence[str], flags: int) -> int:
+    """Like the opener, but links that stay inside the root are followed. OSError with ELOOP or EXDEV for others.
+
+    A link is read as text and the path it stands for is opened without following anything: if the tree is changed
+    meanwhile, the open fails. An absolute link is one that leaves.
+    """
+    opener = best_opener()
+    try:
+        return opener(root_fd, parts, flags)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+            raise
+    return opener(root_fd, _without_links(opener, root_fd, parts), flags)
+
+
+def _without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str]) -> list[str]:
+    waiting = list(reversed(parts))
+    real: list[str] = []
+    links = 0
+    while waiting:
+        name = waiting.pop()
+        if name == "..":
+            if not real:
+                raise OSError(errno.EXDEV, "the link leaves the folder")
+            real.pop()
+            continue
+        target = _link_target(opener, root_fd, real, name)
+        if target is None:
+            real.append(name)
+            continue
+        links += 1
+        if links > MAX_LINKS or target.startswith("/"):
+            raise OSError(errno.ELOOP, "the link leaves the folder or goes in circles")
+        waiting.extend(part for part in reversed(target.split("/")) if part not in ("", "."))
+    return real
+
+
+def _link_target(opener: OpenBeneath, root_fd: int, parents: Sequence[str], name: str) -> str | None:
+    try:
+        here = opener(root_fd, parents, FOLDER_FLAGS)
+    except OSError:
+        return None  # missing or changed: the open that follows says so
+    try:
+        return os.readlink(name, dir_fd=here)
+    except OSError:
+        return None
+    finally:
+        os.close(here)
 
 
 _chosen: OpenBeneath | None = None

@@ -1,0 +1,43 @@
+"""SQLite files of ours, opened the same careful way everywhere.
+
+They lie only where we made them (the user's home), and even so their schema is not trusted to run anything, and one
+that is not ours is not touched: a file carries our `application_id` and the version of its schema.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from nebula.errors import NebulaError
+
+
+class ForeignDatabase(NebulaError):
+    """A file that another program, or a newer nebula, made; it was left as it is."""
+
+
+def connect(path: str, *, application_id: int, version: int, timeout_s: float = 10.0) -> sqlite3.Connection:
+    """A connection in autocommit mode; `PRAGMA user_version` is at most `version`, and 0 in a file just made.
+
+    Raises ForeignDatabase, or sqlite3.DatabaseError for a file that is damaged.
+    """
+    connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        _require_ours(connection, path, application_id, version)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _require_ours(connection: sqlite3.Connection, path: str, application_id: int, version: int) -> None:
+    (found,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if found == 0 and tables == 0:
+        connection.execute(f"PRAGMA application_id = {application_id}")
+    elif found != application_id:
+        raise ForeignDatabase("{path} is a database of another program; it was left as it is.", path=path)
+    (newest,) = connection.execute("PRAGMA user_version").fetchone()
+    if newest > version:
+        raise ForeignDatabase("{path} was made by a newer nebula; update this one, or remove the file.", path=path)

@@ -1,0 +1,68 @@
+"""Where what is derived from a project is kept: in the user's home, one private folder for each real path.
+
+A clone brings none of it along, and it can be thrown away at any time. Where the home cannot be written, a private
+temporary folder serves for as long as the process lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+
+_PLACE_NAME = "place.txt"
+_borrowed: dict[str, str] = {}
+
+
+def nebula_home() -> str:
+    """`NEBULA_HOME`, else `~/.nebula`, as an absolute path."""
+    return os.path.abspath(os.path.expanduser(os.environ.get("NEBULA_HOME") or "~/.nebula"))
+
+
+def project_id(root: str) -> str:
+    """One for each real path, with the folder's name in front for people who look."""
+    real = os.path.realpath(root)
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in os.path.basename(real))[:40]
+    return f"{name or 'root'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
+
+
+def derived_folder(root: str, home: str | None = None) -> str:
+    """The folder for what is derived from the project at `root`, made if need be, readable by its owner alone."""
+    folder = os.path.join(home or nebula_home(), "projects", project_id(root))
+    try:
+        _make_private(folder)
+        _note_place(folder, os.path.realpath(root))
+    except OSError:
+        return _temporary_folder(folder)
+    return folder
+
+
+def _make_private(folder: str) -> None:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise PermissionError(f"{folder} is not a folder of ours")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        os.chmod(folder, 0o700)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{folder} cannot be written")
+
+
+def _note_place(folder: str, real: str) -> None:
+    """Which project it is, for people; the program never reads it."""
+    with contextlib.suppress(FileExistsError):
+        handle = os.open(os.path.join(folder, _PLACE_NAME), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(handle, "wb") as file:
+            file.write(os.fsencode(real) + b"\n")
+
+
+def _temporary_folder(wanted: str) -> str:
+    if wanted not in _borrowed:
+        import atexit
+        import shutil
+        import tempfile
+
+        folder = _borrowed[wanted] = tempfile.mkdtemp(prefix="nebula-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return _borrowed[wanted]

@@ -1,0 +1,83 @@
+"""Reading a file that a stranger may have put there: limited in size, never blocking, regular files only.
+
+This is the one reader for everything a project brings along, its `.nebula/` included. `read_below` follows a link
+only where it stays inside the folder; whatever else is wrong with a file (a pipe, a device, too large, not readable)
+is an UnreadableFile with the reason, so that a caller can go on without it and say why.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+
+from nebula.errors import NebulaError
+from nebula.files.beneath import FILE_FLAGS, best_opener, open_inside
+
+
+class UnreadableFile(NebulaError):
+    """A file that is there and cannot be used; `path` and `reason` say which and why."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__("{path} cannot be read: {reason}", path=path, reason=reason)
+        self.path = path
+        self.reason = reason
+
+
+def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True) -> bytes | None:
+    """The bytes of a file below a folder; None where there is none. Raises UnreadableFile.
+
+    `folder` is a path or a directory descriptor. `follow` allows links that stay inside the folder.
+    """
+    parts = [name for name in path.split("/") if name not in ("", ".")]
+    try:
+        handle = _open_below(folder, parts, follow)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return None
+        raise UnreadableFile(path, _why_not_opened(error)) from None
+    try:
+        return read_limited(handle, path, limit)
+    finally:
+        os.close(handle)
+
+
+def read_limited(handle: int, path: str, limit: int) -> bytes:
+    """The bytes of an open file, if it is a regular one of at most `limit` bytes. Raises UnreadableFile."""
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise UnreadableFile(path, "it is not a regular file")
+        data = read_all(handle, limit + 1) if found.st_size <= limit else b""
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or "the disk failed") from None
+    if found.st_size > limit or len(data) > limit:
+        raise UnreadableFile(path, f"it is larger than {limit:,} bytes")
+    return data
+
+
+def read_all(handle: int, limit: int) -> bytes:
+    """At most `limit` bytes from an open file, however many reads that takes."""
+    chunks = []
+    while limit > 0 and (chunk := os.read(handle, min(limit, 1 << 20))):
+        chunks.append(chunk)
+        limit -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _open_below(folder: str | int, parts: Sequence[str], follow: bool) -> int:
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(folder, str) else folder
+    try:
+        return (open_inside if follow else best_opener())(here, parts, FILE_FLAGS)
+    finally:
+        if isinstance(folder, str):
+            os.close(here)
+
+
+def _why_not_opened(error: OSError) -> str:
+    if error.errno in (errno.ELOOP, errno.EXDEV, errno.EMLINK):
+        return "it is a link that leads elsewhere"
+    if error.errno == errno.ENOTDIR:
+        return "part of its path is not a folder"
+    return error.strerror or "it cannot be opened"

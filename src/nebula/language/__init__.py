@@ -1,0 +1,70 @@
+"""What the program says to a person, in the person's language.
+
+The English sentence is the key: `translate("{path}: not found.", path=path)` reads as what it says, and a sentence
+without a translation still appears, in English. Japanese lies beside this module, one JSON file a room
+(`ja/<room>.json`, sentence to sentence), and is loaded only where it is spoken. A test walks the source and fails
+on any sentence that has no translation or whose places do not match.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+LANGUAGES = ("en", "ja")
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_tables: dict[str, dict[str, str]] = {"en": {}}
+_current = "en"
+
+
+def use_language(lang: str) -> None:
+    """What `translate` speaks from now on, for the whole process; an unknown language is English."""
+    global _current
+    _current = lang if lang in LANGUAGES else "en"
+
+
+def current_language() -> str:
+    return _current
+
+
+def translate(sentence: str, /, **values: Any) -> str:
+    """The sentence in the current language, its places filled."""
+    return translate_to(_current, sentence, **values)
+
+
+def translate_to(lang: str, sentence: str, /, **values: Any) -> str:
+    found = _table(lang).get(sentence, sentence)
+    return found.format(**values) if values else found
+
+
+def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
+    """One of two sentences, by number: "{count} turn" or "{count} turns"."""
+    return translate(one if count == 1 else many, count=count, **values)
+
+
+def explain(problem: BaseException) -> str:
+    """The sentence of an error in the current language; of one that is not ours, its own text."""
+    sentence = getattr(problem, "sentence", None)
+    if sentence is None:
+        return str(problem)
+    return translate(sentence, **getattr(problem, "values", {}))
+
+
+def _table(lang: str) -> dict[str, str]:
+    table = _tables.get(lang)
+    if table is None:
+        table = _tables[lang] = _load(lang)
+    return table
+
+
+def _load(lang: str) -> dict[str, str]:
+    import json
+
+    table: dict[str, str] = {}
+    folder = os.path.join(_HERE, lang)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                table |= json.load(file)
+    return table

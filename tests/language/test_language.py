@@ -1,0 +1,124 @@
+"""Every sentence a person sees has both languages."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nebula
+from nebula.errors import NebulaError
+from nebula.language import explain, translate, translate_count, translate_to, use_language
+
+SOURCE = Path(nebula.__file__).parent
+ROOMS = ["files"]
+"""Rooms whose sentences are held to it."""
+SPOKEN = {"translate", "translate_count", "translate_to", "Notice"}
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    yield
+    use_language("en")
+
+
+def table() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for file in sorted((SOURCE / "language" / "ja").glob("*.json")):
+        found |= json.loads(file.read_text("utf-8"))
+    return found
+
+
+def error_names() -> set[str]:
+    """Names of all error classes that carry a sentence, found by importing every module."""
+    names: set[str] = set()
+    for path in SOURCE.rglob("*.py"):
+        if "demo" not in path.parts and "class " in path.read_text("utf-8"):
+            module = importlib.import_module(
+                ".".join(("nebula", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+            )
+            names |= {
+                name
+                for name, found in vars(module).items()
+                if isinstance(found, type) and issubclass(found, NebulaError)
+            }
+    return names
+
+
+def spoken_arguments(room: str, names: set[str]) -> Iterator[tuple[str, ast.expr]]:
+    base = SOURCE / room
+    files = base.rglob("*.py") if base.is_dir() else [base.with_suffix(".py")]
+    for path in files:
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(call, ast.Call):
+                continue
+            called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if called not in names:
+                continue
+            where = f"{path.relative_to(SOURCE)}:{call.lineno}"
+            start = {"translate_count": 1, "translate_to": 1}.get(called, 0)
+            count = 2 if called == "translate_count" else 1
+            for argument in call.args[start : start + count]:
+                yield where, argument
+
+
+def sentences(argument: ast.expr) -> Iterator[str | None]:
+    """The literal sentences an argument may be; None for one that is put together on the spot."""
+    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        yield argument.value
+    elif isinstance(argument, ast.IfExp):
+        yield from sentences(argument.body)
+        yield from sentences(argument.orelse)
+    elif isinstance(argument, ast.JoinedStr | ast.BinOp):
+        yield None
+
+
+def places(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_sentence_of_a_room_is_translated(room: str) -> None:
+    japanese, names = table(), SPOKEN | error_names()
+    missing = []
+    for where, argument in spoken_arguments(room, names):
+        for sentence in sentences(argument):
+            if sentence is None:
+                missing.append(f"{where}: put together on the spot; pass its values by name")
+            elif sentence and sentence not in japanese:
+                missing.append(f"{where}: no Japanese for {sentence!r}")
+    assert not missing, "\n".join(missing)
+
+
+def test_translations_have_the_places_of_their_sentence() -> None:
+    wrong = {english: japanese for english, japanese in table().items() if places(english) != places(japanese)}
+    assert not wrong
+
+
+def test_an_error_is_explained_in_the_current_language_and_stays_english_as_text() -> None:
+    from nebula.files.reading import UnreadableFile
+
+    problem = UnreadableFile("a{b}.txt", "it is a link")
+    use_language("ja")
+    assert explain(problem) == "a{b}.txt を読めません: it is a link"
+    assert str(problem) == "a{b}.txt cannot be read: it is a link"
+
+
+def test_a_sentence_without_a_translation_is_said_in_english() -> None:
+    use_language("ja")
+    assert translate("Never said {this}.", this="before") == "Never said before."
+    assert translate_to("en", "{path} cannot be read: {reason}", path="x", reason="y") == "x cannot be read: y"
+
+
+def test_a_count_chooses_the_sentence() -> None:
+    assert translate_count(1, "{count} turn", "{count} turns") == "1 turn"
+    assert translate_count(0, "{count} turn", "{count} turns") == "0 turns"
+
+
+def test_a_foreign_error_is_explained_by_its_own_text() -> None:
+    assert explain(ValueError("as it is")) == "as it is"
