@@ -89,7 +89,7 @@ Cue = Say | Curtain | Remark | Ask | Close | Backstage
 # The play
 
 
-class House(NamedTuple):
+class StageOptions(NamedTuple):
     """How the audience wants it."""
 
     lang: str = "en"
@@ -107,19 +107,19 @@ class Scene(NamedTuple):
     remarks: tuple[str, ...] = ()
 
 
-def perform(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[Cue, ...]]:
+def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
     """The next scene, and what to show for this event."""
     if isinstance(event, Task):
         return Scene(curtain_down=True), (Curtain(),)
     if isinstance(event, Message):
         return _speak(scene, event)
     if isinstance(event, Final):
-        return _close(scene, event, house)
+        return _close(scene, event, options)
     if isinstance(event, Error | Notice):
         return _remark(scene, event.message)
     if isinstance(event, Approval) and event.decision is None:
         return scene._replace(curtain_down=False), (Ask(_seen_whole(event)),)
-    return _interlude(scene, event, house)
+    return _interlude(scene, event, options)
 
 
 def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
@@ -130,13 +130,13 @@ def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
     return scene, (*said, Curtain()) if act == 1 else said
 
 
-def _interlude(scene: Scene, event: Event, house: House) -> tuple[Scene, tuple[Cue, ...]]:
+def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
     cues: list[Cue] = []
-    path = _path_at_work(event) if house.curtain == "paths" else ""
+    path = _path_at_work(event) if options.curtain == "paths" else ""
     if path or not scene.curtain_down:
         cues.append(Curtain(path))
         scene = scene._replace(curtain_down=True)
-    if house.backstage:
+    if options.backstage:
         cues.extend(_behind(event))
     return scene, tuple(cues)
 
@@ -148,7 +148,7 @@ def _remark(scene: Scene, sentence: str) -> tuple[Scene, tuple[Cue, ...]]:
     return scene._replace(remarks=(*scene.remarks, text), curtain_down=False), (Remark(text),)
 
 
-def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, ...]]:
+def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
     cues: list[Cue] = []
     if not scene.spoken and final.text.strip():
         # A turn that was not seen from its beginning still has its answer.
@@ -158,22 +158,22 @@ def _close(scene: Scene, final: Final, house: House) -> tuple[Scene, tuple[Cue, 
     sentence = final.remark
     told = final.status == "error" and scene.remarks
     if not sentence and cut_short and not told:
-        sentence = _words(house.lang)[final.status if final.status != "ok" else "unanswered"]
+        sentence = _words(options.lang)[final.status if final.status != "ok" else "unanswered"]
     scene, remark = _remark(scene, sentence)
     cues.extend(remark)
-    cues.append(Close(final, closing_line(final, house.lang)))
+    cues.append(Close(final, closing_line(final, options.lang)))
     return scene._replace(curtain_down=False), tuple(cues)
 
 
 class Stage:
-    """Keeps the scene between events, for a face that reads the stream. `house` may change between two events."""
+    """Keeps the scene between events, for a face that reads the stream. `options` may change between two events."""
 
-    def __init__(self, house: House | None = None) -> None:
-        self.house = house or House()
+    def __init__(self, options: StageOptions | None = None) -> None:
+        self.options = options or StageOptions()
         self.scene = Scene()
 
     def read(self, stamped: Stamped) -> tuple[Cue, ...]:
-        self.scene, cues = perform(self.scene, stamped.event, self.house)
+        self.scene, cues = perform(self.scene, stamped.event, self.options)
         return cues
 
 

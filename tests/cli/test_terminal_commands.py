@@ -4,10 +4,10 @@ from datetime import datetime
 
 import pytest
 
-from nebula.cli.terminal.approval import pattern_for
-from nebula.cli.terminal.commands import TABLE, find, is_slash_word
-from nebula.cli.terminal.picker import Choice, read_choice, session_line
-from nebula.cli.terminal.width import display_width
+from nebula.cli.terminal.commands.table import TABLE, find, is_slash_word
+from nebula.cli.terminal.dialogs.approval import pattern_for
+from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
+from nebula.cli.terminal.output.width import display_width
 from nebula.cli.words import Words
 from nebula.memory.sessions import SessionInfo
 

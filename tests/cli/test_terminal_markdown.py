@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from nebula.cli.terminal.markdown import rendered
-from nebula.cli.terminal.screen import Screen
-from nebula.cli.terminal.width import display_width
+from nebula.cli.terminal.output.markdown import rendered
+from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.output.width import display_width
 
 
 def plain(text, columns=80):

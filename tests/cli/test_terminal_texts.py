@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.cli.command_words import ABOUT, ELSEWHERE, KEYS
-from nebula.cli.terminal.commands import TABLE
-from nebula.cli.terminal.files import best_matches
-from nebula.cli.terminal.paste import FOLD_LINES, Pastes
-from nebula.cli.terminal.typed_ahead import TypedAhead
-from nebula.cli.terminal.width import cut, display_width, pad, tail
+from nebula.cli.terminal.commands.table import TABLE
+from nebula.cli.terminal.input.file_names import best_matches
+from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
+from nebula.cli.terminal.input.typed_ahead import TypedAhead
+from nebula.cli.terminal.output.width import cut, display_width, pad, tail
 from nebula.cli.words import TABLES, Words
 
 WIDE = "星雲はコーディングエージェントです"

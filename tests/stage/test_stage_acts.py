@@ -27,11 +27,11 @@ from nebula.stage import (
     Backstage,
     Close,
     Curtain,
-    House,
     Remark,
     Say,
     Scene,
     Stage,
+    StageOptions,
     closing_line,
     perform,
     staged_json,
@@ -62,11 +62,11 @@ def final(text="", status="ok", **more):
     return Final(text, status, 0, **more)
 
 
-QUIET = House()
+QUIET = StageOptions()
 
 
-def play(*events, house=QUIET):
-    stage, stream = Stage(house), EventStream("s")
+def play(*events, options=QUIET):
+    stage, stream = Stage(options), EventStream("s")
     return [cue for event in events for cue in stage.read(stream.emit(event))]
 
 
@@ -145,7 +145,7 @@ def test_an_error_after_a_tool_is_told_once():
     ],
 )
 def test_every_bad_end_has_a_plain_remark(status, lang, part):
-    cues = play(TASK, calling("Said."), step(), final("Said.", status), house=House(lang=lang))
+    cues = play(TASK, calling("Said."), step(), final("Said.", status), options=StageOptions(lang=lang))
     assert seen(cues)[0] == (1, "Said.")
     assert part in seen(cues)[1]
     assert len(seen(cues)) == 2
@@ -193,23 +193,23 @@ def test_the_quiet_curtain_hides_names_arguments_and_results():
 
 
 def test_the_curtain_may_name_the_file_at_work_and_nothing_else():
-    cues = play(TASK, calling("A"), *INTERLUDE, house=House(curtain="paths"))
+    cues = play(TASK, calling("A"), *INTERLUDE, options=StageOptions(curtain="paths"))
     assert tagged(cues) == tagged([Curtain(), Say("A", 1), Curtain(), Curtain("secret/plan.py")])
 
 
 @pytest.mark.parametrize("args", [None, [], "text", {}, {"path": 3}, {"path": ""}, {"query": "x"}])
 def test_odd_arguments_name_no_file(args):
-    assert tagged(play(TASK, Step("c", "t", args), house=House(curtain="paths"))) == tagged([Curtain()])
+    assert tagged(play(TASK, Step("c", "t", args), options=StageOptions(curtain="paths"))) == tagged([Curtain()])
 
 
 def test_a_directory_at_work_is_named_too():
-    cues = play(TASK, Step("c", "t", {"directory": "src\x1b[2J\n"}), house=House(curtain="paths"))
+    cues = play(TASK, Step("c", "t", {"directory": "src\x1b[2J\n"}), options=StageOptions(curtain="paths"))
     assert tagged(cues[-1:]) == tagged([Curtain("src␛[2J␊")])
 
 
 def test_backstage_shows_what_the_curtain_hides_beside_the_same_stage():
     events = (TASK, calling("A"), *INTERLUDE, answering("B"), final("A\n\nB"))
-    cues = play(*events, house=House(backstage=True))
+    cues = play(*events, options=StageOptions(backstage=True))
     behind = [cue for cue in cues if isinstance(cue, Backstage)]
     assert tagged(cue for cue in cues if not isinstance(cue, Backstage)) == tagged(play(*events))
     assert len(behind) == len(INTERLUDE)
@@ -219,7 +219,7 @@ def test_backstage_shows_what_the_curtain_hides_beside_the_same_stage():
 
 
 def test_backstage_text_is_neutralised():
-    cues = play(TASK, result(text="\x1b]0;owned\x07"), house=House(backstage=True))
+    cues = play(TASK, result(text="\x1b]0;owned\x07"), options=StageOptions(backstage=True))
     assert tagged(cues[-1:]) == tagged([Backstage("writeFile → Success", "␛]0;owned␇")])
 
 
@@ -232,7 +232,7 @@ def test_an_approval_lifts_the_curtain_and_work_lets_it_down_again():
 
 def test_perform_is_pure():
     for scene, event in product([Scene(), Scene(spoken=True)], [TASK, calling("A"), answering("B"), final("x")]):
-        assert perform(scene, event, House()) == perform(scene, event, House())
+        assert perform(scene, event, StageOptions()) == perform(scene, event, StageOptions())
 
 
 def test_cues_for_the_wire():
@@ -293,4 +293,4 @@ def test_many_files_are_counted_not_listed():
 
 def test_json_results_are_text_backstage():
     shown = ToolResult("list", ToolUseResult("c", (Json({"files": ["日本.py"]}),), ToolResultStatus.Success))
-    assert play(TASK, shown, house=House(backstage=True))[-1].text == '{"files":["日本.py"]}'
+    assert play(TASK, shown, options=StageOptions(backstage=True))[-1].text == '{"files":["日本.py"]}'

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, UsageError, dispatch, unknown_command
-from nebula.cli.plainly import plainly
+from nebula.cli.error_boundary import error_boundary
 
 COMMANDS = {
-    "gateway": "nebula.cli.gateway:main",
+    "gateway": "nebula.cli.evercontext_commands.gateway:main",
 }
 
 _EPILOG = """\
@@ -22,7 +22,7 @@ exit codes: 0 success, 1 failed, 2 refused by policy, 3 model output unusable, 6
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return plainly("evercontext", _run, sys.argv[1:] if argv is None else argv)
+    return error_boundary("evercontext", _run, sys.argv[1:] if argv is None else argv)
 
 
 def _run(argv: Sequence[str]) -> int:

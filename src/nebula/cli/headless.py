@@ -18,7 +18,7 @@ from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
 from nebula.memory.errors import RecordError
 from nebula.memory.trace import TraceReader, json_line
-from nebula.stage import Backstage, Close, House, Remark, Say, Stage
+from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 from nebula.tools.approval import Decision, Question, allow_all
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.state import ensure_state_dir
@@ -159,7 +159,7 @@ class _TextFace:
     """Plain text: what the audience sees goes to stdout, everything else to stderr."""
 
     def __init__(self, settings: Settings) -> None:
-        self._stage = Stage(House(settings.lang, settings.curtain, settings.backstage))
+        self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
         self._spoken = False
 
     def __call__(self, stamped: Stamped) -> None:

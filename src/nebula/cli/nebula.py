@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, UsageError, check_allowed, dispatch, root_option, unknown_command
-from nebula.cli.plainly import plainly
+from nebula.cli.error_boundary import error_boundary
 
 COMMANDS = {
-    "serve": "nebula.cli.serve:main",
-    "mcp": "nebula.cli.mcp:main",
-    "sessions": "nebula.cli.sessions:main",
-    "graph": "nebula.cli.graph:main",
-    "doctor": "nebula.cli.doctor:main",
-    "demo": "nebula.cli.demo:main",
+    "serve": "nebula.cli.nebula_commands.serve:main",
+    "mcp": "nebula.cli.nebula_commands.mcp:main",
+    "sessions": "nebula.cli.nebula_commands.sessions:main",
+    "graph": "nebula.cli.nebula_commands.graph:main",
+    "doctor": "nebula.cli.nebula_commands.doctor:main",
+    "demo": "nebula.cli.nebula_commands.demo:main",
 }
 
 _EPILOG = """\
@@ -32,7 +32,7 @@ exit codes: 0 success, 1 failed, 2 refused by policy, 3 model output unusable, 6
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return plainly("nebula", _run, sys.argv[1:] if argv is None else argv)
+    return error_boundary("nebula", _run, sys.argv[1:] if argv is None else argv)
 
 
 def _run(argv: Sequence[str]) -> int:

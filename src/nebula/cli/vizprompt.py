@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, UsageError, unknown_command
-from nebula.cli.plainly import plainly
+from nebula.cli.error_boundary import error_boundary
 
 DEFAULT_DATA_DIR = "project"
 DATA_DIR_VARIABLE = "VIZPROMPT_DATA_DIR"
@@ -52,7 +52,7 @@ exit codes: 0 success, 1 failed or not found, 64 bad usage, 130 interrupted
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return plainly("vizprompt", _run, sys.argv[1:] if argv is None else argv)
+    return error_boundary("vizprompt", _run, sys.argv[1:] if argv is None else argv)
 
 
 def _run(argv: Sequence[str]) -> int:

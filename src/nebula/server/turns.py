@@ -18,7 +18,7 @@ from nebula.llm.errors import ModelError
 from nebula.server.feed import Feed
 from nebula.server.hub import Hub
 from nebula.server.protocol import ActionError
-from nebula.stage import House, Stage, staged_json
+from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import Decision, Question
 
 _log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Turns:
         """Returns at once. Raises ActionError where a turn is under way in that flow."""
         if any(turn.job.flow_name == job.flow_name for turn in self._running.values()):
             raise ActionError("busy", "a turn is under way in this flow; wait for its end or cancel it")
-        stage = Stage(House(job.lang, self._curtain, backstage=True))
+        stage = Stage(StageOptions(job.lang, self._curtain, backstage=True))
         turn = _Running(job, sender, stage, self._hub.seq)
         self._running[job.trace_id] = turn
         turn.task = asyncio.create_task(self._run(turn))

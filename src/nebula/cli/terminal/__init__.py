@@ -1,5 +1,5 @@
-"""The interactive terminal, one small file a thing.
+"""The interactive terminal.
 
-`conversation` is the loop of prompts and turns; `commands` the table of words it knows; `screen` all that is printed;
-`input` all that is read, either by the line editor or, on a dumb terminal or a pipe, line by line.
+`terminal_session` holds what its parts share, `turns` runs one turn; `input/` is all that is read, `output/` all that
+is printed, `dialogs/` the questions, `commands/` the words the session understands.
 """

@@ -6,6 +6,6 @@ from collections.abc import Sequence
 
 
 def main(data_dir: str, argv: Sequence[str], _prog: str) -> int:
-    from nebula.cli.serve import vizprompt_serve
+    from nebula.cli.nebula_commands.serve import vizprompt_serve
 
     return vizprompt_serve(argv, data_dir)

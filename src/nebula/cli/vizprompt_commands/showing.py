@@ -32,7 +32,7 @@ def split_list(text: str | None) -> list[str]:
 
 def node_line(node: Node, columns: int = COLUMNS) -> str:
     """Id, time, what it is about, tags."""
-    from nebula.cli.terminal.width import cut
+    from nebula.cli.terminal.output.width import cut
     from nebula.stage import one_line
 
     about = one_line(" ".join((node.summary or node.prompt).split()))

@@ -1,0 +1,1 @@
+"""The subcommands of `evercontext`, one module each."""

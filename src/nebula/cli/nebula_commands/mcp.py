@@ -1,0 +1,111 @@
+"""nebula mcp: the guarded file tools over the Model Context Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
+from nebula.cli.error_boundary import EXIT_INTERRUPTED
+from nebula.cli.evercontext_commands.gateway import port_number
+from nebula.config import Settings, load_settings
+
+if TYPE_CHECKING:
+    from nebula.server.mcp import GuardedTools
+    from nebula.workspace.audit import AuditLog
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    root = checked_root(options.root)
+    settings = load_settings(root, overrides={"token": options.token})
+    for remark in settings.remarks:
+        print(f"nebula: {remark}", file=sys.stderr)
+    if options.http is None:
+        return _over_stdio(options, settings)
+    return _over_http(options, settings)
+
+
+def _over_stdio(options: argparse.Namespace, settings: Settings) -> int:
+    import asyncio
+    import logging
+
+    from nebula.server.mcp import create_mcp_server, serve_stdio
+
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    _end_at_once_on_signals()
+    asyncio.run(serve_stdio(create_mcp_server(_tools(options, settings, _audit(settings)))))
+    return 0
+
+
+def _end_at_once_on_signals() -> None:
+    """A thread is waiting on standard input and cannot be woken. Writes are whole or not at all, so none is harmed."""
+    import os
+    import signal
+
+    signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+
+
+def _over_http(options: argparse.Namespace, settings: Settings) -> int:
+    from nebula.server.gate import body_limit
+    from nebula.server.mcp import MCP_PATH, create_mcp_app, create_mcp_server
+    from nebula.server.serving import is_loopback, listen, rules_for, serve
+
+    if not settings.token and not is_loopback(options.host):
+        raise UsageError(f"{options.host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1")
+    listener = listen(options.host, options.http)
+    rules = rules_for(listener, token=settings.token, max_body=body_limit(settings.max_bytes))
+    audit = _audit(settings)
+    app = create_mcp_app(create_mcp_server(_tools(options, settings, audit)), rules, audit)
+    return serve(app, listener, announce=listener.url + MCP_PATH)
+
+
+def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | None) -> GuardedTools:
+    from nebula.server.mcp import GuardedTools
+    from nebula.workspace.audited import AuditedWorkspace
+    from nebula.workspace.local import open_workspace
+    from nebula.workspace.policy import Policy
+
+    policy = Policy(max_bytes=settings.max_bytes, allowed=frozenset(options.allow))
+    workspace = open_workspace(settings.root, policy, read_only=options.read_only)
+    return GuardedTools(workspace if audit is None else AuditedWorkspace(workspace, audit), settings.root)
+
+
+def _audit(settings: Settings) -> AuditLog | None:
+    """None, with a remark, where the project cannot be written to at all."""
+    from nebula.workspace.audit import AuditLog
+    from nebula.workspace.errors import WorkspaceError
+
+    try:
+        return AuditLog(settings.audit_log) if settings.audit_log else AuditLog.of_project(settings.root)
+    except (OSError, WorkspaceError) as problem:
+        print(f"nebula: there will be no audit log: {problem}", file=sys.stderr)
+        return None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        "nebula mcp",
+        "The guarded file tools (list, readFile, searchInDirectory, writeFile, editFile) over the Model Context\n"
+        "Protocol: on standard input and output, or by streamable HTTP with --http.",
+    )
+    root_option(parser)
+    parser.add_argument("--http", type=port_number, metavar="PORT", help="serve by HTTP there; 0 takes any free port")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="where --http listens (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--token", metavar="T", help="what clients of --http must show; EC_TOKEN keeps it out of the process list"
+    )
+    parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
+    parser.add_argument(
+        "--allow",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="allow one secret or control file by name (repeatable)",
+    )
+    return parser

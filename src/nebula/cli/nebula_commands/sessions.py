@@ -1,0 +1,56 @@
+"""nebula sessions: the sessions of this directory, newest first."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.terminal.dialogs.session_choice import session_line
+from nebula.cli.words import Words
+from nebula.config import Settings, load_settings
+from nebula.memory.sessions import SessionInfo, Sessions
+
+_UNCUT = 10_000
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Parser("nebula sessions", "The sessions of this directory, newest first. `nebula --resume ID` goes on.")
+    root_option(parser)
+    parser.add_argument("--json", action="store_true", help="print them as one JSON list")
+    options = parser.parse_args(argv)
+    settings = load_settings(checked_root(options.root))
+    found = _said_something(settings)
+    if options.json:
+        print(json.dumps([_as_json(info) for info in found], ensure_ascii=False))
+        return 0
+    words = Words(settings.lang)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _UNCUT
+    for info in found:
+        print(f"{info.id}  {session_line(info, words, columns - len(info.id) - 2)}")
+    return 0
+
+
+def _said_something(settings: Settings) -> list[SessionInfo]:
+    """Sessions that were opened and left without a word are nothing to go back to."""
+    if not os.path.exists(settings.memory_path):
+        return []
+    with Sessions(settings.memory_path) as memory:
+        return [info for info in memory.of_project(settings.root) if info.messages]
+
+
+def _as_json(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "id": info.id,
+        "started_at": info.started_at.isoformat(timespec="milliseconds"),
+        "ended_at": info.ended_at.isoformat(timespec="milliseconds") if info.ended_at else None,
+        "status": info.status,
+        "model": info.model,
+        "project_path": info.project_path,
+        "last_words": info.last_words,
+        "messages": info.messages,
+    }

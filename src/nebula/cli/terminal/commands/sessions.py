@@ -1,0 +1,80 @@
+"""Commands about sessions: leave, begin anew, go on with another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nebula.cli.terminal.dialogs.session_choice import choose_session, session_line
+from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.turns import take_turn
+from nebula.memory.errors import UnknownSession
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.memory.sessions import SessionInfo
+
+
+async def leave(terminal: TerminalSession, _: str = "") -> None:
+    terminal.leaving = True
+
+
+async def clear(terminal: TerminalSession, _: str = "") -> None:
+    await terminal.reopen(None)
+    terminal.screen.line(terminal.words("new_session", id=terminal.session.id))
+
+
+async def list_them(terminal: TerminalSession, _: str = "") -> None:
+    found = _others(terminal, all_of_them=True)
+    if not found:
+        terminal.screen.line(terminal.words("no_sessions"))
+    for info in found:
+        mark = "*" if info.id == terminal.session.id else " "
+        terminal.screen.line(f"{mark} {info.id}  {session_line(info, terminal.words, terminal.screen.columns - 36)}")
+
+
+async def resume(terminal: TerminalSession, argument: str) -> None:
+    """With an id at once; without, from the list."""
+    if argument:
+        await _go_to(terminal, argument)
+        return
+    others = _others(terminal)
+    if not others:
+        terminal.screen.line(terminal.words("no_sessions"))
+        return
+    try:
+        choice = await choose_session(others, terminal.input, terminal.screen, terminal.words)
+    except (Interrupted, EndOfInput):
+        return
+    if choice.resume:
+        await _go_to(terminal, choice.resume)
+    elif choice.first_prompt:
+        await clear(terminal)
+        await take_turn(terminal, choice.first_prompt)
+
+
+async def _go_to(terminal: TerminalSession, session_id: str) -> None:
+    memory = terminal.session.memory
+    try:
+        found = memory.find(session_id) if memory else None
+    except UnknownSession as unknown:
+        terminal.screen.line(str(unknown), "yellow")
+        return
+    await terminal.reopen(found.id if found else session_id)
+    show_resumed(terminal)
+
+
+def show_resumed(terminal: TerminalSession) -> None:
+    """Where the talk stood: the last prompt and the last words."""
+    turns = terminal.session.conversation.turns
+    terminal.screen.line(terminal.words("resumed", id=terminal.session.id, turns=len(turns)), "dim")
+    if turns:
+        terminal.screen.line(f"You: {turns[-1].prompt}", "dim")
+        terminal.screen.line()
+        if turns[-1].answer:
+            terminal.screen.say(turns[-1].answer)
+
+
+def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[SessionInfo]:
+    memory = terminal.session.memory
+    found = memory.of_project(terminal.settings.root) if memory else []
+    return [info for info in found if info.messages and (all_of_them or info.id != terminal.session.id)]

@@ -1,0 +1,1 @@
+"""Questions to the person: approval of a write, which session, trust."""

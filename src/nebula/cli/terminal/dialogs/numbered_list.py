@@ -1,0 +1,59 @@
+"""Small questions that several commands ask."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, overload
+
+from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+
+@overload
+async def choose(
+    terminal: TerminalSession,
+    names: Sequence[str],
+    question: str,
+    current: int | None = None,
+    *,
+    free_text: Literal[False] = False,
+) -> int | None: ...
+
+
+@overload
+async def choose(
+    terminal: TerminalSession,
+    names: Sequence[str],
+    question: str,
+    current: int | None = None,
+    *,
+    free_text: Literal[True],
+) -> int | str | None: ...
+
+
+async def choose(
+    terminal: TerminalSession,
+    names: Sequence[str],
+    question: str,
+    current: int | None = None,
+    *,
+    free_text: bool = False,
+) -> int | str | None:
+    """A place in a numbered list, or with `free_text` what else was typed; None for Enter, Ctrl-C and the end."""
+    for number, name in enumerate(names, 1):
+        terminal.screen.line(f"{'*' if number - 1 == current else ' '}{number:3}  {name}")
+    try:
+        answer = unicodedata.normalize("NFKC", await terminal.input.ask(question)).strip()
+    except (Interrupted, EndOfInput):
+        return None
+    if not answer:
+        return None
+    if answer.isdecimal() and 1 <= int(answer) <= len(names):
+        return int(answer) - 1
+    if free_text and not answer.isdecimal():
+        return answer
+    terminal.screen.line(terminal.words("no_such_number", number=answer), "yellow")
+    return None

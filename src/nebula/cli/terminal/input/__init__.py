@@ -1,0 +1,1 @@
+"""What the person types: a line editor on a capable terminal, plain lines elsewhere."""

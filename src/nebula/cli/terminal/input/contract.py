@@ -1,0 +1,43 @@
+"""The contract of input: what the session asks for, whichever terminal is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Interrupted(Exception):
+    """Ctrl-C at a question."""
+
+
+class EndOfInput(Exception):
+    """Ctrl-D, or the end of a pipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What keys do while a turn runs."""
+
+    interrupt: Callable[[], None]
+    toggle_backstage: Callable[[], None]
+
+
+class TerminalInput(Protocol):
+    async def prompt(self, default: str = "") -> str:
+        """A prompt, whole, its pastes unfolded. Raises `Interrupted` on an empty line, `EndOfInput`."""
+        ...
+
+    async def ask(self, question: str, *, fresh: bool = False) -> str:
+        """One line. `fresh`: nothing typed before the question was read may answer it."""
+        ...
+
+    def watching(self, watch: Watch) -> AbstractContextManager[None]:
+        """While it is open a turn runs, and keys go to `watch`."""
+        ...
+
+
+def without_surrogates(text: str) -> str:
+    """Bytes that were no UTF-8 arrive as lone surrogates; nothing further down could carry them."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

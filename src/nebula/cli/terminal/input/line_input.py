@@ -1,0 +1,103 @@
+"""Input line by line: for pipes and for terminals that cannot move their cursor.
+
+One reader for all questions, with its own buffer: an answer that came in the same chunk as the prompt is not swallowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
+from nebula.cli.terminal.output.screen import Screen
+
+_CHUNK = 65_536
+
+
+class LineInput:
+    def __init__(self, fd: int, screen: Screen, label: Callable[[], str]) -> None:
+        self._fd = fd
+        self._screen = screen
+        self._label = label
+        self._terminal = os.isatty(fd)
+        self._watch: Watch | None = None
+        self._buffer = b""
+        self._ended = False
+
+    async def prompt(self, default: str = "") -> str:
+        """`default` cannot be edited on such a terminal: an empty line takes it as it is."""
+        if default:
+            self._screen.line(default)
+        lines = [await self._line(self._label())]
+        while lines[-1].endswith("\\"):
+            lines[-1] = lines[-1][:-1]
+            lines.append(await self._line("… "))
+        return "\n".join(lines) or default
+
+    async def ask(self, question: str, *, fresh: bool = False) -> str:
+        if fresh and self._terminal:
+            import termios
+
+            termios.tcflush(self._fd, termios.TCIFLUSH)
+            self._buffer = b""
+        return await self._line(question)
+
+    @contextmanager
+    def watching(self, watch: Watch) -> Iterator[None]:
+        self._watch = watch
+        self._hear_interrupts()
+        try:
+            yield
+        finally:
+            self._watch = None
+            self._hear_interrupts()
+
+    def _hear_interrupts(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._watch is None:
+            loop.remove_signal_handler(signal.SIGINT)
+        else:
+            loop.add_signal_handler(signal.SIGINT, self._watch.interrupt)
+
+    async def _line(self, question: str) -> str:
+        self._screen.ask(question)
+        while b"\n" not in self._buffer and not self._ended:
+            chunk = await self._chunk()
+            self._buffer += chunk
+            self._ended = not chunk
+        raw, newline, rest = self._buffer.partition(b"\n")
+        if not raw and not newline:
+            self._screen.line()
+            raise EndOfInput
+        self._buffer = rest
+        line = raw.removesuffix(b"\r").decode("utf-8", "replace")
+        if not self._terminal:
+            self._screen.line(line)  # nobody else echoes it
+        return line
+
+    async def _chunk(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        try:
+            loop.add_reader(self._fd, _settle, ready)
+        except PermissionError:
+            return os.read(self._fd, _CHUNK)  # an ordinary file is always ready, and cannot be waited for
+        loop.add_signal_handler(signal.SIGINT, _settle, ready, Interrupted())
+        try:
+            await ready
+        finally:
+            loop.remove_reader(self._fd)
+            self._hear_interrupts()
+        return os.read(self._fd, _CHUNK)
+
+
+def _settle(future: asyncio.Future[None], problem: Exception | None = None) -> None:
+    if future.done():
+        return
+    if problem is None:
+        future.set_result(None)
+    else:
+        future.set_exception(problem)

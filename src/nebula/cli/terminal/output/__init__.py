@@ -1,0 +1,1 @@
+"""What the person sees: append-only lines, and one live line."""

@@ -1,0 +1,22 @@
+"""A difference on the screen: added green, removed red, nothing in it obeyed by the terminal."""
+
+from __future__ import annotations
+
+from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.words import Words
+
+MAX_LINES = 2_000
+
+
+def show_diff(screen: Screen, words: Words, diff: str) -> None:
+    lines = diff.rstrip("\n").split("\n")
+    for line in lines[:MAX_LINES]:
+        screen.line(line, _style(line))
+    if len(lines) > MAX_LINES:
+        screen.line(words("diff_cut", count=len(lines) - MAX_LINES), "dim")
+
+
+def _style(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
