@@ -31,7 +31,7 @@ NEEDLE = "needle_in_the_hay"
 GATEWAY = """
 import sys
 from nebula.server.gate import body_limit
-from nebula.server.gateway import create_gateway
+from nebula.server.gateway.app import create_gateway
 from nebula.server.serving import listen, rules_for, serve
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.local import open_workspace

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 
 from nebula.server.asgi import App
-from nebula.server.gateway import create_gateway
+from nebula.server.gateway.app import create_gateway
 from nebula.server.serving import Listener, listen, rules_for
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"evercontext: {remark}", file=sys.stderr)
 
     from nebula.server.gate import body_limit
-    from nebula.server.gateway import QUICK_LIMIT, create_gateway
+    from nebula.server.gateway.app import QUICK_LIMIT, create_gateway
     from nebula.server.serving import is_loopback, listen, rules_for, serve
     from nebula.workspace.audit import AuditLog
     from nebula.workspace.local import open_workspace

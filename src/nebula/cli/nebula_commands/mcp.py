@@ -13,7 +13,7 @@ from nebula.cli.evercontext_commands.gateway import port_number
 from nebula.config import Settings, load_settings
 
 if TYPE_CHECKING:
-    from nebula.server.mcp import GuardedTools
+    from nebula.server.mcp.app import GuardedTools
     from nebula.workspace.audit import AuditLog
 
 
@@ -32,7 +32,7 @@ def _over_stdio(options: argparse.Namespace, settings: Settings) -> int:
     import asyncio
     import logging
 
-    from nebula.server.mcp import create_mcp_server, serve_stdio
+    from nebula.server.mcp.app import create_mcp_server, serve_stdio
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     _end_at_once_on_signals()
@@ -51,7 +51,7 @@ def _end_at_once_on_signals() -> None:
 
 def _over_http(options: argparse.Namespace, settings: Settings) -> int:
     from nebula.server.gate import body_limit
-    from nebula.server.mcp import MCP_PATH, create_mcp_app, create_mcp_server
+    from nebula.server.mcp.app import MCP_PATH, create_mcp_app, create_mcp_server
     from nebula.server.serving import is_loopback, listen, rules_for, serve
 
     if not settings.token and not is_loopback(options.host):
@@ -64,7 +64,7 @@ def _over_http(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | None) -> GuardedTools:
-    from nebula.server.mcp import GuardedTools
+    from nebula.server.mcp.app import GuardedTools
     from nebula.workspace.audited import AuditedWorkspace
     from nebula.workspace.local import open_workspace
     from nebula.workspace.policy import Policy

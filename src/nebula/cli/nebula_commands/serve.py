@@ -12,8 +12,8 @@ from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
 from nebula.config import Settings, load_settings
 
 if TYPE_CHECKING:
-    from nebula.server.served_graph import ServedGraph
-    from nebula.server.turns import Runner
+    from nebula.server.conversation.served_graph import ServedGraph
+    from nebula.server.conversation.turns.turns import Runner
 
 DEFAULT_PORT = 8080
 TOKEN_BYTES = 32
@@ -41,9 +41,9 @@ def main(argv: Sequence[str]) -> int:
     )
     token = _token(options, settings)
 
-    from nebula.server.conversation import AGENT_MODES
-    from nebula.server.served_graph import ServedGraph
-    from nebula.server.turns_agent import AgentTurns
+    from nebula.server.conversation.app import AGENT_MODES
+    from nebula.server.conversation.served_graph import ServedGraph
+    from nebula.server.conversation.turns.agent import AgentTurns
     from nebula.workspace.state import ensure_state_dir
 
     ensure_state_dir(root)
@@ -64,9 +64,9 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
     token = "" if options.no_token else options.token or settings.token
     _refuse_open_door(options, token)
 
-    from nebula.server.conversation import CHAT_MODES
-    from nebula.server.served_graph import ServedGraph
-    from nebula.server.turns_chat import ChatTurns
+    from nebula.server.conversation.app import CHAT_MODES
+    from nebula.server.conversation.served_graph import ServedGraph
+    from nebula.server.conversation.turns.chat import ChatTurns
 
     graph = ServedGraph(data_dir)
     return _serve(options, settings, token, graph, ChatTurns(settings, graph), CHAT_MODES)
@@ -104,8 +104,8 @@ def _serve(
 ) -> int:
     from urllib.parse import quote
 
-    from nebula.server.conversation import create_conversation
-    from nebula.server.protocol import MAX_RECEIVED
+    from nebula.server.conversation.app import create_conversation
+    from nebula.server.conversation.protocol import MAX_RECEIVED
     from nebula.server.serving import listen, rules_for, serve
 
     for remark in settings.remarks:

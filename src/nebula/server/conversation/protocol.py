@@ -37,14 +37,14 @@ class ActionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ActionRequest:
     action: str
     data: Data
     id: Any = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ActionResult:
     """What an action has to say; `beside` stands next to `data`, where the seed's example looks for it."""
 
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Data:
         return [Data(item) for item in value]
 
 
-def read_request(text: str) -> Request:
+def read_request(text: str) -> ActionRequest:
     """Raises ActionError; its `request_id` is set where the message was readable enough to have one."""
     if len(text) > MAX_MESSAGE or len(text.encode("utf-8", "replace")) > MAX_MESSAGE:
         raise ActionError("too_large", f"a message may have {MAX_MESSAGE} bytes", _id_unread(text))
@@ -126,7 +126,7 @@ def read_request(text: str) -> Request:
         data = {}
     if not isinstance(data, dict):
         raise _bad("'data' must be an object", request_id)
-    return Request(action, Data(data), request_id)
+    return ActionRequest(action, Data(data), request_id)
 
 
 def _id_unread(text: str) -> Any:
@@ -147,7 +147,7 @@ def _bad(message: str, request_id: Any = None) -> ActionError:
     return ActionError("bad_request", message, request_id)
 
 
-def success(answer: Answer, request_id: Any) -> str:
+def success(answer: ActionResult, request_id: Any) -> str:
     return _written({"status": "success", "data": dict(answer.data)} | dict(answer.beside), request_id)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from nebula.events import new_trace_id
-from nebula.server.protocol import event_text
+from nebula.server.conversation.protocol import event_text
 
 RING_EVENTS: Final = 10_000
 RING_CHARACTERS: Final = 32 << 20
@@ -103,8 +103,8 @@ class Subscriber:
         self._subscriptions: list[Subscription] = []
         self._outbox: deque[str] = deque()
         self._lost_track = False
-        self._room = asyncio.Event()
-        self._room.set()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
 
     def subscribe(
         self, event: str | None = None, flow: str | None = None, trace_id: str | None = None, since: int | None = None
@@ -134,12 +134,12 @@ class Subscriber:
     def reply(self, text: str) -> None:
         self._outbox.append(text)
         if len(self._outbox) >= MAX_REPLIES:
-            self._room.clear()
+            self._has_room.clear()
         self.wake.set()
 
-    async def room(self) -> None:
+    async def until_read(self) -> None:
         """Waits until the client has taken its earlier answers."""
-        await self._room.wait()
+        await self._has_room.wait()
 
     async def write(self, send: Callable[[str], Awaitable[None]]) -> None:
         """Sends answers first, then events in order, for as long as the client is there."""
@@ -153,7 +153,7 @@ class Subscriber:
         if self._outbox:
             text = self._outbox.popleft()
             if len(self._outbox) < MAX_REPLIES:
-                self._room.set()
+                self._has_room.set()
             return text
         if self._lost_track:
             self._lost_track = False

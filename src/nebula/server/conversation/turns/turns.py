@@ -15,9 +15,9 @@ from typing import Any, Protocol
 from nebula.events import Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
 from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
-from nebula.server.feed import Feed
-from nebula.server.hub import Hub
-from nebula.server.protocol import ActionError
+from nebula.server.conversation.graph_watch import GraphWatch
+from nebula.server.conversation.hub import Hub
+from nebula.server.conversation.protocol import ActionError
 from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import Decision, Question
 
@@ -64,10 +64,10 @@ class _Running:
 
 
 class Turns:
-    def __init__(self, runner: Runner, hub: Hub, feed: Feed, curtain: str = "quiet") -> None:
+    def __init__(self, runner: Runner, hub: Hub, watch: GraphWatch, curtain: str = "quiet") -> None:
         self._runner = runner
         self._hub = hub
-        self._feed = feed
+        self._watch = watch
         self._curtain = curtain
         self._running: dict[str, _Running] = {}
         self._questions: dict[str, asyncio.Future[Decision]] = {}
@@ -122,7 +122,7 @@ class Turns:
             turn.begun = True
             turn.ended = turn.ended or isinstance(stamped.event, Final)
             data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
-            self._feed.drain()
+            self._watch.drain()
             self._hub.publish(stamped.event.type, data, flows=job.aliases, trace_id=job.trace_id)
 
         try:

@@ -10,9 +10,9 @@ from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.summaries import BuildReport, build
 from nebula.graph.values import DEFAULT_FLOW, Node
 from nebula.llm.errors import ModelError
-from nebula.server.briefs import brief_node
-from nebula.server.protocol import ActionError, Answer, Data
-from nebula.server.room import Action, Client, Room, in_thread
+from nebula.server.conversation.briefs import brief_node
+from nebula.server.conversation.context import Action, Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult, Data
 
 MAX_NODES_AT_ONCE: Final = 500
 MAX_FOUND: Final = 1000
@@ -22,9 +22,9 @@ def node_json(node: Node) -> dict[str, Any]:
     return {"node_id": node.id} | node.to_json()
 
 
-async def create_node(room: Room, _: Client, data: Data) -> Answer:
+async def create_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
     node = await in_thread(
-        room.graph.create_node,
+        server.graph.create_node,
         data.text("prompt"),
         data.text("response", ""),
         tags=data.texts("tags"),
@@ -34,14 +34,14 @@ async def create_node(room: Room, _: Client, data: Data) -> Answer:
         parents=data.texts("parents"),
         branch=data.optional_text("branch_name"),
     )
-    return Answer(node_json(node), {"node_id": node.id})
+    return ActionResult(node_json(node), {"node_id": node.id})
 
 
-async def get_node(room: Room, _: Client, data: Data) -> Answer:
-    return Answer(node_json(await in_thread(room.graph.get_node, data.text("node_id"))))
+async def get_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
+    return ActionResult(node_json(await in_thread(server.graph.get_node, data.text("node_id"))))
 
 
-async def get_nodes(room: Room, _: Client, data: Data) -> Answer:
+async def get_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
     """Titles and the like of many nodes, for lists; those that are not there are left out."""
     node_ids = data.texts("node_ids")
     if len(node_ids) > MAX_NODES_AT_ONCE:
@@ -51,89 +51,89 @@ async def get_nodes(room: Room, _: Client, data: Data) -> Answer:
         found = []
         for node_id in node_ids:
             try:
-                found.append(brief_node(room.graph.get_node(node_id)))
+                found.append(brief_node(server.graph.get_node(node_id)))
             except (NotFound, BadFile):
                 continue
         return found
 
-    return Answer({"nodes": await in_thread(read)})
+    return ActionResult({"nodes": await in_thread(read)})
 
 
-async def update_node(room: Room, _: Client, data: Data) -> Answer:
+async def update_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
     node = await in_thread(
-        room.graph.update_node,
+        server.graph.update_node,
         data.text("node_id"),
         prompt=data.optional_text("prompt"),
         response=data.optional_text("response"),
         tags=data.optional_texts("tags"),
     )
-    return Answer(node_json(node))
+    return ActionResult(node_json(node))
 
 
-async def delete_node(room: Room, _: Client, data: Data) -> Answer:
+async def delete_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
     node_id = data.text("node_id")
-    await in_thread(room.graph.delete_node, node_id)
-    return Answer({"node_id": node_id})
+    await in_thread(server.graph.delete_node, node_id)
+    return ActionResult({"node_id": node_id})
 
 
-async def search_nodes(room: Room, _: Client, data: Data) -> Answer:
+async def search_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
     nodes = await in_thread(
-        room.graph.search_nodes,
+        server.graph.search_nodes,
         tags=data.texts("tags"),
         keywords=data.texts("keywords"),
         text=data.text("text", ""),
         limit=data.number("limit", MAX_FOUND) or MAX_FOUND,
     )
     shown = brief_node if data.flag("brief") else node_json
-    return Answer({"nodes": [shown(node) for node in nodes]})
+    return ActionResult({"nodes": [shown(node) for node in nodes]})
 
 
-async def list_tags(room: Room, _: Client, __: Data) -> Answer:
-    counts = await in_thread(room.graph.list_tags)
-    return Answer({"tags": list(counts), "counts": counts})
+async def list_tags(server: ServerContext, _: Client, __: Data) -> ActionResult:
+    counts = await in_thread(server.graph.list_tags)
+    return ActionResult({"tags": list(counts), "counts": counts})
 
 
-async def get_history(room: Room, _: Client, data: Data) -> Answer:
+async def get_history(server: ServerContext, _: Client, data: Data) -> ActionResult:
     node_id, flow = data.text("node_id"), data.optional_text("flow_id")
-    return Answer({"node_ids": await in_thread(room.graph.history_ids, node_id, flow)})
+    return ActionResult({"node_ids": await in_thread(server.graph.history_ids, node_id, flow)})
 
 
-async def show_context(room: Room, _: Client, data: Data) -> Answer:
+async def show_context(server: ServerContext, _: Client, data: Data) -> ActionResult:
     preview = await in_thread(
         preview_context,
-        room.graph,
+        server.graph,
         data.texts("node_ids"),
         data.text("prompt", ""),
         budget=data.number("budget", DEFAULT_BUDGET),
         flow=data.optional_text("flow_id"),
-        model=room.settings.model,
-        lang=room.settings.lang,
+        model=server.settings.model,
+        lang=server.settings.lang,
     )
-    return Answer(preview.to_json())
+    return ActionResult(preview.to_json())
 
 
-async def build_summaries(room: Room, _: Client, data: Data) -> Answer:
+async def build_summaries(server: ServerContext, _: Client, data: Data) -> ActionResult:
     """By the configured model; where none can be reached, extracts are made, marked as such."""
     node_ids = data.optional_texts("node_ids")
     if data.has("node_id"):
         node_ids = [data.text("node_id")]
     for node_id in node_ids or ():
-        await in_thread(room.graph.get_node, node_id)
+        await in_thread(server.graph.get_node, node_id)
     everything = data.flag("all")
     try:
-        brain = await open_brain(room.settings)
+        brain = await open_brain(server.settings)
     except ModelError:
-        return _built(await build(room.graph, all=everything, node_ids=node_ids))
+        return _built(await build(server.graph, all=everything, node_ids=node_ids))
     try:
-        return _built(await build(room.graph, all=everything, node_ids=node_ids, model=brain))
+        return _built(await build(server.graph, all=everything, node_ids=node_ids, model=brain))
     finally:
         await brain.model.aclose()
 
 
-def _built(report: BuildReport) -> Answer:
+def _built(report: BuildReport) -> ActionResult:
     failed = [{"node_id": each.node_id, "error": each.error} for each in report.failed]
     built = [each.node_id for each in report.built]
-    return Answer({"built": built, "failed": failed, "not_tried": report.not_tried, "stopped": report.stopped})
+    return ActionResult({"built": built, "failed": failed, "not_tried": report.not_tried, "stopped": report.stopped})
 
 
 ACTIONS: Final = {

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from nebula.config import Settings
-from nebula.server.hub import Hub, Subscriber
-from nebula.server.protocol import Answer, Data
-from nebula.server.served_graph import ServedGraph
-from nebula.server.turns import Turns
+from nebula.server.conversation.hub import Hub, Subscriber
+from nebula.server.conversation.protocol import ActionResult, Data
+from nebula.server.conversation.served_graph import ServedGraph
+from nebula.server.conversation.turns.turns import Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ServerContext:
     graph: ServedGraph
     hub: Hub
     turns: Turns
@@ -31,13 +31,13 @@ class Room:
 class Client:
     """One connection."""
 
-    hears: Subscriber
+    subscriber: Subscriber
     turns: list[str] = field(default_factory=list)
     """Its prompts so far; the next one continues the last unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)
 
 
-Handler = Callable[[Room, Client, Data], Awaitable[Answer]]
+Handler = Callable[[ServerContext, Client, Data], Awaitable[ActionResult]]
 
 
 class Action(NamedTuple):

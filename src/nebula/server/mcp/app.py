@@ -25,7 +25,7 @@ from nebula.events import new_trace_id
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, clean_tool_arguments
 from nebula.server.asgi import App
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules
-from nebula.server.narrowed import NarrowedWorkspace, folders_below
+from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.tools.contract import Call, Outcome, Tool
 from nebula.tools.edit_file import EditFile
 from nebula.tools.ledger import ReadLedger

@@ -21,14 +21,14 @@ from starlette.websockets import WebSocket
 
 from nebula.config import Settings
 from nebula.server.asgi import App, Message, Receive, Scope, Send
-from nebula.server.feed import Feed
+from nebula.server.conversation.context import ServerContext
+from nebula.server.conversation.graph_watch import GraphWatch
+from nebula.server.conversation.hub import Hub
+from nebula.server.conversation.pages import Pages
+from nebula.server.conversation.served_graph import ServedGraph
+from nebula.server.conversation.socket import serve_socket
+from nebula.server.conversation.turns.turns import Runner, Turns
 from nebula.server.gate import Gate, Rules
-from nebula.server.hub import Hub
-from nebula.server.pages import Pages
-from nebula.server.room import Room
-from nebula.server.served_graph import ServedGraph
-from nebula.server.socket import serve_socket
-from nebula.server.turns import Runner, Turns
 from nebula.value import replace
 
 AGENT_MODES: Final = ("agent", "plan")
@@ -42,24 +42,24 @@ def create_conversation(
     graph: ServedGraph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...], hub: Hub | None = None
 ) -> App:
     hub = hub or Hub()
-    feed = Feed(graph, hub)
-    turns = Turns(runner, hub, feed, settings.curtain)
-    room = Room(graph, hub, turns, settings, modes)
+    watch = GraphWatch(graph, hub)
+    turns = Turns(runner, hub, watch, settings.curtain)
+    server = ServerContext(graph, hub, turns, settings, modes)
     pages = Pages()
 
     async def socket(websocket: WebSocket) -> None:
-        await serve_socket(websocket, room, rules.token)
+        await serve_socket(websocket, server, rules.token)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        feeding = asyncio.create_task(feed.run())
+        watching = asyncio.create_task(watch.run())
         try:
             yield
         finally:
             await turns.close()
-            feeding.cancel()
+            watching.cancel()
             with suppress(asyncio.CancelledError):
-                await feeding
+                await watching
             await asyncio.to_thread(graph.close)
 
     app = Starlette(

@@ -189,7 +189,7 @@ def test_routing_errors_have_our_form(gateway: Gateway, method: str, path: str, 
 def test_no_error_names_a_place_on_this_machine(gateway: Gateway, root: Path) -> None:
     for endpoint, body, _, _ in ORDER:
         text = gateway.post(endpoint, body).body.decode()
-        assert str(root.parent) not in text and "Traceback" not in text and str(Path(__file__).parents[2]) not in text
+        assert str(root.parent) not in text and "Traceback" not in text and str(Path(__file__).parents[3]) not in text
 
 
 class TestTheDescription:

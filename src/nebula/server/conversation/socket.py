@@ -16,13 +16,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
-from nebula.server import actions_flows, actions_nodes, actions_turns
+from nebula.server.conversation.actions import flows, nodes, turns
+from nebula.server.conversation.context import Action, Client, ServerContext
+from nebula.server.conversation.hub import Subscriber
+from nebula.server.conversation.protocol import ActionError, ActionRequest, failure, read_request, success
 from nebula.server.gate import PASSAGE, Passage
-from nebula.server.hub import Subscriber
-from nebula.server.protocol import ActionError, Request, failure, read_request, success
-from nebula.server.room import Action, Client, Room
 
-ACTIONS: Final[Mapping[str, Action]] = {**actions_nodes.ACTIONS, **actions_flows.ACTIONS, **actions_turns.ACTIONS}
+ACTIONS: Final[Mapping[str, Action]] = {**nodes.ACTIONS, **flows.ACTIONS, **turns.ACTIONS}
 """Everything a client can ask for."""
 HELLO_WITHIN_S: Final = 10.0
 REQUESTS_AHEAD: Final = 64
@@ -31,19 +31,19 @@ CLOSE_POLICY: Final = 1008
 _log = logging.getLogger(__name__)
 
 
-async def serve_socket(websocket: WebSocket, room: Room, token: str) -> None:
+async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) -> None:
     passage: Passage = websocket.scope[PASSAGE]
     await websocket.accept()
     try:
-        if not passage.authorized and not await _greeted(websocket, room, token):
+        if not passage.authorized and not await _greeted(websocket, server, token):
             await websocket.close(CLOSE_POLICY, "unauthorized")
             return
-        await _converse(websocket, room)
+        await _converse(websocket, server)
     except WebSocketDisconnect:
         return
 
 
-async def _greeted(websocket: WebSocket, room: Room, token: str) -> bool:
+async def _greeted(websocket: WebSocket, server: ServerContext, token: str) -> bool:
     """Whether the first message is a hello with the token."""
     try:
         async with asyncio.timeout(HELLO_WITHIN_S):
@@ -60,22 +60,22 @@ async def _greeted(websocket: WebSocket, room: Room, token: str) -> bool:
     except ActionError as refusal:
         await websocket.send_text(failure(refusal, refusal.request_id or request_id))
         return False
-    client = Client(Subscriber(room.hub))
-    await websocket.send_text(success(await ACTIONS["hello"].run(room, client, request.data), request.id))
+    client = Client(Subscriber(server.hub))
+    await websocket.send_text(success(await ACTIONS["hello"].run(server, client, request.data), request.id))
     return True
 
 
-async def _converse(websocket: WebSocket, room: Room) -> None:
-    client = Client(Subscriber(room.hub))
+async def _converse(websocket: WebSocket, server: ServerContext) -> None:
+    client = Client(Subscriber(server.hub))
     requests: asyncio.Queue[str | None] = asyncio.Queue(REQUESTS_AHEAD)
-    room.hub.attach(client.hears)
-    worker = asyncio.create_task(_work(room, client, requests))
-    writer = asyncio.create_task(client.hears.write(websocket.send_text))
+    server.hub.attach(client.subscriber)
+    worker = asyncio.create_task(_work(server, client, requests))
+    writer = asyncio.create_task(client.subscriber.write(websocket.send_text))
     reader = asyncio.create_task(_read(websocket, requests))
     try:
         await asyncio.wait((reader, writer, worker), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        room.hub.detach(client.hears)
+        server.hub.detach(client.subscriber)
         tasks = (reader, writer, worker, *client.background)
         for task in tasks:
             task.cancel()
@@ -92,31 +92,31 @@ async def _read(websocket: WebSocket, requests: asyncio.Queue[str | None]) -> No
         await requests.put(message.get("text"))
 
 
-async def _work(room: Room, client: Client, requests: asyncio.Queue[str | None]) -> None:
+async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[str | None]) -> None:
     while True:
         text = await requests.get()
-        await client.hears.room()
+        await client.subscriber.until_read()
         try:
             if text is None:
                 raise ActionError("bad_request", "send text, not binary data")
             request = read_request(text)
         except ActionError as refusal:
-            client.hears.reply(failure(refusal, refusal.request_id))
+            client.subscriber.reply(failure(refusal, refusal.request_id))
             continue
         action = ACTIONS.get(request.action)
         if action is not None and action.takes_long:
-            task = asyncio.create_task(_answer(room, client, request, action))
+            task = asyncio.create_task(_answer(server, client, request, action))
             client.background.add(task)
             task.add_done_callback(client.background.discard)
         else:
-            await _answer(room, client, request, action)
+            await _answer(server, client, request, action)
 
 
-async def _answer(room: Room, client: Client, request: Request, action: Action | None) -> None:
+async def _answer(server: ServerContext, client: Client, request: ActionRequest, action: Action | None) -> None:
     try:
         if action is None:
             raise ActionError("unknown_action", f"there is no action '{request.action[:80]}'")
-        text = success(await action.run(room, client, request.data), request.id)
+        text = success(await action.run(server, client, request.data), request.id)
     except ActionError as refusal:
         text = failure(refusal, request.id)
     except GraphError as problem:
@@ -128,4 +128,4 @@ async def _answer(room: Room, client: Client, request: Request, action: Action |
     except Exception:  # noqa: BLE001 - one action's bug must not end the conversation; the client is told nothing of it
         _log.exception("the action %s failed", request.action)
         text = failure(ActionError("internal_error", "something went wrong; the server's log says what"), request.id)
-    client.hears.reply(text)
+    client.subscriber.reply(text)

@@ -10,8 +10,8 @@ import pytest
 
 from conversation_rig import serving, talk
 from nebula.graph.manager import Graph
-from nebula.server.feed import LOOK_EVERY_S
-from nebula.server.hub import Hub, Subscriber
+from nebula.server.conversation.graph_watch import LOOK_EVERY_S
+from nebula.server.conversation.hub import Hub, Subscriber
 
 
 @pytest.fixture

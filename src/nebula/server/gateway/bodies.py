@@ -25,21 +25,21 @@ Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 PathText = Annotated[str, Field(description='Relative to the root, with "/" between names.', examples=["app/main.py"])]
 
 
-class Request(BaseModel):
+class RequestBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class ListRequest(Request):
+class ListRequest(RequestBody):
     path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
     extensions: Annotated[list[str] | None, Field(description="Name only files of these kinds.")] = None
     max_items: Annotated[Count | None, Field(description="How many entries at most.")] = None
 
 
-class ReadRequest(Request):
+class ReadRequest(RequestBody):
     path: PathText
 
 
-class WriteRequest(Request):
+class WriteRequest(RequestBody):
     path: PathText
     content: Annotated[str, Field(examples=["print('hello')\n"])]
     mode: Annotated[
@@ -48,7 +48,7 @@ class WriteRequest(Request):
     ]
 
 
-class SearchRequest(Request):
+class SearchRequest(RequestBody):
     path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
     keyword: Annotated[
         str,
@@ -59,20 +59,20 @@ class SearchRequest(Request):
     max_files: Count | None = None
 
 
-class CheckRequest(Request):
+class CheckRequest(RequestBody):
     path: PathText
     mode: Literal["create", "overwrite", "append"]
     content: str | None = None
 
 
-class Entry(BaseModel):
+class ListedEntry(BaseModel):
     name: str
     is_dir: bool
     size: Annotated[int | None, Field(description="Bytes; left out where there is none to tell.")] = None
 
 
 class ListReply(BaseModel):
-    files: list[Entry]
+    files: list[ListedEntry]
 
 
 class ReadReply(BaseModel):
@@ -84,7 +84,7 @@ class WriteReply(BaseModel):
     path: str
 
 
-class TreeEntry(Entry):
+class TreeEntry(ListedEntry):
     path: str
 
 
@@ -122,7 +122,7 @@ class ErrorReply(BaseModel):
     error: ErrorDetail
 
 
-Body = TypeVar("Body", bound=Request)
+Body = TypeVar("Body", bound=RequestBody)
 
 
 def read_body(kind: type[Body], body: bytes, content_type: str) -> Body:

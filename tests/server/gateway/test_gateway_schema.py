@@ -15,7 +15,7 @@ from schemathesis.generation import GenerationMode
 
 from gateway_rig import Gateway, gateway_in_thread
 from nebula.server.gate import Rules
-from nebula.server.gateway import create_gateway
+from nebula.server.gateway.app import create_gateway
 from nebula.workspace.local import open_workspace
 from nebula.workspace.policy import GATEWAY_EXTENSIONS, Policy
 

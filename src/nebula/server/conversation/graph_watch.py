@@ -18,9 +18,9 @@ from nebula.graph import events
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.manager import Graph
 from nebula.graph.values import Flow, Node
-from nebula.server.briefs import brief_flow, brief_node, difference, only_grew, parents_of
-from nebula.server.hub import Hub
-from nebula.server.node_files import NodeFiles
+from nebula.server.conversation.briefs import brief_flow, brief_node, difference, only_grew, parents_of
+from nebula.server.conversation.hub import Hub
+from nebula.server.conversation.node_files import NodeFiles
 
 LOOK_EVERY_S: Final = 0.5
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 _Event = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
-class Feed:
+class GraphWatch:
     """Reads from any thread, publishes on the loop that `run` was started on."""
 
     def __init__(self, graph: Graph, hub: Hub) -> None:

@@ -21,11 +21,11 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from nebula import __version__
-from nebula.server import gateway_bodies as bodies
 from nebula.server.asgi import App, Receive, Scope, Send
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules
-from nebula.server.gateway_docs import docs_page
-from nebula.server.gateway_operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation
+from nebula.server.gateway import bodies
+from nebula.server.gateway.docs import docs_page
+from nebula.server.gateway.operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation
 from nebula.server.refusals import Refusal
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import ABSENT, Workspace
@@ -120,7 +120,7 @@ def _endpoint(
 ) -> Endpoint:
     at_once = operation.quick and quick_reads
 
-    async def endpoint(request: Request) -> _Answer:
+    async def endpoint(request: Request) -> _JsonResponse:
         passage: Passage = request.scope[PASSAGE]
         passage.method = operation.name
         asked: Any = bodies.read_body(operation.request, passage.body, passage.content_type)
@@ -134,14 +134,14 @@ def _endpoint(
             reply = await loop.run_in_executor(threads, operation.run, files, asked, expected)
         if reply.size is not None:
             passage.size = reply.size
-        return _Answer(reply.to_bytes(), reply.headers)
+        return _JsonResponse(reply.to_bytes(), reply.headers)
 
     endpoint.__name__ = operation.name
     return endpoint
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _JsonResponse:
     """A response of status 200 in JSON, with nothing left to find out when it is sent."""
 
     body: bytes
@@ -232,8 +232,8 @@ def _error_docs(errors: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
 def _add_pages(app: FastAPI) -> None:
     extras = {"x-gateway-extras": ", ".join(operation.name for operation in EXTRA_OPERATIONS)}
 
-    async def healthz(_: Request) -> _Answer:
-        return _Answer(b'{"status":"ok"}', extras)
+    async def healthz(_: Request) -> _JsonResponse:
+        return _JsonResponse(b'{"status":"ok"}', extras)
 
     async def docs(_: Request) -> Response:
         return docs_page(app.openapi())

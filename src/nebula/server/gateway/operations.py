@@ -13,12 +13,12 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from nebula.server import gateway_bodies as bodies
+from nebula.server.gateway import bodies
 from nebula.workspace.contract import DEFAULT_SEARCH_FILES, FileState, Listing, Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class OperationReply:
     body: Mapping[str, Any]
     size: int | None = None
     """Bytes of text read or written, for the audit."""
@@ -32,10 +32,10 @@ class Reply:
 class Operation:
     name: str
     summary: str
-    request: type[bodies.Request]
+    request: type[bodies.RequestBody]
     reply: type[BaseModel]
     example: Mapping[str, Any]
-    run: Callable[[Workspace, Any, str | None], Reply]
+    run: Callable[[Workspace, Any, str | None], OperationReply]
     """Given the workspace, the request, and what the caller saw of the file (None: did not say)."""
     errors: Mapping[int, str]
     quick: bool = False
@@ -43,51 +43,53 @@ class Operation:
     writes: bool = False
 
 
-def _list(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> Reply:
+def _list(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> OperationReply:
     listing = workspace.list_files(asked.path, extensions=asked.extensions, max_items=asked.max_items)
     files = [
         {"name": entry.name, "is_dir": entry.is_dir} | ({} if entry.size is None else {"size": entry.size})
         for entry in listing.files
     ]
-    return Reply({"files": files}, headers=_remarks(listing))
+    return OperationReply({"files": files}, headers=_remarks(listing))
 
 
-def _read(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> Reply:
+def _read(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> OperationReply:
     text = workspace.read_file(asked.path)
-    return Reply({"content": text.content}, text.size, {"etag": f'"{text.sha256}"'})
+    return OperationReply({"content": text.content}, text.size, {"etag": f'"{text.sha256}"'})
 
 
-def _write(workspace: Workspace, asked: bodies.WriteRequest, expected: str | None) -> Reply:
+def _write(workspace: Workspace, asked: bodies.WriteRequest, expected: str | None) -> OperationReply:
     result = workspace.write_file(asked.path, asked.content, asked.mode, expected=expected)
     headers = {"etag": f'"{result.after}"', "x-size": str(result.size)}
     if result.before is not None:
         headers["x-replaced"] = result.before
-    return Reply({"status": "ok", "path": result.path}, result.size, headers)
+    return OperationReply({"status": "ok", "path": result.path}, result.size, headers)
 
 
-def _tree(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> Reply:
+def _tree(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> OperationReply:
     listing = workspace.list_files(asked.path, recursive=True, extensions=asked.extensions, max_items=asked.max_items)
     files = [
         {"name": entry.name, "path": entry.path, "is_dir": entry.is_dir, "size": entry.size} for entry in listing.files
     ]
-    return Reply({"path": listing.path, "files": files, "truncated": listing.truncated, "remark": listing.remark})
+    return OperationReply(
+        {"path": listing.path, "files": files, "truncated": listing.truncated, "remark": listing.remark}
+    )
 
 
-def _search(workspace: Workspace, asked: bodies.SearchRequest, _: str | None) -> Reply:
+def _search(workspace: Workspace, asked: bodies.SearchRequest, _: str | None) -> OperationReply:
     hits = workspace.search(asked.path, asked.keyword, max_files=asked.max_files or DEFAULT_SEARCH_FILES)
-    return Reply({"files": list(hits.files), "truncated": hits.truncated, "remark": hits.remark})
+    return OperationReply({"files": list(hits.files), "truncated": hits.truncated, "remark": hits.remark})
 
 
-def _probe(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> Reply:
+def _probe(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> OperationReply:
     return _state(workspace.probe(asked.path))
 
 
-def _check(workspace: Workspace, asked: bodies.CheckRequest, _: str | None) -> Reply:
+def _check(workspace: Workspace, asked: bodies.CheckRequest, _: str | None) -> OperationReply:
     return _state(workspace.check_write(asked.path, asked.mode, asked.content))
 
 
-def _state(state: FileState) -> Reply:
-    return Reply({"path": state.path, "kind": state.kind, "size": state.size, "sha256": state.sha256})
+def _state(state: FileState) -> OperationReply:
+    return OperationReply({"path": state.path, "kind": state.kind, "size": state.size, "sha256": state.sha256})
 
 
 def _remarks(listing: Listing) -> dict[str, str]:

@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from gateway_rig import served
-from nebula.server.mcp import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server
+from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server
 from nebula.server.serving import listen, rules_for
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.audited import AuditedWorkspace

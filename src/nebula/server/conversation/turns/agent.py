@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from nebula.agent.assembly import open_session
 from nebula.config import Settings
 from nebula.events import Reader
-from nebula.server.served_graph import ServedGraph
-from nebula.server.turns import Ask, Job
+from nebula.server.conversation.served_graph import ServedGraph
+from nebula.server.conversation.turns.turns import Ask, Job
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session

@@ -5,36 +5,36 @@ from __future__ import annotations
 from typing import Final
 
 from nebula.graph.values import DEFAULT_FLOW, Connection, Flow
-from nebula.server.actions_nodes import node_json
-from nebula.server.briefs import brief_flow, compact_flow
-from nebula.server.protocol import ActionError, Answer, Data
-from nebula.server.room import Action, Client, Room, in_thread
-from nebula.server.served_graph import ServedGraph
+from nebula.server.conversation.actions.nodes import node_json
+from nebula.server.conversation.briefs import brief_flow, compact_flow
+from nebula.server.conversation.context import Action, Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult, Data
+from nebula.server.conversation.served_graph import ServedGraph
 
 
-def flow_answer(flow: Flow) -> Answer:
-    return Answer({"flow_id": flow.id} | flow.to_json())
+def flow_answer(flow: Flow) -> ActionResult:
+    return ActionResult({"flow_id": flow.id} | flow.to_json())
 
 
-async def list_flows(room: Room, _: Client, __: Data) -> Answer:
-    flows = await in_thread(room.graph.list_flows)
-    return Answer({"flows": [{"flow_id": flow.id} | brief_flow(flow) for flow in flows]})
+async def list_flows(server: ServerContext, _: Client, __: Data) -> ActionResult:
+    flows = await in_thread(server.graph.list_flows)
+    return ActionResult({"flows": [{"flow_id": flow.id} | brief_flow(flow) for flow in flows]})
 
 
-async def get_flow(room: Room, _: Client, data: Data) -> Answer:
+async def get_flow(server: ServerContext, _: Client, data: Data) -> ActionResult:
     """`compact` spares a page megabytes: connections as pairs of places in the list of ids, and nothing else."""
-    flow = await in_thread(room.graph.get_flow, data.text("flow_id", DEFAULT_FLOW))
-    return Answer(await in_thread(compact_flow, flow)) if data.flag("compact") else flow_answer(flow)
+    flow = await in_thread(server.graph.get_flow, data.text("flow_id", DEFAULT_FLOW))
+    return ActionResult(await in_thread(compact_flow, flow)) if data.flag("compact") else flow_answer(flow)
 
 
-async def create_flow(room: Room, _: Client, data: Data) -> Answer:
+async def create_flow(server: ServerContext, _: Client, data: Data) -> ActionResult:
     name = data.text("name")
     if not name.strip():
         raise ActionError("bad_request", "a flow needs a name")
-    return flow_answer(await in_thread(room.graph.create_flow, name, data.text("description", "")))
+    return flow_answer(await in_thread(server.graph.create_flow, name, data.text("description", "")))
 
 
-async def update_flow(room: Room, _: Client, data: Data) -> Answer:
+async def update_flow(server: ServerContext, _: Client, data: Data) -> ActionResult:
     """`nodes` alone makes the flow the chain of these; with `connections`, exactly those nodes and connections."""
     flow_id = data.text("flow_id", DEFAULT_FLOW)
     nodes = data.optional_texts("nodes")
@@ -42,13 +42,13 @@ async def update_flow(room: Room, _: Client, data: Data) -> Answer:
     words = {key: data.text(key) for key in ("name", "description") if data.has(key)}
     if not words and nodes is None and connections is None:
         raise ActionError("bad_request", "say what to change: 'name', 'description', 'nodes' (ids), 'connections'")
-    flow = await in_thread(room.graph.get_flow, flow_id)
+    flow = await in_thread(server.graph.get_flow, flow_id)
     if connections is not None:
-        flow = await in_thread(_rewire, room.graph, flow.id, nodes, connections)
+        flow = await in_thread(_rewire, server.graph, flow.id, nodes, connections)
     elif nodes is not None:
-        flow = await in_thread(room.graph.rebuild_flow, flow.id, nodes)
+        flow = await in_thread(server.graph.rebuild_flow, flow.id, nodes)
     if words:
-        flow = await in_thread(room.graph.update_flow, flow.id, **words)
+        flow = await in_thread(server.graph.update_flow, flow.id, **words)
     return flow_answer(flow)
 
 
@@ -100,29 +100,29 @@ def _refuse_circle(connections: list[Connection]) -> None:
         raise ActionError("cycle_detected", "these connections close a circle, and a flow has no cycles")
 
 
-async def connect_nodes(room: Room, _: Client, data: Data) -> Answer:
+async def connect_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
     branch, flow = data.optional_text("branch_name"), data.text("flow_id", DEFAULT_FLOW)
     source, target = data.text("source_id"), data.text("target_id")
-    return flow_answer(await in_thread(room.graph.connect_nodes, source, target, branch, flow))
+    return flow_answer(await in_thread(server.graph.connect_nodes, source, target, branch, flow))
 
 
-async def disconnect_nodes(room: Room, _: Client, data: Data) -> Answer:
+async def disconnect_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
     source, target = data.text("source_id"), data.text("target_id")
     flow = data.text("flow_id", DEFAULT_FLOW)
-    return flow_answer(await in_thread(room.graph.disconnect_nodes, source, target, flow))
+    return flow_answer(await in_thread(server.graph.disconnect_nodes, source, target, flow))
 
 
-async def create_branch(room: Room, _: Client, data: Data) -> Answer:
+async def create_branch(server: ServerContext, _: Client, data: Data) -> ActionResult:
     """A new node behind `node_id`, on a connection of that name."""
     node = await in_thread(
-        room.graph.create_node,
+        server.graph.create_node,
         data.text("prompt", ""),
         data.text("response", ""),
         flow=data.text("flow_id", DEFAULT_FLOW),
         parents=[data.text("node_id")],
         branch=data.text("branch_name"),
     )
-    return Answer(node_json(node) | {"branch_name": data.text("branch_name")}, {"node_id": node.id})
+    return ActionResult(node_json(node) | {"branch_name": data.text("branch_name")}, {"node_id": node.id})
 
 
 ACTIONS: Final = {

@@ -12,8 +12,8 @@ from nebula.config import Settings
 from nebula.events import EventStream, Reader, Task, now
 from nebula.graph.context import preview_context
 from nebula.messages import UserMessage, strip_hidden_characters
-from nebula.server.served_graph import ServedGraph
-from nebula.server.turns import Ask, Job
+from nebula.server.conversation.served_graph import ServedGraph
+from nebula.server.conversation.turns.turns import Ask, Job
 from nebula.tools.toolset import ToolSet
 
 SHARE_FOR_CONTEXT = 0.6

@@ -1,0 +1,1 @@
+"""What a client may ask for on the WebSocket."""

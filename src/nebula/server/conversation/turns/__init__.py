@@ -1,0 +1,1 @@
+"""Prompts being answered for clients."""

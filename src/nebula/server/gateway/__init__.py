@@ -1,0 +1,1 @@
+"""The guarded workspace over REST."""

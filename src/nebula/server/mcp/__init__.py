@@ -1,0 +1,1 @@
+"""The guarded tools over the Model Context Protocol."""
