@@ -44,14 +44,14 @@ def gaps(turns: int) -> tuple[dict[str, list[float]], float]:
 
 def remember(here: Place, messages: int) -> str:
     """A session of so many messages, made the way the program makes them: rows in memory, nodes in the graph."""
-    from nebula.agent.record import Trails
+    from nebula.agent.session_nodes import SessionNodes
     from nebula.memory import Sessions
     from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult
 
     with Sessions(str(here.home / ".nebula/memory.db")) as memory:
         session = memory.start(str(here.project), "gpt-4.1-nano")
         memory._connection.execute("PRAGMA synchronous=OFF")  # only to get the bench ready sooner
-        trails, node = Trails(str(here.project / ".nebula/trails")), ""
+        made, node = SessionNodes(str(here.project / ".nebula/trails")), ""
         for n in range(messages // 4):
             use = AssistantToolUse(f"c{n}", "readFile", "readFile", {"path": "a.py"}, {"path": "a.py"})
             result = ToolUseResult(f"c{n}", (Json({"content": "x = 1\n" * 40}),), ToolResultStatus.Success)
@@ -59,7 +59,7 @@ def remember(here: Place, messages: int) -> str:
             memory.append_assistant(session, AssistantMessage.new_tool_use(None, "Looking.", (use,)))
             memory.append_tool_result(session, result)
             memory.append_assistant(session, AssistantMessage.new_response(None, f"answer {n} " * 20))
-            trails.add(session, f"node-{n}", [node] if node else [])
+            made.add(session, f"node-{n}", [node] if node else [])
             node = f"node-{n}"
     return session
 

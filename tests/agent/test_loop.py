@@ -123,7 +123,7 @@ def test_what_cannot_be_recorded_does_not_go_on():
 
 
 def test_a_turn_that_cannot_become_a_node_still_has_its_answer():
-    def keep(tally, status):
+    def keep(result, status):
         raise NotKept("the graph is read-only")
 
     turn, told = turn_of([{"text": "Answer."}], keep=keep)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.agent.nodes import round_texts, turn_of
-from nebula.agent.tally import Round, Tally
+from nebula.agent.turn_result import Round, TurnResult
 from nebula.events import Usage
 from nebula.graph.values import Node, Text
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult, UserMessage
@@ -12,41 +12,41 @@ from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResult
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def node_of(tally):
+def node_of(result):
     texts = (
-        Text("user", tally.prompt),
-        *(Text("tool", text) for text in round_texts(tally)),
-        Text("assistant", tally.answer),
+        Text("user", result.prompt),
+        *(Text("tool", text) for text in round_texts(result)),
+        Text("assistant", result.answer),
     )
     return Node("n1", "2026-01-01T00:00:00+00:00", texts)
 
 
-def tally_of(prompt, acts, last):
-    tally = Tally(prompt)
+def result_of(prompt, acts, last):
+    result = TurnResult(prompt)
     for number, said in enumerate(acts):
         use = AssistantToolUse(f"c{number}", "readFile", "readFile", {"path": said}, {"path": said})
         message = AssistantMessage.new_tool_use(None, said, [use])
-        tally.heard(message, Usage(), 0)
-        tally.rounds.append(
+        result.heard(message, Usage(), 0)
+        result.rounds.append(
             Round(message, (ToolUseResult(f"c{number}", [Json({"content": said})], ToolResultStatus.Success),))
         )
-    tally.heard(AssistantMessage.new_response(None, last), Usage(), 0)
-    return tally
+    result.heard(AssistantMessage.new_response(None, last), Usage(), 0)
+    return result
 
 
 @given(words, st.lists(words, max_size=3), words.filter(bool))
 def test_there_and_back(prompt, acts, last):
-    tally = tally_of(prompt, acts, last)
-    messages = turn_of(node_of(tally)).messages
+    result = result_of(prompt, acts, last)
+    messages = turn_of(node_of(result)).messages
     assert messages[0].prompt == prompt
     assert [m.content for m in messages if isinstance(m, AssistantMessage)] == [*acts, last]
     results = [m.tool_use_results[0] for m in messages[1:] if isinstance(m, UserMessage)]
-    assert results == [each.results[0] for each in tally.rounds]
+    assert results == [each.results[0] for each in result.rounds]
 
 
 def test_an_edited_answer_is_taken_as_it_is_now():
-    tally = tally_of("p", ["Looking."], "Done.")
-    node = node_of(tally)
+    result = result_of("p", ["Looking."], "Done.")
+    node = node_of(result)
     edited = Node(node.id, node.timestamp, (*node.texts[:-1], Text("assistant", "Rewritten by hand.")))
     assert turn_of(edited).messages[-1].content == "Rewritten by hand."
 

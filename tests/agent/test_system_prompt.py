@@ -5,13 +5,13 @@ import subprocess
 
 import pytest
 
-from nebula.agent.facts import MAX_INSTRUCTIONS_BYTES, gather_facts
+from nebula.agent.project_context import MAX_INSTRUCTIONS_BYTES, gather_project_context
 from nebula.agent.system_prompt import system_prompt, template
 from nebula.workspace import open_workspace
 
 
 def facts_of(root):
-    return gather_facts(open_workspace(str(root), read_only=True), str(root))
+    return gather_project_context(open_workspace(str(root), read_only=True), str(root))
 
 
 def git(root, *args):

@@ -13,7 +13,7 @@ from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
     CancelledToolUses,
-    History,
+    GrowingHistory,
     ImageBlock,
     Message,
     Prompt,
@@ -220,7 +220,7 @@ def test_a_turn_that_starts_with_a_refusal_can_be_the_first() -> None:
 
 @pytest.mark.parametrize("shape", ["prompts", "results", "mixed"])
 def test_every_step_of_a_long_talk_is_valid(shape: str) -> None:
-    history = History(tools=TOOLS, limit=60)
+    history = GrowingHistory(tools=TOOLS, limit=60)
     history.append(says("start"))
     for number in range(201):
         tool_turn = shape == "results" or (shape == "mixed" and number % 3)
@@ -235,7 +235,7 @@ def test_every_step_of_a_long_talk_is_valid(shape: str) -> None:
 
 
 def test_growing_open_end() -> None:
-    history = History([says("a"), wants("1", "2")])
+    history = GrowingHistory([says("a"), wants("1", "2")])
     assert [use.id for use in history.open_tool_uses] == ["1", "2"]
     assert len(history) == 2
     history.append(gives("2"))
@@ -253,7 +253,7 @@ def test_growing_open_end() -> None:
 
 def test_limit_must_hold_one_round() -> None:
     with pytest.raises(ValueError, match="one tool round"):
-        History(limit=2)
+        GrowingHistory(limit=2)
 
 
 @given(st.lists(any_message, max_size=12), st.sampled_from([3, 4, 5, MAX_HISTORY_MESSAGES]), st.booleans())
@@ -272,17 +272,17 @@ def test_any_history_becomes_valid_and_keeps_the_newest_prompt(
 
 @given(st.lists(any_message, max_size=12), st.data())
 def test_looking_on_the_way_changes_nothing(history: list[Message], data: st.DataObject) -> None:
-    watched = History()
+    watched = GrowingHistory()
     for message in history:
         watched.append(message)
         if data.draw(st.booleans()):
             len(watched)
-    assert list(watched) == list(History(history))
+    assert list(watched) == list(GrowingHistory(history))
 
 
 @given(st.lists(any_message, max_size=15), st.sampled_from([3, 4, 7]))
 def test_valid_at_every_step_of_growing(history: list[Message], limit: int) -> None:
-    growing = History(limit=limit)
+    growing = GrowingHistory(limit=limit)
     for message in history:
         growing.append(message)
         end = len(growing) - bool(growing.open_tool_uses)

@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.brains import open_brain
+from nebula.agent.brains import choose_model
 from nebula.agent.conversation import Conversation
-from nebula.agent.record import NodeKeeper, Trails
 from nebula.agent.resume import resumed_turns
-from nebula.agent.session import Brain, Desk, Session
+from nebula.agent.session import ChosenModel, ProjectAccess, Session
+from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.tools import Checks
+from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.memory.errors import UnknownSession
@@ -43,41 +44,41 @@ async def open_session(
     resume: str | None = None,
     from_nodes: Sequence[str] = (),
     allow: Sequence[str] = (),
-    brain: Brain | None = None,
+    chosen: ChosenModel | None = None,
     open_graph: Callable[[], Graph] | None = None,
 ) -> Session:
     """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
-    brain = brain or await open_brain(settings)
+    chosen = chosen or await choose_model(settings)
     ensure_state_dir(settings.root)
     memory = Sessions(settings.memory_path)
-    session_id = _session_id(memory, settings, brain, resume)
-    trails = Trails(os.path.join(settings.state_dir, "trails"))
-    keeper = NodeKeeper(open_graph or graph_opener(settings), trails, secrets_of(settings))
+    session_id = _session_id(memory, settings, chosen, resume)
+    made = SessionNodes(os.path.join(settings.state_dir, "trails"))
+    archive = TurnArchive(open_graph or graph_opener(settings), made, secrets_of(settings))
     session = Session(
         id=session_id,
         settings=settings,
-        brain=brain,
-        desk=open_desk(settings, Approvals(approver, by_rule), allow, [ReadNode(keeper.find)]),
-        keeper=keeper,
+        chosen=chosen,
+        project=open_project_access(settings, Approvals(approver, by_rule), allow, [ReadNode(archive.find)]),
+        archive=archive,
         recorders=_recorders(settings, memory, session_id),
         memory=memory,
         mode=mode,
     )
     if resume is not None:
-        session.conversation = Conversation(resumed_turns(memory.turns(session_id), keeper, session_id))
+        session.conversation = Conversation(resumed_turns(memory.turns(session_id), archive, session_id))
         session.ledger.replay(session.conversation.messages())
     if from_nodes:
-        session.continue_from(keeper.known(from_nodes))
+        session.continue_from(archive.known(from_nodes))
     return session
 
 
-def open_desk(
+def open_project_access(
     settings: Settings, approvals: Approvals, allow: Sequence[str] = (), extra_tools: Sequence[Tool] = ()
-) -> Desk:
+) -> ProjectAccess:
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
-    return Desk(settings.root, files, read_only, approvals, checks, tuple(extra_tools), _audit_log(settings))
+    return ProjectAccess(settings.root, files, read_only, approvals, checks, tuple(extra_tools), _audit_log(settings))
 
 
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:
@@ -108,22 +109,22 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     return tuple(key for key in (settings.openai_api_key, settings.gemini_api_key, settings.token) if key)
 
 
-def _session_id(memory: Sessions, settings: Settings, brain: Brain, resume: str | None) -> str:
+def _session_id(memory: Sessions, settings: Settings, chosen: ChosenModel, resume: str | None) -> str:
     if resume is None:
-        return memory.start(settings.root, brain.name)
+        return memory.start(settings.root, chosen.name)
     if resume:
         found = memory.find(resume)
         if found.project_path != os.path.realpath(settings.root):
             raise UnknownSession(f"session {found.id} belongs to {found.project_path}; go there to resume it")
-        return _resumed(memory, found.id, brain)
+        return _resumed(memory, found.id, chosen)
     newest = memory.latest(settings.root)
-    return _resumed(memory, newest.id, brain) if newest else memory.start(settings.root, brain.name)
+    return _resumed(memory, newest.id, chosen) if newest else memory.start(settings.root, chosen.name)
 
 
-def _resumed(memory: Sessions, session_id: str, brain: Brain) -> str:
+def _resumed(memory: Sessions, session_id: str, chosen: ChosenModel) -> str:
     found = memory.resume(session_id)
-    if found.model != brain.name:
-        memory.switch_model(found.id, brain.name)
+    if found.model != chosen.name:
+        memory.switch_model(found.id, chosen.name)
     return found.id
 
 

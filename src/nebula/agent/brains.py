@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from nebula.agent.session import Brain
+from nebula.agent.session import ChosenModel
 from nebula.config import DEFAULT_MODEL, Settings
 from nebula.llm.contract import DescribingModel, Model, ModelInfo
 from nebula.llm.errors import AuthError, ModelError, NotFoundError
@@ -41,10 +41,10 @@ def connector(settings: Settings, provider: str) -> Model:
     return connect(provider, base_url=base_url, api_key=key)
 
 
-async def open_brain(settings: Settings, name: str | None = None) -> Brain:
+async def choose_model(settings: Settings, name: str | None = None) -> ChosenModel:
     """The model by this name, or the one the settings choose."""
     if name is None and "model" not in settings.origins:
-        return await _default_brain(settings)
+        return await _default_model(settings)
     wanted = name or settings.model
     outright, model = split_name(wanted)
     provider = outright or settings.provider or known_provider(model)
@@ -57,16 +57,16 @@ async def open_brain(settings: Settings, name: str | None = None) -> Brain:
             if name is not None or provider is not None or len(own) != 1:
                 raise
             provider = own[0]  # a server of one's own need not list all it can
-    return await _informed(_brain(settings, provider, model))
+    return await _informed(_chosen(settings, provider, model))
 
 
-async def _informed(brain: Brain) -> Brain:
+async def _informed(chosen: ChosenModel) -> ChosenModel:
     """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
-    if brain.provider == "ollama" and not brain.context_tokens:
+    if chosen.provider == "ollama" and not chosen.context_tokens:
         with suppress(ModelError):  # the turn meets the same problem, and tells it
-            about = await cast("DescribingModel", brain.model).describe(brain.name)
-            brain.context_tokens = about.context_length or 0
-    return brain
+            about = await cast("DescribingModel", chosen.model).describe(chosen.name)
+            chosen.context_tokens = about.context_length or 0
+    return chosen
 
 
 def _own_servers(settings: Settings) -> list[str]:
@@ -75,13 +75,13 @@ def _own_servers(settings: Settings) -> list[str]:
     return [each for each in configured_providers(settings) if addresses[each] in settings.origins]
 
 
-async def _default_brain(settings: Settings) -> Brain:
+async def _default_model(settings: Settings) -> ChosenModel:
     configured = configured_providers(settings)
     provider = settings.provider or configured[0]
     if provider == "openai":
-        return _brain(settings, provider, DEFAULT_MODEL)
+        return _chosen(settings, provider, DEFAULT_MODEL)
     if provider == "gemini":
-        return _brain(settings, provider, DEFAULT_GEMINI_MODEL)
+        return _chosen(settings, provider, DEFAULT_GEMINI_MODEL)
     model = connector(settings, "ollama")
     try:
         listed = await model.list_models()
@@ -91,7 +91,7 @@ async def _default_brain(settings: Settings) -> Brain:
     if not listed:
         await model.aclose()
         raise NotFoundError("Ollama is running but has no model yet. Get one with `ollama pull NAME`.")
-    return await _informed(Brain(model, listed[0].name, settings.context_tokens))
+    return await _informed(ChosenModel(model, listed[0].name, settings.context_tokens))
 
 
 async def _ask_around(
@@ -107,8 +107,8 @@ async def _ask_around(
             await model.aclose()
 
 
-def _brain(settings: Settings, provider: str, model: str) -> Brain:
-    return Brain(connector(settings, provider), model, settings.context_tokens)
+def _chosen(settings: Settings, provider: str, model: str) -> ChosenModel:
+    return ChosenModel(connector(settings, provider), model, settings.context_tokens)
 
 
 async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | ModelError]]:

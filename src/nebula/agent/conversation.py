@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from nebula.agent.budget import estimate_tokens, message_tokens, total_tokens
 from nebula.messages import (
     AssistantMessage,
-    History,
+    GrowingHistory,
     Message,
     Text,
     ToolUseResult,
@@ -163,12 +163,12 @@ class Fit:
     tools: frozenset[str]
     room: int
     """Tokens left for the turn itself."""
-    _history: History = field(init=False)
+    _history: GrowingHistory = field(init=False)
     _counted: list[int] = field(default_factory=list)
     _total: int = 0
 
     def __post_init__(self) -> None:
-        self._history = History(self.past, self.tools)
+        self._history = GrowingHistory(self.past, self.tools)
 
     def __call__(self, current: Sequence[Message]) -> Sequence[Message]:
         for message in current[len(self._counted) :]:

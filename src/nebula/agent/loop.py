@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from nebula.agent.tally import EXIT_FORMAT, Round, Tally
+from nebula.agent.turn_result import EXIT_FORMAT, Round, TurnResult
 from nebula.events import (
     Diff,
     Error,
@@ -56,7 +56,7 @@ class NotKept(Exception):
     """The turn could not become a node. It is told, and lost nowhere: memory and log have every word of it."""
 
 
-def _no_node(_: Tally, __: Status) -> str | None:
+def _no_node(_: TurnResult, __: Status) -> str | None:
     return None
 
 
@@ -79,20 +79,20 @@ class Turn:
     task_id: str | None = None
     fit: Callable[[Sequence[Said]], Sequence[Said]] = field(default=_as_it_is)
     """What of the history is sent: repaired, and cut to the model's context."""
-    keep: Callable[[Tally, Status], str | None] = field(default=_no_node)
+    keep: Callable[[TurnResult, Status], str | None] = field(default=_no_node)
     """Makes the finished turn a node of the graph and tells its id."""
 
 
 async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
-    tally = Tally(task.prompt)
+    so_far = TurnResult(task.prompt)
     exit_code: int | None = None
     remark = ""
     status: Status
     try:
         turn.stream.emit(task)
         turn.history.append(_within_limit(turn, prompt))
-        status = await run_rounds(turn, tally)
+        status = await run_rounds(turn, so_far)
     except asyncio.CancelledError:
         status = "interrupted"
     except ModelError as error:
@@ -105,10 +105,10 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         status, remark = "error", f"An internal error ended the turn: {type(bug).__name__}: {bug}"
         turn.stream.emit(Error("internal", remark, turn.task_id, _where(bug)), must_record=False)
-    if status == "ok" and tally.refused:
+    if status == "ok" and so_far.refused:
         status = "refused"
-    node_id = _kept(turn, tally, status)
-    final = tally.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
+    node_id = _kept(turn, so_far, status)
+    final = so_far.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
     turn.stream.emit(final, must_record=False)
     return final
 
@@ -130,17 +130,17 @@ def _where(bug: Exception) -> str:
     return "".join(traceback.format_exception(bug))
 
 
-def _kept(turn: Turn, tally: Tally, status: Status) -> str | None:
+def _kept(turn: Turn, so_far: TurnResult, status: Status) -> str | None:
     try:
-        return turn.keep(tally, status)
+        return turn.keep(so_far, status)
     except NotKept as problem:
         turn.stream.emit(Error("graph", str(problem), turn.task_id), must_record=False)
         return None
 
 
-async def run_rounds(turn: Turn, tally: Tally) -> Status:
+async def run_rounds(turn: Turn, so_far: TurnResult) -> Status:
     for _ in range(turn.max_rounds):
-        reply = await _ask(turn, tally)
+        reply = await _ask(turn, so_far)
         turn.history.append(reply.message)
         uses = reply.message.tool_uses
         if not uses:
@@ -148,17 +148,17 @@ async def run_rounds(turn: Turn, tally: Tally) -> Status:
         results: list[ToolUseResult] = []
         try:
             for use in uses:
-                results.append(await _run_tool(turn, tally, use, uses, reply.invalid_calls.get(use.id)))
+                results.append(await _run_tool(turn, so_far, use, uses, reply.invalid_calls.get(use.id)))
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
-            tally.rounds.append(Round(reply.message, tuple(results)))
+            so_far.rounds.append(Round(reply.message, tuple(results)))
             if results:
                 kept = truncate_safe_tool_use_results(results, turn.room_for_results)
                 turn.history.append(UserMessage.new_tool_use_results(kept))
     return "limit"
 
 
-async def _ask(turn: Turn, tally: Tally) -> Reply:
+async def _ask(turn: Turn, so_far: TurnResult) -> Reply:
     request = ModelRequest(
         turn.model_name,
         turn.system,
@@ -176,7 +176,7 @@ async def _ask(turn: Turn, tally: Tally) -> Reply:
                 turn.stream.emit(Notice(item.text, turn.task_id))
             elif isinstance(item, Reply):
                 seconds = time.monotonic() - started
-                tally.heard(item.message, item.usage, seconds)
+                so_far.heard(item.message, item.usage, seconds)
                 turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, round(seconds, 3)))
                 if item.stop in _CUT_SHORT:
                     turn.stream.emit(Notice(_CUT_SHORT[item.stop], turn.task_id))
@@ -185,7 +185,7 @@ async def _ask(turn: Turn, tally: Tally) -> Reply:
 
 
 async def _run_tool(
-    turn: Turn, tally: Tally, use: AssistantToolUse, peers: Sequence[AssistantToolUse], invalid: str | None
+    turn: Turn, so_far: TurnResult, use: AssistantToolUse, peers: Sequence[AssistantToolUse], invalid: str | None
 ) -> ToolUseResult:
     original = use.orig_name if use.orig_name != use.name else None
     turn.stream.emit(Step(use.id, use.name, use.args, original, turn.task_id))
@@ -195,7 +195,7 @@ async def _run_tool(
     else:
         room = turn.room_for_results // len(peers)
         outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room))
-    tally.ran(use, outcome)
+    so_far.ran(use, outcome)
     if outcome.change is not None:
         change = outcome.change
         turn.stream.emit(

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
-from nebula.agent.tally import Round, Tally
+from nebula.agent.turn_result import Round, TurnResult
 from nebula.messages import (
     AssistantMessage,
     Message,
@@ -27,8 +27,8 @@ MAX_ROUND_RESULT_BYTES = 32_768
 """Most of one round's results that a node keeps: the graph is meant for git, and the files are in the journal."""
 
 
-def round_texts(tally: Tally) -> list[str]:
-    return [_round_text(each) for each in tally.rounds]
+def round_texts(result: TurnResult) -> list[str]:
+    return [_round_text(each) for each in result.rounds]
 
 
 def _round_text(each: Round) -> str:

@@ -16,28 +16,29 @@ from nebula.agent.nodes import turn_of
 from nebula.messages import Message
 
 if TYPE_CHECKING:
-    from nebula.agent.record import Footprint, NodeKeeper
+    from nebula.agent.session_nodes import SessionNode
+    from nebula.agent.turn_archive import TurnArchive
 
 
-def resumed_turns(turns: Sequence[Sequence[Message]], keeper: NodeKeeper, session_id: str) -> list[PastTurn]:
+def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:
     remembered = [PastTurn(tuple(turn)) for turn in turns]
-    trail = keeper.trail(session_id)
-    if _went_straight_on(trail, len(remembered)):
-        for turn, footprint in zip(remembered, trail, strict=True):
-            turn.node_id = footprint.node_id
+    made = archive.session_nodes(session_id)
+    if _went_straight_on(made, len(remembered)):
+        for turn, node in zip(remembered, made, strict=True):
+            turn.node_id = node.node_id
         return remembered
-    leaf = keeper.find(trail[-1].node_id) if trail else None
+    leaf = archive.find(made[-1].node_id) if made else None
     if leaf is None:
         return remembered
-    path = [turn_of(node) for node in keeper.path_to([leaf.id])]
+    path = [turn_of(node) for node in archive.path_to([leaf.id])]
     return path + _after(remembered, leaf.prompt)
 
 
-def _went_straight_on(trail: Sequence[Footprint], turns: int) -> bool:
+def _went_straight_on(made: Sequence[SessionNode], turns: int) -> bool:
     """Each turn became a node, and each node continued the one before."""
-    if len(trail) != turns or not trail or trail[0].parents:
+    if len(made) != turns or not made or made[0].parents:
         return False
-    return all(later.parents == sooner.node_id for sooner, later in pairwise(trail))
+    return all(later.parents == sooner.node_id for sooner, later in pairwise(made))
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:

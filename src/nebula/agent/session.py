@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.budget import context_length, estimate_tokens, tool_tokens
 from nebula.agent.conversation import Conversation, Fit, PastTurn, Sent
-from nebula.agent.facts import ProjectFacts, gather_facts
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.nodes import turn_of
-from nebula.agent.record import NodeKeeper
+from nebula.agent.project_context import ProjectContext, gather_project_context
 from nebula.agent.system_prompt import system_prompt
 from nebula.agent.tools import Checks, agent_tools, plan_tools
+from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
 from nebula.llm.contract import Model
@@ -45,7 +45,7 @@ SURE_BYTES_PER_TOKEN = 2
 
 
 @dataclass(slots=True)
-class Brain:
+class ChosenModel:
     """The model that answers: a connector, and the name to ask it by."""
 
     model: Model
@@ -62,7 +62,7 @@ class Brain:
 
 
 @dataclass(slots=True)
-class Desk:
+class ProjectAccess:
     """The project as this session may touch it."""
 
     root: str
@@ -84,9 +84,9 @@ class Desk:
 class Session:
     id: str
     settings: Settings
-    brain: Brain
-    desk: Desk
-    keeper: NodeKeeper
+    chosen: ChosenModel
+    project: ProjectAccess
+    archive: TurnArchive
     recorders: Callable[[], tuple[Reader, ...]]
     """The recorders for a turn about to begin."""
     memory: Sessions | None = None
@@ -110,24 +110,24 @@ class Session:
     ) -> Final:
         """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
         stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
-        seen = self.desk.read_only.for_turn(stream.trace_id)
-        facts = await asyncio.to_thread(gather_facts, seen, self.desk.root)
+        seen = self.project.read_only.for_turn(stream.trace_id)
+        facts = await asyncio.to_thread(gather_project_context, seen, self.project.root)
         tools = self.tools(stream.trace_id)
         system = self.system(facts)
         past, _ = self.conversation.prefix(self._room_for_past(system, tools))
-        room = int(self.brain.context * (1 - SHARE_FOR_PAST))
-        task = Task(prompt, self.mode, self.brain.name, self.brain.provider, tuple(self._parents(parents)))
+        room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
+        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, tuple(self._parents(parents)))
         turn = Turn(
             stream=stream,
-            model=self.brain.model,
-            model_name=self.brain.name,
+            model=self.chosen.model,
+            model_name=self.chosen.name,
             system=system,
             history=[],
             tools=tools,
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
             fit=Fit(tuple(past), self._tool_names(tools), room),
-            keep=self.keeper.for_turn(stream.trace_id, self.id, self.brain, task.parents, flow),
+            keep=self.archive.for_turn(stream.trace_id, self.id, self.chosen, task.parents, flow),
         )
         said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
         final = await run_turn(turn, task, said)
@@ -144,18 +144,18 @@ class Session:
         from nebula.graph.summaries import build_one
         from nebula.graph.summary_reply import UnreadableReply
 
-        graph = self.keeper.graph
+        graph = self.archive.graph
         if graph is not None:
             with suppress(ModelError, GraphError, UnreadableReply):
-                await build_one(graph, node_id, self.brain)
+                await build_one(graph, node_id, self.chosen)
 
-    def system(self, facts: ProjectFacts) -> str:
+    def system(self, facts: ProjectContext) -> str:
         settings = self.settings
         return system_prompt(self.mode, facts, home=settings.home, lang=settings.lang, plan=self.plan)
 
     def preview(self) -> tuple[str, Sent, int]:
         """What a turn begun now would send beside the prompt: the system prompt, the past, and the tools' tokens."""
-        system = self.system(gather_facts(self.desk.read_only, self.desk.root))
+        system = self.system(gather_project_context(self.project.read_only, self.project.root))
         tools = self.tools("preview")
         _, sent = self.conversation.prefix(self._room_for_past(system, tools))
         return system, sent, tool_tokens(tools.specs)
@@ -176,17 +176,17 @@ class Session:
 
     def continue_from(self, node_ids: Sequence[str]) -> None:
         """Goes to these nodes; the next turn has them as its parents. Several of them merge."""
-        path = self.keeper.path_to(node_ids)
+        path = self.archive.path_to(node_ids)
         self.conversation = Conversation([turn_of(node) for node in path])
         self.ledger = ReadLedger()
         self.ledger.replay(self.conversation.messages())
         self._parents_of_next = tuple(node_ids)
 
-    def use_model(self, brain: Brain) -> None:
-        self.brain = brain
-        self.settings = replace(self.settings, model=brain.name)
+    def use_model(self, chosen: ChosenModel) -> None:
+        self.chosen = chosen
+        self.settings = replace(self.settings, model=chosen.name)
         if self.memory is not None:
-            self.memory.switch_model(self.id, brain.name)
+            self.memory.switch_model(self.id, chosen.name)
 
     async def close(self) -> None:
         """Ends the sitting; the session can be resumed."""
@@ -194,7 +194,7 @@ class Session:
         if self.memory is not None:
             self.memory.end(self.id)
             self.memory.close()
-        await self.brain.model.aclose()
+        await self.chosen.model.aclose()
 
     def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:
         if parents is not None:
@@ -206,15 +206,15 @@ class Session:
 
     def tools(self, trace_id: str) -> ToolSet:
         """What the present mode offers, its calls recorded under that id."""
-        desk = self.desk
+        project = self.project
         if self.mode == "plan":
-            return plan_tools(desk.for_turn(trace_id, read_only=True), self.ledger, desk.extra_tools)
-        files = desk.for_turn(trace_id, read_only=False)
-        return agent_tools(files, self.ledger, desk.approvals, desk.checks, desk.extra_tools)
+            return plan_tools(project.for_turn(trace_id, read_only=True), self.ledger, project.extra_tools)
+        files = project.for_turn(trace_id, read_only=False)
+        return agent_tools(files, self.ledger, project.approvals, project.checks, project.extra_tools)
 
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
         return frozenset((*tools.tools, *tools.missing))
 
     def _room_for_past(self, system: str, tools: ToolSet) -> int:
         fixed = estimate_tokens(system) + tool_tokens(tools.specs)
-        return max(0, int(self.brain.context * SHARE_FOR_PAST) - fixed)
+        return max(0, int(self.chosen.context * SHARE_FOR_PAST) - fixed)

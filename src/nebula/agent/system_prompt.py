@@ -1,4 +1,4 @@
-"""The system prompt: a template that a person can read and replace, and the live facts.
+"""The system prompt: a template that a person can read and replace, and the live project context.
 
 The templates lie beside this file; a file of the same name in `~/.nebula/prompts/` takes its place.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from nebula.agent.facts import ProjectFacts
+from nebula.agent.project_context import ProjectContext
 
 _HERE = os.path.join(os.path.dirname(__file__), "prompts")
 _LANGUAGES = {"ja": "Japanese", "en": "English"}
@@ -23,35 +23,35 @@ def template(mode: str, home: str = "") -> str:
     raise ValueError(f"no prompt for the mode {mode!r}")
 
 
-def system_prompt(mode: str, facts: ProjectFacts, *, home: str = "", lang: str = "en", plan: str = "") -> str:
-    parts = [template(mode, home), _facts(mode, facts, lang)]
-    if facts.empty and mode == "agent":
+def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: str = "en", plan: str = "") -> str:
+    parts = [template(mode, home), _here_and_now(mode, project, lang)]
+    if project.empty and mode == "agent":
         parts.append(
             "The project folder is empty. Before you write anything, make sure that you know what is wanted: the kind "
             "of program, its language, what it must do. If the request does not say, ask, and write nothing yet."
         )
     if plan:
         parts.append(f"# The plan that the user accepted\n\n{plan}")
-    if facts.instructions:
-        parts.append(f"# The project's own instructions ({facts.instructions_name})\n\n{facts.instructions}")
+    if project.instructions:
+        parts.append(f"# The project's own instructions ({project.instructions_name})\n\n{project.instructions}")
     return "\n\n".join(parts)
 
 
-def _facts(mode: str, facts: ProjectFacts, lang: str) -> str:
+def _here_and_now(mode: str, project: ProjectContext, lang: str) -> str:
     lines = [
         "# Here and now",
         "",
         f"- Mode: {mode}",
-        f"- Date: {facts.today}",
-        f"- Operating system: {facts.operating_system}",
-        f"- Project directory: {facts.directory}",
+        f"- Date: {project.today}",
+        f"- Operating system: {project.operating_system}",
+        f"- Project directory: {project.directory}",
     ]
-    if facts.branch:
-        lines.append(f"- git: {facts.branch}" + ("" if facts.changes else " (clean)"))
-        lines += [f"    {change}" for change in facts.changes]
-    if facts.tree:
-        more = f" … and {facts.more} more" if facts.more else ""
-        lines.append("- Top of the project: " + "  ".join(facts.tree) + more)
+    if project.branch:
+        lines.append(f"- git: {project.branch}" + ("" if project.changes else " (clean)"))
+        lines += [f"    {change}" for change in project.changes]
+    if project.tree:
+        more = f" … and {project.more} more" if project.more else ""
+        lines.append("- Top of the project: " + "  ".join(project.tree) + more)
     preferred = _LANGUAGES.get(lang, "English")
     lines.append(f"- Answer in the language the user writes in; where that is not clear, in {preferred}.")
     return "\n".join(lines)

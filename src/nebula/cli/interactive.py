@@ -109,7 +109,7 @@ def _stored(settings: Settings) -> list[SessionInfo]:
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
-    model = one_line(terminal.session.brain.name)
+    model = one_line(terminal.session.chosen.name)
     terminal.screen.line(terminal.words("banner_hint", model=model), "dim")
     if resumed and terminal.session.conversation.turns:
         show_resumed(terminal)
@@ -128,7 +128,7 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
     def files() -> FileNames:
         # One listing a session: its workspace is the one that knows what may be seen.
         session = terminal.session
-        return names.setdefault(session.id, FileNames(session.desk.read_only))
+        return names.setdefault(session.id, FileNames(session.project.read_only))
 
     return EditorInput(
         PromptParts(

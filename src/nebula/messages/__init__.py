@@ -11,7 +11,7 @@ from .context_text import (
     USER_ENTRY_START_HEADER,
 )
 from .environment import MAX_CURRENT_WORKING_DIRECTORY_LEN, EnvState, UserEnvContext
-from .history import MAX_HISTORY_MESSAGES, PLACEHOLDER_TOOL, History, Message, repair_history
+from .history import MAX_HISTORY_MESSAGES, PLACEHOLDER_TOOL, GrowingHistory, Message, repair_history
 from .images import IMAGE_FORMATS, MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE, ImageBlock
 from .joining import EMPTY_PROMPT
 from .json_forms import MessageFormatError
@@ -53,7 +53,7 @@ __all__ = [
     "AssistantToolUse",
     "CancelledToolUses",
     "EnvState",
-    "History",
+    "GrowingHistory",
     "ImageBlock",
     "Json",
     "Message",

@@ -1,6 +1,6 @@
 """A conversation that is always fit to be sent.
 
-Whatever is appended, a `History` starts with a user message and alternates; every tool use is answered, by id,
+Whatever is appended, a `GrowingHistory` starts with a user message and alternates; every tool use is answered, by id,
 in the very next user message; results stand nowhere else; tools that no longer exist have a stand-in; and the
 length stays within the limit, at the cost of the oldest turns and never of the newest prompt.
 
@@ -38,12 +38,12 @@ def repair_history(
 
     `tools` holds the names of all tools that exist (offered at the moment or not); None leaves names alone.
     """
-    history = History(messages, tools, limit)
+    history = GrowingHistory(messages, tools, limit)
     history.cancel_open_tool_uses()
     return tuple(history)
 
 
-class History(Sequence[Message]):
+class GrowingHistory(Sequence[Message]):
     """A valid conversation that grows; only a tool use at its very end may still wait for its results."""
 
     __slots__ = ("_dropped", "_limit", "_messages", "_run", "_run_is_made", "_tools", "_turn_starts")

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 from nebula.agent.assembly import open_session
-from nebula.agent.session import Brain, Session
+from nebula.agent.session import ChosenModel, Session
 from nebula.cli.arguments import Parser
 from nebula.cli.headless import interruptible
 from nebula.config import Settings, load_settings
@@ -62,9 +62,9 @@ async def _play(folder: str, auto: bool) -> int:
     script = _recording(lang)
     home = os.path.join(folder, "home")
     settings = replace(load_settings(project, {"NEBULA_HOME": home, "NEBULA_LANG": lang}), model="recording")
-    brain = Brain(ReplayModel(script["replies"], pace_s=0 if auto else 0.01), "recording")
+    chosen = ChosenModel(ReplayModel(script["replies"], pace_s=0 if auto else 0.01), "recording")
     print(f"{MARK[lang]} {project}\n")
-    session = await open_session(settings, approver=allow_all if auto else _ask(lang), brain=brain)
+    session = await open_session(settings, approver=allow_all if auto else _ask(lang), chosen=chosen)
     code = 0
     try:
         for scene in script["scenes"]:
@@ -82,7 +82,7 @@ async def _play(folder: str, auto: bool) -> int:
 
 
 def _show_graph(session: Session, lang: str) -> None:
-    graph = session.keeper.graph
+    graph = session.archive.graph
     if graph is not None and session.conversation.leaf:
         print(GRAPH[lang])
         for line in graph.draw_map("main").splitlines():

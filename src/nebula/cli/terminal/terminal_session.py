@@ -76,7 +76,7 @@ class TerminalSession:
         from nebula.cli.terminal.usage_report import remembered
 
         leaf = self.session.conversation.leaf
-        return remembered(self.session.keeper.path_to([leaf]), self.session.id) if leaf else []
+        return remembered(self.session.archive.path_to([leaf]), self.session.id) if leaf else []
 
     # What keys and commands do
 
@@ -109,8 +109,8 @@ class TerminalSession:
         self.context_used = sum(turn.tokens for turn in self.session.conversation.turns)
 
     def status(self) -> str:
-        brain = self.session.brain
-        percent = min(100, round(100 * self.context_used / max(1, brain.context)))
+        chosen = self.session.chosen
+        percent = min(100, round(100 * self.context_used / max(1, chosen.context)))
         tokens = sum(each.usage.input_tokens + each.usage.output_tokens for each in self.spent)
-        text = self.words("status", mode=self.session.mode, model=brain.name, percent=percent, tokens=tokens)
+        text = self.words("status", mode=self.session.mode, model=chosen.name, percent=percent, tokens=tokens)
         return f"{text} · {self.words('status_backstage')}" if self.stage_options.backstage else text

@@ -47,8 +47,8 @@ async def take_turn(terminal: TerminalSession, prompt: str) -> Final | None:
 
 
 def _afterwards(terminal: TerminalSession, final: Final) -> None:
-    brain = terminal.session.brain
-    terminal.spent.append(TurnUsage(brain.name, final.usage, cost(brain.provider, brain.name, final.usage)))
+    chosen = terminal.session.chosen
+    terminal.spent.append(TurnUsage(chosen.name, final.usage, cost(chosen.provider, chosen.name, final.usage)))
     terminal.measure_context()
     if final.status == "interrupted":
         terminal.typed.hold()

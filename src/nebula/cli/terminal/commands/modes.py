@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nebula.agent.brains import list_models, open_brain
+from nebula.agent.brains import choose_model, list_models
 from nebula.agent.session import MODES
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.waiting import waiting
@@ -78,12 +78,12 @@ async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: lis
     for provider, models in listed:
         if isinstance(models, ModelError) and provider != "ollama":  # no Ollama running is nothing to report
             terminal.screen.line(f"{provider}: {models}", "yellow")
-    brain = terminal.session.brain
+    chosen = terminal.session.chosen
     names = [f"{one_line(info.name)} ({info.provider})" for info in offered]
     current = [(info.provider, info.name) for info in offered]
-    at = current.index((brain.provider, brain.name)) if (brain.provider, brain.name) in current else None
+    at = current.index((chosen.provider, chosen.name)) if (chosen.provider, chosen.name) in current else None
     terminal.screen.line(terminal.words("model_title"))
-    answer = await choose(terminal, names, terminal.words("model_ask", model=one_line(brain.name)), at, free_text=True)
+    answer = await choose(terminal, names, terminal.words("model_ask", model=one_line(chosen.name)), at, free_text=True)
     if isinstance(answer, int):
         return f"{offered[answer].provider}/{offered[answer].name}"
     return answer
@@ -93,20 +93,20 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     session = terminal.session
     exact = [info for info in offered if name in (info.name, f"{info.provider}/{info.name}")]
     try:
-        brain = await open_brain(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
+        chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
     except ModelError as error:
         terminal.screen.line(str(error), "yellow")
         return
-    same_name = [info for info in offered if info.name == brain.name]
-    saved = brain.name if len(same_name) <= 1 else f"{brain.provider}/{brain.name}"
-    old = session.brain
-    session.use_model(brain)
+    same_name = [info for info in offered if info.name == chosen.name]
+    saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"
+    old = session.chosen
+    session.use_model(chosen)
     await old.model.aclose()
     save_choice(session.settings, model=saved)
-    outright = f"{brain.provider}/{brain.name}"
+    outright = f"{chosen.provider}/{chosen.name}"
     origins = {**terminal.settings.origins, "model": "session"}
     terminal.settings = replace(terminal.settings, model=outright, origins=origins)
-    terminal.screen.line(terminal.words("model_is", model=one_line(brain.name)))
+    terminal.screen.line(terminal.words("model_is", model=one_line(chosen.name)))
 
 
 async def accept(terminal: TerminalSession, argument: str) -> None:

@@ -55,8 +55,8 @@ async def context(terminal: TerminalSession, _: str = "") -> None:
     terminal.screen.line(words("context_title"))
     for name, tokens in rows:
         terminal.screen.line(f"  {tokens:>9,}  {name}")
-    limit = session.brain.context
-    dollars = price(session.brain.provider, session.brain.name, Usage(all_tokens, 0))
+    limit = session.chosen.context
+    dollars = price(session.chosen.provider, session.chosen.name, Usage(all_tokens, 0))
     percent = round(100 * all_tokens / max(1, limit), 1)
     terminal.screen.line(
         words("context_total", total=all_tokens, limit=limit, percent=percent, dollars=_money(terminal, dollars))

@@ -34,7 +34,7 @@ async def _travel(
     terminal: TerminalSession, go: Callable[[Workspace], tuple[str, ...]], done: str, nothing: str
 ) -> None:
     try:
-        touched = await asyncio.to_thread(go, terminal.session.desk.workspace)
+        touched = await asyncio.to_thread(go, terminal.session.project.workspace)
     except files.NothingToUndo:
         terminal.screen.line(terminal.words(nothing))
     except files.UndoRefused as refusal:
@@ -53,7 +53,7 @@ def _refused(terminal: TerminalSession, refusal: files.UndoRefused) -> None:
 async def diff(terminal: TerminalSession, argument: str) -> None:
     node_id = _node_id(terminal, argument) if argument else terminal.session.conversation.leaf
     try:
-        found = files.differences(terminal.session.desk.workspace, node_id) if node_id else []
+        found = files.differences(terminal.session.project.workspace, node_id) if node_id else []
     except files.UndoRefused as refusal:
         _refused(terminal, refusal)
         return
@@ -134,12 +134,12 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
 async def _tell_of_files(terminal: TerminalSession) -> None:
     """The talk went back; the files may go with it."""
     leaf = terminal.session.conversation.leaf
-    node = await asyncio.to_thread(terminal.session.keeper.find, leaf) if leaf else None
+    node = await asyncio.to_thread(terminal.session.archive.find, leaf) if leaf else None
     terminal.left_behind = None
     if node is None:
         return
     try:
-        plan = await asyncio.to_thread(files.restore_plan, terminal.session.desk.workspace, node)
+        plan = await asyncio.to_thread(files.restore_plan, terminal.session.project.workspace, node)
     except files.UndoRefused as refusal:
         _refused(terminal, refusal)
         return
@@ -154,7 +154,7 @@ async def restore(terminal: TerminalSession, _: str = "") -> None:
     if terminal.left_behind is None:
         terminal.screen.line(terminal.words("restore_none"), "yellow")
         return
-    workspace = terminal.session.desk.workspace
+    workspace = terminal.session.project.workspace
     try:
         plan = await asyncio.to_thread(files.restore_plan, workspace, terminal.left_behind)
         touched = await asyncio.to_thread(files.carry_out, workspace, plan)
@@ -179,14 +179,14 @@ async def tree(terminal: TerminalSession, argument: str) -> None:
 
 def _path(terminal: TerminalSession) -> list[Node]:
     leaf = terminal.session.conversation.leaf
-    return terminal.session.keeper.path_to([leaf]) if leaf else []
+    return terminal.session.archive.path_to([leaf]) if leaf else []
 
 
 def _node_id(terminal: TerminalSession, name: str) -> str | None:
     """A node by its number in the flow, its id, or a beginning or end of it that no other has."""
     from nebula.graph.errors import GraphError
 
-    graph = terminal.session.keeper.graph
+    graph = terminal.session.archive.graph
     if graph is None:
         return None
     try:

@@ -80,7 +80,7 @@ def tree_order(topology: Topology) -> list[tuple[str, int, bool]]:
 
 def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] | None:
     """The part of the graph that this talk belongs to; all of it where the talk has not begun."""
-    graph = terminal.session.keeper.graph
+    graph = terminal.session.archive.graph
     try:
         flow = graph.get_flow() if graph is not None else None
     except GraphError:

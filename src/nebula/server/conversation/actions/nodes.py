@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nebula.agent.brains import open_brain
+from nebula.agent.brains import choose_model
 from nebula.graph.context import DEFAULT_BUDGET, preview_context
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.summaries import BuildReport, build
@@ -121,13 +121,13 @@ async def build_summaries(server: ServerContext, _: Client, data: Data) -> Actio
         await in_thread(server.graph.get_node, node_id)
     everything = data.flag("all")
     try:
-        brain = await open_brain(server.settings)
+        chosen = await choose_model(server.settings)
     except ModelError:
         return _built(await build(server.graph, all=everything, node_ids=node_ids))
     try:
-        return _built(await build(server.graph, all=everything, node_ids=node_ids, model=brain))
+        return _built(await build(server.graph, all=everything, node_ids=node_ids, model=chosen))
     finally:
-        await brain.model.aclose()
+        await chosen.model.aclose()
 
 
 def _built(report: BuildReport) -> ActionResult:

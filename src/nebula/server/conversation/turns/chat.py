@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from nebula.agent.assembly import secrets_of
-from nebula.agent.brains import open_brain
+from nebula.agent.brains import choose_model
 from nebula.agent.loop import Turn, run_turn
-from nebula.agent.record import NodeKeeper
+from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Reader, Task, now
 from nebula.graph.context import preview_context
@@ -23,28 +23,28 @@ SHARE_FOR_CONTEXT = 0.6
 class ChatTurns:
     def __init__(self, settings: Settings, graph: ServedGraph) -> None:
         self._settings = settings
-        self._keeper = NodeKeeper(lambda: graph, secrets=secrets_of(settings))
+        self._archive = TurnArchive(lambda: graph, secrets=secrets_of(settings))
         self._graph = graph
 
     async def run(self, job: Job, hear: Reader, _ask: Ask) -> None:
-        brain = await open_brain(self._settings)
+        chosen = await choose_model(self._settings)
         try:
-            budget = int(brain.context * SHARE_FOR_CONTEXT)
-            system = await asyncio.to_thread(self._context, job, brain.name, budget)
+            budget = int(chosen.context * SHARE_FOR_CONTEXT)
+            system = await asyncio.to_thread(self._context, job, chosen.name, budget)
             turn = Turn(
                 stream=EventStream("", job.trace_id, audience=(hear,)),
-                model=brain.model,
-                model_name=brain.name,
+                model=chosen.model,
+                model_name=chosen.name,
                 system=system,
                 history=[],
                 tools=ToolSet.of(()),
                 max_rounds=self._settings.max_rounds,
-                keep=self._keeper.for_turn(job.trace_id, "", brain, job.parents, job.flow),
+                keep=self._archive.for_turn(job.trace_id, "", chosen, job.parents, job.flow),
             )
-            task = Task(job.prompt, "chat", brain.name, brain.provider, job.parents)
+            task = Task(job.prompt, "chat", chosen.name, chosen.provider, job.parents)
             await run_turn(turn, task, UserMessage.new_prompt(strip_hidden_characters(job.prompt), now()))
         finally:
-            await brain.model.aclose()
+            await chosen.model.aclose()
 
     def _context(self, job: Job, model: str, budget: int) -> str:
         if not job.parents:

@@ -33,7 +33,7 @@ class Round:
 
 
 @dataclass(slots=True)
-class Tally:
+class TurnResult:
     """Grows with the turn; `final` reads the sum off it."""
 
     prompt: str

@@ -21,7 +21,7 @@ GIT_TIMEOUT_S = 2.0
 
 
 @value
-class ProjectFacts:
+class ProjectContext:
     operating_system: str
     directory: str
     today: str
@@ -37,11 +37,11 @@ class ProjectFacts:
         return not self.tree
 
 
-def gather_facts(workspace: Workspace, root: str) -> ProjectFacts:
+def gather_project_context(workspace: Workspace, root: str) -> ProjectContext:
     tree, more = _top_of_tree(workspace)
     branch, changes = _git_state(root)
     name, instructions = _instructions(root)
-    return ProjectFacts(
+    return ProjectContext(
         {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux"),
         root,
         date.today().isoformat(),

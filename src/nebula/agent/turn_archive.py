@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nebula.agent.loop import NotKept
 from nebula.agent.nodes import round_texts
 from nebula.agent.prices import cost
-from nebula.agent.tally import Tally
+from nebula.agent.session_nodes import SessionNode, SessionNodes
+from nebula.agent.turn_result import TurnResult
 from nebula.events import Status
 from nebula.memory.redaction import Redactor
 
 if TYPE_CHECKING:
-    from nebula.agent.session import Brain
+    from nebula.agent.session import ChosenModel
     from nebula.graph.manager import Graph
     from nebula.graph.values import Node
 
 
-class Footprint(NamedTuple):
-    """A node that a session made, and the nodes it continued, by their ids."""
-
-    node_id: str
-    parents: str
-
-
-class NodeKeeper:
+class TurnArchive:
     """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
 
     def __init__(
-        self, open_graph: Callable[[], Graph] | None, trails: Trails | None = None, secrets: Iterable[str] = ()
+        self,
+        open_graph: Callable[[], Graph] | None,
+        session_nodes: SessionNodes | None = None,
+        secrets: Iterable[str] = (),
     ) -> None:
         self._open = open_graph
-        self._trails = trails
+        self._session_nodes = session_nodes
         self._redactor = Redactor(secrets)
         self._graph: Graph | None = None
 
@@ -44,18 +40,18 @@ class NodeKeeper:
         return self._graph
 
     def for_turn(
-        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str | None = None
-    ) -> Callable[[Tally, Status], str | None]:
-        def keep(tally: Tally, status: Status) -> str | None:
-            nothing_said = not tally.messages and not tally.files
+        self, node_id: str, session_id: str, chosen: ChosenModel, parents: Sequence[str], flow: str | None = None
+    ) -> Callable[[TurnResult, Status], str | None]:
+        def keep(result: TurnResult, status: Status) -> str | None:
+            nothing_said = not result.messages and not result.files
             if self._open is None or (nothing_said and status in ("error", "interrupted")):
                 return None
             from nebula.graph.errors import GraphError
 
             try:
-                self._add(node_id, session_id, brain, parents, flow, tally)
-                if self._trails is not None:
-                    self._trails.add(session_id, node_id, parents)
+                self._add(node_id, session_id, chosen, parents, flow, result)
+                if self._session_nodes is not None:
+                    self._session_nodes.add(session_id, node_id, parents)
             except (GraphError, OSError) as problem:
                 raise NotKept(f"This turn could not be put into the conversation graph: {problem}") from problem
             return node_id
@@ -63,18 +59,24 @@ class NodeKeeper:
         return keep
 
     def _add(
-        self, node_id: str, session_id: str, brain: Brain, parents: Sequence[str], flow: str | None, tally: Tally
+        self,
+        node_id: str,
+        session_id: str,
+        chosen: ChosenModel,
+        parents: Sequence[str],
+        flow: str | None,
+        result: TurnResult,
     ) -> None:
         from nebula.graph.values import DEFAULT_FLOW, FileState, Text, Usage
 
-        usage = tally.usage
-        seconds = round(tally.model_seconds, 3)
+        usage = result.usage
+        seconds = round(result.model_seconds, 3)
         rate = round(usage.output_tokens / seconds, 2) if seconds else 0.0
         clean = self._redactor.text
         texts = [
-            Text("user", clean(tally.prompt), usage.input_tokens),
-            *(Text("tool", clean(text)) for text in round_texts(tally)),
-            Text("assistant", clean(tally.answer), usage.output_tokens, seconds, rate),
+            Text("user", clean(result.prompt), usage.input_tokens),
+            *(Text("tool", clean(text)) for text in round_texts(result)),
+            Text("assistant", clean(result.answer), usage.output_tokens, seconds, rate),
         ]
         assert self.graph is not None  # noqa: S101 - the caller looked
         self.graph.add_turn(
@@ -82,10 +84,10 @@ class NodeKeeper:
             texts=texts,
             parents=parents,
             flow=flow or DEFAULT_FLOW,
-            model=brain.name,
+            model=chosen.name,
             session=session_id,
-            usage=Usage(usage.input_tokens, usage.output_tokens, cost(brain.provider, brain.name, usage)),
-            files=[FileState(change.path, change.before, change.after) for change in tally.files],
+            usage=Usage(usage.input_tokens, usage.output_tokens, cost(chosen.provider, chosen.name, usage)),
+            files=[FileState(change.path, change.before, change.after) for change in result.files],
         )
 
     def path_to(self, node_ids: Sequence[str]) -> list[Node]:
@@ -105,8 +107,8 @@ class NodeKeeper:
                 self.graph.get_node(node_id)
         return node_ids
 
-    def trail(self, session_id: str) -> list[Footprint]:
-        return self._trails.read(session_id) if self._trails is not None else []
+    def session_nodes(self, session_id: str) -> list[SessionNode]:
+        return self._session_nodes.read(session_id) if self._session_nodes is not None else []
 
     def find(self, node_id: str) -> Node | None:
         """The node, or None where there is none that can be read."""
@@ -118,24 +120,3 @@ class NodeKeeper:
             return self.graph.get_node(node_id)
         except GraphError:
             return None
-
-
-class Trails:
-    """The nodes that each session made, in order: local, outside git, one small file a session, and disposable."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def read(self, session_id: str) -> list[Footprint]:
-        try:
-            with open(os.path.join(self._folder, session_id), encoding="ascii") as file:
-                lines = file.read().split("\n")
-        except (OSError, UnicodeDecodeError):
-            return []
-        # What follows the last line break was cut off by a crash.
-        return [Footprint(*(line.split(" ", 1) if " " in line else (line, ""))) for line in lines[:-1]]
-
-    def add(self, session_id: str, node_id: str, parents: Sequence[str]) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        with open(os.path.join(self._folder, session_id), "a", encoding="ascii") as file:
-            file.write(f"{node_id} {','.join(parents)}\n")
