@@ -87,9 +87,9 @@ TEMPLATE = """\
 
 def generate(folder: Path, size: int) -> None:
     """A data folder with `size` nodes, written without flushing."""
-    from nebula.graph import layout
-    from nebula.graph.flow_yaml import dump_flow
-    from nebula.graph.stamps import new_id
+    from nebula.graph.disk.data_folder import numbered_paths
+    from nebula.graph.formats.flow_yaml import dump_flow
+    from nebula.graph.ids import new_id
     from nebula.graph.values import Edge, Entry, Flow
 
     words = Words(size)
@@ -101,7 +101,7 @@ def generate(folder: Path, size: int) -> None:
     with open(folder / "nodes.tsv", "w", encoding="utf-8") as index:
         index.write("relpath\tuuid\ttimestamp\n")
         for number in range(size):
-            path, node_id = layout.path_of(number, 100, "xml"), new_id()
+            path, node_id = numbered_paths.path_of(number, 100, "xml"), new_id()
             moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(start + number)) + ".000000+00:00"
             prompt, answer, summary, tags = words.node()
             text = TEMPLATE.format(
@@ -131,7 +131,7 @@ def generate(folder: Path, size: int) -> None:
                     tuple(Entry(place, member) for place, member in enumerate(members, 1)),
                     tuple(Edge(place, place + 1) for place in range(1, len(members))),
                 )
-                where = layout.path_of(len(flows), 100, "yaml")
+                where = numbered_paths.path_of(len(flows), 100, "yaml")
                 (folder / "flows" / where).parent.mkdir(exist_ok=True)
                 (folder / "flows" / where).write_text(dump_flow(flow), encoding="utf-8")
                 flows.append(f"{where}\t{flow.id}\t{moment}\n")
@@ -154,7 +154,7 @@ def spread(times: list[float]) -> tuple[float, float]:
 
 
 def last_line(folder: Path) -> tuple[str, str]:
-    from nebula.graph import tsv
+    from nebula.graph.disk.data_folder import tsv
 
     line = tsv.last(str(folder / "nodes/index.tsv"), "xml")
     assert line is not None
@@ -163,7 +163,7 @@ def last_line(folder: Path) -> tuple[str, str]:
 
 def measure_append(folder: Path) -> dict[str, float]:
     """Turns of a session in a flow of its own, each beside one plain file of the same size."""
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     words = Words(7)
     graph = Graph(folder)
@@ -198,27 +198,27 @@ def _plain_write(path: Path, data: bytes) -> None:
 
 
 def measure_open(folder: Path) -> dict[str, float]:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     _, node_id = last_line(folder)
     return {"open": timed(lambda: Graph(folder).get_node(node_id)) * 1e3}
 
 
 def measure_map(folder: Path) -> dict[str, float]:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     return {"map": timed(lambda: Graph(folder).count_nodes()) * 1e3}
 
 
 def measure_read_all(folder: Path) -> dict[str, float]:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(folder) as graph:
         return {"read_all_s": timed(lambda: graph.search_nodes(text="zzzz", limit=1))}
 
 
 def measure_search(folder: Path) -> dict[str, float]:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     words = Words(3)
     chance = random.Random(5)

@@ -17,7 +17,7 @@ from harness import bar, place, table
 # isort: split
 from conftest import Bench
 from conversation_rig import Server, serving, talk
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 FIRST_PAINT_MS = 500
 LIVE_MS = 1000

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, GraphError, NotFound
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node, Problem, Text
 
 __all__ = [

@@ -12,7 +12,7 @@ import random
 import sys
 
 from nebula.graph.errors import GraphError
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 
 def say(line: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nebula.graph.conflicts import sides
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
+from nebula.graph.health.git_conflicts import sides
 from nebula.graph.values import Problem
 
 

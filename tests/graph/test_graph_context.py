@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nebula.graph.context import ContextPreview, preview_context
+from nebula.graph.context.preview import ContextPreview, preview_context
 from nebula.graph.errors import BadRequest, NotFound
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from nebula.graph.tokens import estimate_tokens
 
 NOBODY = "0123abcd-0000-7000-8000-000000000000"

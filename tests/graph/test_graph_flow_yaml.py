@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from graph.graph_seed import FLOW_YAML, block
 from nebula.graph.errors import BadFile, BadText
-from nebula.graph.flow_edit import edit
-from nebula.graph.flow_yaml import dump_flow, load_flow
+from nebula.graph.formats.flow_edit import edit
+from nebula.graph.formats.flow_yaml import dump_flow, load_flow
+from nebula.graph.formats.yaml_text import moment, scalar
 from nebula.graph.values import Connection, Edge, Entry, Flow
-from nebula.graph.yaml_text import moment, scalar
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 X = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.graph.chain_map import draw_map
 from nebula.graph.errors import BadRequest, CycleError, NotFound
-from nebula.graph.flows import (
+from nebula.graph.flows.chain_map import draw_map
+from nebula.graph.flows.topology import (
     Topology,
     extend,
     find_cycle,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 
 def git(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:

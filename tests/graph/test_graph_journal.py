@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nebula.graph.disk import Disk
-from nebula.graph.flow_store import LONG
-from nebula.graph.journal import CAPACITY, Extend, Journal, Put, Remove
-from nebula.graph.manager import Graph
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.flow_files import LONG
+from nebula.graph.disk.journal import CAPACITY, Extend, Journal, Put, Remove
+from nebula.graph.graph import Graph
 from nebula.graph.values import Connection
 
 
@@ -226,7 +226,7 @@ def test_a_step_undone_is_gone_for_other_processes_too(tmp_path: Path, monkeypat
     graph, other = Graph(tmp_path), Graph(tmp_path)
     a = graph.create_node("a").id
     assert other.get_flow().nodes == [a]
-    disk: Disk = graph._store.disk
+    disk: DataFolder = graph._store.disk
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "gone")))
         with pytest.raises(OSError, match="gone"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_seed import NODE_TSV
-from nebula.graph import layout, tsv
+from nebula.graph.disk.data_folder import numbered_paths, tsv
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ from nebula.graph import layout, tsv
     ],
 )
 def test_8_1_a_hundred_in_each_folder_then_the_next_hundred(number: int, path: str) -> None:
-    assert layout.path_of(number, 100, "xml") == path
+    assert numbered_paths.path_of(number, 100, "xml") == path
 
 
 def test_8_1_the_step_is_max_files_per_folder() -> None:
-    assert [layout.path_of(number, 2, "xml") for number in (0, 1, 2, 1999, 2000)] == [
+    assert [numbered_paths.path_of(number, 2, "xml") for number in (0, 1, 2, 1999, 2000)] == [
         "000/000.xml",
         "000/001.xml",
         "001/000.xml",
@@ -40,19 +40,19 @@ def test_8_1_the_step_is_max_files_per_folder() -> None:
 
 @given(st.integers(0, 5_000_000), st.integers(1, 1000))
 def test_a_number_can_be_told_from_its_path(number: int, step: int) -> None:
-    assert layout.number_of(layout.path_of(number, step, "xml"), step) == number
+    assert numbered_paths.number_of(numbered_paths.path_of(number, step, "xml"), step) == number
 
 
 @pytest.mark.parametrize("path", ["00/00.xml", "000/000.xml", "0/12345.xml"])
 def test_readers_accept_any_width(path: str) -> None:
-    assert layout.is_path(path, "xml")
+    assert numbered_paths.is_path(path, "xml")
 
 
 @pytest.mark.parametrize(
     "path", ["../x/0.xml", "/0/0.xml", "0/0.yaml", "0/../1.xml", "0/0.xml\n", "０/0.xml", "a/b.xml", ""]
 )
 def test_nothing_else_is_a_path_of_the_store(path: str) -> None:
-    assert not layout.is_path(path, "xml")
+    assert not numbered_paths.is_path(path, "xml")
 
 
 def test_4_3_the_seeds_own_example_loads_as_it_stands(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
     index = tsv.Index(str(file), "xml")
     for number in range(500):
-        index.append(tsv.Line(layout.path_of(number, 100, "xml"), str(number), "t"))
+        index.append(tsv.Line(numbered_paths.path_of(number, 100, "xml"), str(number), "t"))
     pieces = list(tsv.chunks(str(file), "xml", 0, size=100))
     assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
     assert len(pieces) > 50

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 
 @pytest.fixture

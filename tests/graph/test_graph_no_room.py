@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 NOBODY = 65534
 

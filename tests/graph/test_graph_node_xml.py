@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_seed import NODE_XML, block
-from nebula.graph import node_xml
 from nebula.graph.errors import BadFile, BadText
-from nebula.graph.node_edit import edit_node, reidentified
-from nebula.graph.node_xml import dump_node, load_head, load_node
+from nebula.graph.formats import node_xml
+from nebula.graph.formats.node_edit import edit_node, reidentified
+from nebula.graph.formats.node_xml import dump_node, load_head, load_node
 from nebula.graph.values import FileState, Node, Text, Usage
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))

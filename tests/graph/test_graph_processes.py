@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from nebula.graph.errors import CycleError, NotFound
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 WRITER = Path(__file__).with_name("graph_writer.py")
 

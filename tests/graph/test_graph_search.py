@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.graph.manager import Graph
-from nebula.graph.words import index_text, match_expression, phrases
+from nebula.graph.derived.search_terms import index_text, match_expression, phrases
+from nebula.graph.graph import Graph
 
 
 @pytest.fixture

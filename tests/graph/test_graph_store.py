@@ -14,7 +14,7 @@ import yaml
 
 from graph.graph_seed import FLOW_YAML, NODE_TSV, NODE_XML
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, NotFound
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from nebula.graph.values import Connection, FileState, Text, Usage
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from nebula.graph.extract import extract, frequent_terms, is_extract
-from nebula.graph.manager import Graph
-from nebula.graph.named_model import NamedModel, open_model
-from nebula.graph.summaries import Progress, build, build_node, build_now, build_one, due_ids, summary_prompt
-from nebula.graph.summary_reply import UnreadableReply
+from nebula.graph.graph import Graph
+from nebula.graph.summaries.build import Progress, build, build_node, build_now, build_one, due_ids, summary_prompt
+from nebula.graph.summaries.extract import extract, frequent_terms, is_extract
+from nebula.graph.summaries.named_model import NamedModel, open_model
+from nebula.graph.summaries.reply import UnreadableReply
 from nebula.llm.errors import AuthError, ModelError
 from nebula.llm.providers import connect
 from nebula.llm.retry import NO_RETRY, RetryPolicy

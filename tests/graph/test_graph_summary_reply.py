@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.graph.summary_reply import MAX_TAGS, SummaryReply, UnreadableReply, read_reply, read_tags
+from nebula.graph.summaries.reply import MAX_TAGS, SummaryReply, UnreadableReply, read_reply, read_tags
 
 SAME = SummaryReply("非同期処理の説明。", ["Python", "asyncio", "非同期"])
 

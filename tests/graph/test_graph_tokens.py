@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 ENGLISH = """The reader accepts what local models really send: native tool calls, code fences, think blocks and
 prose around the object. Repairs are lossless only, and it never guesses at the content of a write. Which rung of
 that ladder read the reply is in the trace, so that we can measure how often each of them was needed in practice."""
-CODE = (ROOT / "src/nebula/graph/flows.py").read_text(encoding="utf-8")
+CODE = (ROOT / "src/nebula/graph/flows/topology.py").read_text(encoding="utf-8")
 JAPANESE = """チャット履歴をフローとして管理するノードベースのインターフェースです。再試行やプロンプト修正により生じる
 分岐を視覚化し、履歴を動的につなぎなおすことができる点が特徴です。テキストファイルは人間が直接読み書きしやすく、
 特別なツールなしに内容を確認・編集できます。これにより、デバッグや手動でのデータ修正が容易になります。"""

@@ -31,7 +31,7 @@ from nebula.workspace.audit import AuditLog
 from nebula.workspace.state import ensure_state_dir
 
 if TYPE_CHECKING:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
     from nebula.workspace.contract import Workspace
 
 
@@ -97,7 +97,7 @@ def _audit_log(settings: Settings) -> AuditLog | None:
 
 def graph_opener(settings: Settings) -> Callable[[], Graph]:
     def open_graph() -> Graph:
-        from nebula.graph.manager import Graph
+        from nebula.graph.graph import Graph
 
         return Graph(os.path.join(settings.state_dir, "graph"))
 

@@ -141,8 +141,8 @@ class Session:
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
         from nebula.graph.errors import GraphError
-        from nebula.graph.summaries import build_one
-        from nebula.graph.summary_reply import UnreadableReply
+        from nebula.graph.summaries.build import build_one
+        from nebula.graph.summaries.reply import UnreadableReply
 
         graph = self.archive.graph
         if graph is not None:

@@ -15,7 +15,7 @@ from nebula.memory.redaction import Redactor
 
 if TYPE_CHECKING:
     from nebula.agent.session import ChosenModel
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
     from nebula.graph.values import Node
 
 

@@ -8,21 +8,22 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from . import events, tsv
-from .catalog import Catalog
-from .disk import Disk
-from .errors import BadFile, NotFound
-from .flow_store import INDEX as FLOW_INDEX
-from .flow_store import FlowStore, Loaded
-from .housekeeping import Housekeeper
-from .journal import Extend, Operation, Put
-from .metadata import Metadata
-from .node_store import FOLDER as NODES
-from .node_store import INDEX as NODE_INDEX
-from .node_store import NodeStore
-from .settings import SettingsFile
-from .stamps import now
-from .values import DEFAULT_FLOW, Connection, Flow, Node
+from nebula.graph import events
+from nebula.graph.derived.metadata import Metadata
+from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.disk import tsv
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.flow_files import INDEX as FLOW_INDEX
+from nebula.graph.disk.flow_files import FlowFiles, Loaded
+from nebula.graph.disk.journal import Extend, Operation, Put
+from nebula.graph.disk.node_files import FOLDER as NODES
+from nebula.graph.disk.node_files import INDEX as NODE_INDEX
+from nebula.graph.disk.node_files import NodeFiles
+from nebula.graph.disk.settings import SettingsFile
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.housekeeping import Housekeeper
+from nebula.graph.ids import now
+from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node
 
 _FLUSH_AFTER = 0.5
 _TIDY_AFTER = 1.0
@@ -33,12 +34,12 @@ class Store:
     """Everything `Graph` needs to carry out its calls. A folder is opened by the first use, not before."""
 
     def __init__(self, root: str) -> None:
-        self.disk = Disk(root)
+        self.disk = DataFolder(root)
         self.settings = SettingsFile(self.disk)
-        self.nodes = NodeStore(self.disk)
-        self.flows = FlowStore(self.disk)
-        self.catalog = Catalog(self.disk, self.nodes, lambda: self._housekeeper.wake())
-        self.metadata = Metadata(self.disk, self.catalog)
+        self.nodes = NodeFiles(self.disk)
+        self.flows = FlowFiles(self.disk)
+        self.node_index = NodeIndex(self.disk, self.nodes, lambda: self._housekeeper.wake())
+        self.metadata = Metadata(self.disk, self.node_index)
         self.events = events.Events()
         self._housekeeper = Housekeeper(self.disk.checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
         self._is_ready = False
@@ -82,7 +83,7 @@ class Store:
 
     def paths_of(self, node_id: str) -> list[str]:
         """Files with that id, the one that counts first (seed §4.4). Raises NotFound."""
-        paths = self.catalog.locate(node_id)
+        paths = self.node_index.locate(node_id)
         if not paths:
             raise NotFound(f"no node {node_id}")
         return paths
@@ -98,8 +99,8 @@ class Store:
             if node is not None and node.id == node_id:
                 return node
             # Moved, removed or renumbered by somebody else.
-            self.catalog.forget(node_id)
-            self.catalog.reread([path])
+            self.node_index.forget(node_id)
+            self.node_index.reread([path])
         raise NotFound(f"no node {node_id}")
 
     def require(self, node_ids: Iterable[str], loaded: Loaded | None = None) -> None:
@@ -158,7 +159,7 @@ class Store:
         change = self.flows.extension(loaded, [node.id], connections, moment)
         self._commit(loaded, [put] if change is None else [put, change])
         self.nodes.index(path, node)
-        self.catalog.add(path, node)
+        self.node_index.add(path, node)
         self.metadata.add(node, moment, is_first=path == "000/000.xml")
         self.events.note(events.NODE_CREATED, node_id=node.id, flow_id=loaded.file.flow.id)
         self._flow_written(loaded, change)
@@ -198,7 +199,7 @@ class Store:
             for loaded in changed:
                 self.flows.forget(loaded.path)
             raise
-        self.catalog.forget(node_id)
+        self.node_index.forget(node_id)
         self.metadata.mark_old(() if self.nodes.unindex(paths) else paths)
         self.events.note(events.NODE_DELETED, node_id=node_id)
         for loaded in changed:
@@ -226,11 +227,11 @@ class Store:
 
     def _tidy(self) -> None:
         """Brings the derived files in step, a little at a time."""
-        self.catalog.refresh(self._housekeeper.is_stopping)
+        self.node_index.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
-            self.catalog.scan(gently=True)
-        while not self._housekeeper.should_make_way() and self.catalog.read_some():
+            self.node_index.scan(gently=True)
+        while not self._housekeeper.should_make_way() and self.node_index.read_some():
             pass
         if self.metadata.is_old() and not self._housekeeper.should_make_way():
             self.metadata.rewrite()
@@ -244,7 +245,7 @@ class Store:
                 if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
                     self.metadata.rewrite()
         finally:
-            self.catalog.close()
+            self.node_index.close()
             self.nodes.close()
             self.flows.close()
             self.metadata.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 __all__ = ["VizPromptManager"]
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from conversation_rig import Failed, Server, serving, talk
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from conversation_rig import serving, talk
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from nebula.server.conversation.graph_watch import LOOK_EVERY_S
 from nebula.server.conversation.hub import Hub, Subscriber
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from conversation_rig import Failed, serving, talk
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 
 WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\n"})]), Turn("Written.")]

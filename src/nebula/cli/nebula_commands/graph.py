@@ -59,7 +59,7 @@ def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _show_maps(data_dir: str) -> int:
     from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         flows = [flow for flow in graph.list_flows() if flow.entries]

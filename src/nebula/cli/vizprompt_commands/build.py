@@ -13,9 +13,9 @@ from nebula.cli.vizprompt_commands.showing import remark
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
-    from nebula.graph.manager import Graph
-    from nebula.graph.named_model import NamedModel
-    from nebula.graph.summaries import BuildReport, Progress
+    from nebula.graph.graph import Graph
+    from nebula.graph.summaries.build import BuildReport, Progress
+    from nebula.graph.summaries.named_model import NamedModel
 
 _PROVIDERS = {"openai": "OpenAI, or a server that speaks its API", "gemini": "Gemini", "ollama": "Ollama"}
 _EPILOG = """\
@@ -31,7 +31,7 @@ examples:
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = _parser(prog).parse_args(argv)
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         report = asyncio.run(_build(graph, options))
@@ -44,7 +44,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
 
 async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
-    from nebula.graph.summaries import build
+    from nebula.graph.summaries.build import build
 
     writer = None if options.offline else await _writer(graph, options)
     try:
@@ -55,7 +55,7 @@ async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
 
 
 async def _writer(graph: Graph, options: argparse.Namespace) -> NamedModel | None:
-    from nebula.graph.named_model import open_model
+    from nebula.graph.summaries.named_model import open_model
     from nebula.llm.errors import ModelError
 
     try:

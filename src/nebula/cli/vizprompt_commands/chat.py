@@ -14,8 +14,8 @@ from nebula.cli.vizprompt_commands.create_node import read_text
 
 if TYPE_CHECKING:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession
-    from nebula.graph.manager import Graph
-    from nebula.graph.named_model import NamedModel
+    from nebula.graph.graph import Graph
+    from nebula.graph.summaries.named_model import NamedModel
 
 _EPILOG = """\
 With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by line, in
@@ -36,8 +36,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     if prompt is not None and not prompt.strip():
         raise UsageError("the prompt is empty")
     from nebula.config import load_settings
-    from nebula.graph.manager import Graph
-    from nebula.graph.named_model import open_model
+    from nebula.graph.graph import Graph
+    from nebula.graph.summaries.named_model import open_model
 
     settings = load_settings()
     # One loop for the whole conversation: connections to the model are kept between exchanges.
@@ -58,7 +58,7 @@ def _session(
     from nebula.cli.vizprompt_commands.chat_session import ChatSession, Speaker
     from nebula.cli.vizprompt_commands.chat_words import Words
     from nebula.cli.vizprompt_commands.exchange import Exchange
-    from nebula.graph.context import DEFAULT_BUDGET
+    from nebula.graph.context.preview import DEFAULT_BUDGET
 
     words = Words(lang)
     speaker = Speaker(words, live=sys.stdout.isatty())

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, remark, show_node
-from nebula.graph.ancestry import flow_of
 from nebula.graph.errors import GraphError
+from nebula.graph.flows.path import flow_of
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.llm.errors import ModelError
 from nebula.stage import neutralise, one_line

@@ -23,7 +23,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     parser.add_argument("--repair", action="store_true", help="mend what can be mended, and rebuild metadata/")
     parser.add_argument("--json", action="store_true", help="print the problems as one JSON list")
     options = parser.parse_args(argv)
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         problems = graph.check(repair=options.repair)

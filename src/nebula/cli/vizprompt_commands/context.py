@@ -27,8 +27,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     if options.budget is not None and options.budget < 1:
         raise UsageError("--budget must be above zero")
     from nebula.config import load_settings
-    from nebula.graph.context import DEFAULT_BUDGET, preview_context
-    from nebula.graph.manager import Graph
+    from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         preview = preview_context(

@@ -24,7 +24,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         raise UsageError("only one of the two texts can come from standard input")
     prompt = options.prompt if options.prompt_file is None else read_text(options.prompt_file)
     response = options.response if options.response_file is None else read_text(options.response_file)
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         node = graph.create_node(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from nebula.graph.context import ContextPreview, preview_context
-from nebula.graph.context_text import asked_ids
+from nebula.graph.context.preview import ContextPreview, preview_context
+from nebula.graph.context.text import asked_ids
 from nebula.graph.errors import GraphError
 from nebula.graph.tokens import counter
 from nebula.graph.values import Text, Usage
@@ -18,8 +18,8 @@ from nebula.llm.errors import BadReplyError
 from nebula.messages import UserMessage, strip_hidden_characters
 
 if TYPE_CHECKING:
-    from nebula.graph.manager import Graph
-    from nebula.graph.named_model import NamedModel
+    from nebula.graph.graph import Graph
+    from nebula.graph.summaries.named_model import NamedModel
     from nebula.graph.values import Node
 
 MAX_DETAILS = 2

@@ -11,7 +11,7 @@ from nebula.cli.arguments import Parser
 from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, print_json, show_node
 
 if TYPE_CHECKING:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
 _EPILOG = """\
 A flow is named by its name, its id, or its number in `flow list`. The map that `show` draws: 1→2 goes on,
@@ -28,7 +28,7 @@ examples:
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = _parser(prog).parse_args(argv)
     run: Callable[[Graph, argparse.Namespace], int] = options.run
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         return run(graph, options)

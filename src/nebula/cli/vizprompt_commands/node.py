@@ -11,7 +11,7 @@ from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.vizprompt_commands.showing import node_line, print_json, remark, show_node, split_list
 
 if TYPE_CHECKING:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
 _EPILOG = """\
 examples:
@@ -24,7 +24,7 @@ examples:
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = _parser(prog).parse_args(argv)
     run: Callable[[Graph, argparse.Namespace], int] = options.run
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         return run(graph, options)

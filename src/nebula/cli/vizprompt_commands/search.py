@@ -27,7 +27,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         nodes = graph.search_nodes(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
     from nebula.graph.values import Flow, Node
 
 _C1 = re.compile("[\x7f-\x9f]")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from nebula.graph import events
 from nebula.graph.errors import BadFile, NotFound
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from nebula.graph.values import Flow, Node
 from nebula.server.conversation.briefs import brief_flow, brief_node, difference, only_grew, parents_of
 from nebula.server.conversation.hub import Hub

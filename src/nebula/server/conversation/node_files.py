@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from nebula.graph.node_xml import load_head
+from nebula.graph.formats.node_xml import load_head
 
 HEAD_BYTES: Final = 4096
 TICK_NS: Final = 50_000_000

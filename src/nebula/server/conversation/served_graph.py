@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nebula.graph.errors import NotFound
-from nebula.graph.manager import Graph
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW, Flow
 
 

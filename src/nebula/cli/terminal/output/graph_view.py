@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.output.width import cut
-from nebula.graph.chain_map import draw_map
 from nebula.graph.errors import GraphError
-from nebula.graph.flows import Topology
+from nebula.graph.flows.chain_map import draw_map
+from nebula.graph.flows.topology import Topology
 from nebula.stage import one_line
 from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.graph.manager import Graph
+    from nebula.graph.graph import Graph
     from nebula.graph.values import Flow
 
 NAMED = 60

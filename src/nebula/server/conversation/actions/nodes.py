@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nebula.agent.brains import choose_model
-from nebula.graph.context import DEFAULT_BUDGET, preview_context
+from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
 from nebula.graph.errors import BadFile, NotFound
-from nebula.graph.summaries import BuildReport, build
+from nebula.graph.summaries.build import BuildReport, build
 from nebula.graph.values import DEFAULT_FLOW, Node
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.briefs import brief_node

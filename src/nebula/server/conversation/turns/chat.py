@@ -10,7 +10,7 @@ from nebula.agent.loop import Turn, run_turn
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Reader, Task, now
-from nebula.graph.context import preview_context
+from nebula.graph.context.preview import preview_context
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.server.conversation.served_graph import ServedGraph
 from nebula.server.conversation.turns.turns import Ask, Job

@@ -1,0 +1,1 @@
+"""What a prompt that continues from a node is sent along with."""

@@ -1,0 +1,158 @@
+"""The SQLite file beside the text files: which file holds which node, and the terms to find it by.
+
+Derived and disposable: deleting it loses nothing, a damaged one is made anew. Everything in it can be checked
+against the size and time of the files it was read from. Rows are numbered by `doc`; a changed node gets a new
+number, and terms under numbers no file has any more are passed over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+
+VERSION = 3
+_SCHEMA = f"""
+CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE files (
+    doc INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
+    moment REAL NOT NULL,
+    mtime_ns INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL DEFAULT -1,
+    inode INTEGER NOT NULL DEFAULT 0,
+    state INTEGER NOT NULL DEFAULT 0,
+    shadowed INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL DEFAULT 0,
+    summary TEXT NOT NULL DEFAULT '',
+    tags TEXT NOT NULL DEFAULT '',
+    problem TEXT
+);
+CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE tags (tag TEXT NOT NULL, doc INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (tag, doc)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE keywords USING fts5 (tags, summary, content='', tokenize='ascii');
+CREATE VIRTUAL TABLE texts USING fts5 (brief, prompt, response, content='', tokenize='ascii');
+PRAGMA user_version = {VERSION};
+"""
+
+UNREAD, READ, UNREADABLE = 0, 1, 2
+_INDEXES = {
+    "files_by_id": "files (id)",
+    "files_by_moment": "files (moment)",
+    "files_unread": "files (state) WHERE state = 0",
+    "files_bad": "files (state) WHERE state = 2",
+    "files_due": "files (due) WHERE due = 1",
+    "files_shadowed": "files (shadowed) WHERE shadowed = 1",
+}
+
+
+def drop_indexes(db: sqlite3.Connection) -> None:
+    """Before very many rows come in: indexes made afterwards cost a fraction."""
+    for name in _INDEXES:
+        db.execute(f"DROP INDEX IF EXISTS {name}")
+
+
+def make_indexes(db: sqlite3.Connection) -> None:
+    for name, columns in _INDEXES.items():
+        db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """True when the file itself is at fault, and making it anew will help."""
+    return type(error) is sqlite3.DatabaseError or "malformed" in str(error) or "no such table" in str(error)
+
+
+def is_no_room(error: sqlite3.Error) -> bool:
+    """True when the file cannot be kept: the disk is full, or the place cannot be written."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
+
+
+class Database:
+    """One connection. `transaction` for writing; several processes wait for each other there."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._opened()
+        return self._connection
+
+    @property
+    def path(self) -> str | None:
+        return self._path
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            connection = self._connect()
+        except sqlite3.DatabaseError as error:
+            if is_no_room(error):
+                raise
+            self.discard()
+            connection = self._connect()
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path or ":memory:", timeout=30, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -32768")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != VERSION:
+                self._build(connection)
+            connection.execute("SELECT count(*) FROM state").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _build(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            connection.execute("ROLLBACK")
+            raise sqlite3.DatabaseError("made by another version")
+        if version == 0:
+            for statement in filter(str.strip, _SCHEMA.split(";\n")):
+                connection.execute(statement)
+            make_indexes(connection)
+            # Fewer, larger pieces while terms come in: half the work.
+            connection.execute("INSERT INTO texts (texts, rank) VALUES ('hashsize', ?)", (16 << 20,))
+        connection.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        connection = self.connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+
+    def discard(self) -> None:
+        """Throws the file away; the next use starts an empty one."""
+        self.close()
+        if self._path:
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._path + suffix)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

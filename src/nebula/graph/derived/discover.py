@@ -1,0 +1,202 @@
+"""First stage of the cache: which file holds which id, from the index and the folder listings."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from nebula.graph.derived.database import UNREAD, UNREADABLE, drop_indexes, make_indexes
+from nebula.graph.derived.search_terms import folded
+from nebula.graph.disk import files, numbered_paths, tsv
+from nebula.graph.disk.node_files import FOLDER, INDEX
+from nebula.graph.formats.node_xml import load_head
+from nebula.graph.ids import sort_key
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from nebula.graph.disk.data_folder import DataFolder
+
+_NAME = re.compile(r"\d{1,9}\.xml", re.ASCII)
+_HEAD = 4096
+_TAIL = 64
+_MANY = 5000
+_INSERT = "INSERT OR IGNORE INTO files (doc, path, id, timestamp, moment) VALUES (?, ?, ?, ?, ?)"
+
+
+def priority(row: tuple[str, str, int]) -> tuple[object, ...]:
+    """Of (path, timestamp, state) rows with one id the greatest counts: readable, newest, found last (seed §4.4)."""
+    path, timestamp, state = row
+    return (state != UNREADABLE, sort_key(timestamp), numbered_paths.order_key(path))
+
+
+class Discovery:
+    """One pass inside a transaction."""
+
+    def __init__(self, disk: DataFolder, db: sqlite3.Connection) -> None:
+        self._disk = disk
+        self._db = db
+        self._touched: set[str] | None = set()
+        self._doubtful: set[str] = set()
+        # Numbers are never used twice: terms of what had them before are still about.
+        row = db.execute("SELECT value FROM state WHERE key = 'next doc'").fetchone()
+        self._next_doc: int = row[0] if row else 1
+
+    def run(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
+        """False when it was stopped, and all of it must be rolled back."""
+        is_first = self._db.execute("SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1)").fetchone() == (0,)
+        if is_first:
+            drop_indexes(self._db)
+        done = self._take_index(should_stop) and self._take_folders(times, should_stop)
+        if done and is_first:
+            make_indexes(self._db)
+        if done:
+            self._resolve()
+        return done
+
+    def replace(self, paths: Iterable[str]) -> None:
+        """Forgets what is known of files that changed and takes them in afresh."""
+        for path in paths:
+            self._drop(path)
+            if os.path.lexists(self._disk.path(FOLDER, path)):
+                self._insert([self._head(path)])
+        self._resolve()
+
+    def settle(self, node_ids: set[str]) -> None:
+        """Decides anew which file counts for these ids."""
+        self._touched = node_ids
+        self._resolve()
+
+    def _insert(self, lines: list[tsv.Line]) -> None:
+        first = self._next_doc
+        self._db.executemany(
+            _INSERT,
+            [
+                (doc, path, node_id, timestamp, sort_key(timestamp)[1])
+                for doc, (path, node_id, timestamp) in enumerate(lines, first)
+            ],
+        )
+        self._next_doc += len(lines)
+        self._db.execute("INSERT OR REPLACE INTO state VALUES ('next doc', ?)", (self._next_doc,))
+        if self._touched is not None:
+            self._touched.update(line.id for line in lines)
+            if len(self._touched) > _MANY:
+                self._touched = None
+
+    def _take_index(self, should_stop: Callable[[], bool]) -> bool:
+        path = self._disk.path(INDEX)
+        found = files.signature(path)
+        if found is None:
+            return True
+        row = self._db.execute("SELECT value FROM state WHERE key = 'index'").fetchone()
+        inode, offset, tail = json.loads(row[0]) if row else (0, 0, "")
+        if inode != found.inode or found.size < offset or _tail(path, offset) != tail:
+            offset = 0
+        for lines, end in tsv.chunks(path, "xml", offset):
+            self._insert(lines)
+            # A line for a file that is not there must not make a node.
+            self._doubtful.update({path.partition("/")[0] for path, _, _ in lines})
+            offset = end
+            if should_stop():
+                return False
+        value = json.dumps([found.inode, offset, _tail(path, offset)])
+        self._db.execute("INSERT OR REPLACE INTO state VALUES ('index', ?)", (value,))
+        return True
+
+    def _take_folders(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
+        known = dict(self._db.execute("SELECT name, mtime_ns FROM folders"))
+        for folder in (known.keys() | self._doubtful) - times.keys():
+            self._take_folder(folder, [])
+            self._db.execute("DELETE FROM folders WHERE name = ?", (folder,))
+        for folder, mtime_ns in times.items():
+            if known.get(folder) != mtime_ns or folder in self._doubtful:
+                self._take_folder(folder, self._names(folder))
+                settled = mtime_ns if files.is_settled(mtime_ns) else -1
+                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, settled))
+                if should_stop():
+                    return False
+        return True
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            names = os.listdir(self._disk.path(FOLDER, folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return list(filter(_NAME.fullmatch, names))
+
+    def _take_folder(self, folder: str, names: list[str]) -> None:
+        rows = self._db.execute(
+            "SELECT path, mtime_ns, size, inode, state FROM files WHERE path >= ? AND path < ?",
+            (f"{folder}/", f"{folder}0"),
+        ).fetchall()
+        there = {f"{folder}/{name}" for name in names}
+        known = set()
+        for path, *signature, state in rows:
+            known.add(path)
+            if path not in there:
+                self._drop(path)
+            elif state != UNREAD and self._differs(path, tuple(signature)):
+                self._drop(path)
+                self._insert([self._head(path)])
+        new = sorted(there - known, key=numbered_paths.order_key)
+        if new:
+            self._insert([self._head(path) for path in new])
+
+    def _differs(self, path: str, known: tuple[int, ...]) -> bool:
+        return (files.signature(self._disk.path(FOLDER, path)) or files.ABSENT) != known
+
+    def _head(self, path: str) -> tsv.Line:
+        """What the index should say of a file, from the first lines of the file itself."""
+        try:
+            with open(self._disk.path(FOLDER, path), "rb", opener=_no_follow) as file:
+                head = load_head(file.read(_HEAD))
+        except OSError:
+            head = None
+        return tsv.Line(path, *(head or ("", "")))
+
+    def _drop(self, path: str) -> None:
+        row = self._db.execute("SELECT doc, id, tags FROM files WHERE path = ?", (path,)).fetchone()
+        if row is None:
+            return
+        doc, node_id, tags = row
+        forget_contents(self._db, doc, tags)
+        self._db.execute("DELETE FROM files WHERE doc = ?", (doc,))
+        if self._touched is not None:
+            self._touched.add(node_id)
+
+    def _resolve(self) -> None:
+        """Decides which of several files with one id counts."""
+        for node_id in self._clashing():
+            rows = self._db.execute("SELECT path, timestamp, state FROM files WHERE id = ?", (node_id,)).fetchall()
+            first, *rest = sorted(rows, key=priority, reverse=True)
+            self._db.execute("UPDATE files SET shadowed = 0 WHERE path = ? AND shadowed", (first[0],))
+            for path, *_ in rest:
+                self._db.execute("UPDATE files SET shadowed = 1 WHERE path = ? AND NOT shadowed", (path,))
+
+    def _clashing(self) -> Iterator[str]:
+        if self._touched is None:
+            query = "SELECT id FROM files WHERE id != '' GROUP BY id HAVING count(*) > 1"
+            yield from [row[0] for row in self._db.execute(query).fetchall()]
+            return
+        for node_id in self._touched - {""}:
+            if self._db.execute("SELECT count(*) FROM files WHERE id = ?", (node_id,)).fetchone()[0]:
+                yield node_id
+
+
+def forget_contents(db: sqlite3.Connection, doc: int, tags: str) -> None:
+    db.execute("DELETE FROM bodies WHERE doc = ?", (doc,))
+    db.executemany("DELETE FROM tags WHERE tag = ? AND doc = ?", [(folded(tag), doc) for tag in tags.split("\n")])
+
+
+def _tail(path: str, offset: int) -> str:
+    """The bytes before the offset: tell a file that only grew from one that was replaced."""
+    with open(path, "rb", opener=_no_follow) as file:
+        file.seek(max(0, offset - _TAIL))
+        return file.read(min(_TAIL, offset)).hex()
+
+
+def _no_follow(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

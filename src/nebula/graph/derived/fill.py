@@ -1,0 +1,128 @@
+"""Second stage of the cache: what the node files say, for search and for handing out nodes quickly."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from nebula.graph.derived.database import READ, UNREAD, UNREADABLE
+from nebula.graph.derived.discover import Discovery
+from nebula.graph.derived.search_terms import folded, index_text
+from nebula.graph.disk import files
+from nebula.graph.disk.node_files import FOLDER
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.ids import sort_key
+from nebula.graph.values import FileState, Node, Text, Usage
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from nebula.graph.derived.database import Database
+    from nebula.graph.disk.data_folder import DataFolder
+    from nebula.graph.disk.node_files import NodeFiles
+
+_GAP = " \ue000 "
+"""A term no text has: keeps a phrase from running from one tag into the next."""
+_FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, size = ?, inode = ?, state = ?,
+           due = ?, summary = ?, tags = ? WHERE doc = ?"""
+
+
+def read_some(cache: Database, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
+    """Reads up to `limit` files that were not read yet; returns how many there were."""
+    query = "SELECT doc, path, id FROM files WHERE state = ? LIMIT ?"
+    waiting = cache.connection.execute(query, (UNREAD, limit)).fetchall()
+    if not waiting:
+        return 0
+    found = [(doc, known, *_read(disk, nodes, path)) for doc, path, known in waiting]
+    with cache.transaction() as db:
+        renamed = []
+        for doc, known, signature, node in found:
+            if db.execute("SELECT state FROM files WHERE doc = ?", (doc,)).fetchone() != (UNREAD,):
+                continue  # another process was faster
+            if isinstance(node, Node):
+                _fill(db, doc, signature, node)
+                if node.id != known:
+                    renamed.append((known, node.id))
+            else:
+                values = (UNREADABLE, node, *signature, doc)
+                db.execute(
+                    "UPDATE files SET state = ?, problem = ?, mtime_ns = ?, size = ?, inode = ? WHERE doc = ?", values
+                )
+                renamed.append((known, known))
+        if renamed:
+            Discovery(disk, db).settle({node_id for pair in renamed for node_id in pair})
+    return len(waiting)
+
+
+def _read(disk: DataFolder, nodes: NodeFiles, path: str) -> tuple[files.Signature, Node | str]:
+    signature = files.signature(disk.path(FOLDER, path)) or files.ABSENT
+    try:
+        return signature, nodes.read(path)
+    except BadFile as error:
+        return signature, error.reason
+    except NotFound as error:
+        return signature, str(error)
+
+
+def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: Node) -> None:
+    tags = {folded(tag): tag for tag in node.tags}
+    db.execute(
+        _FILL,
+        (
+            node.id,
+            node.timestamp,
+            sort_key(node.timestamp)[1],
+            *signature,
+            READ,
+            node.due,
+            node.summary,
+            "\n".join(node.tags),
+            doc,
+        ),
+    )
+    db.execute("INSERT OR REPLACE INTO bodies VALUES (?, ?)", (doc, encode(node)))
+    db.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", [(tag, doc, tags[tag]) for tag in tags])
+    tag_terms = _GAP.join(map(index_text, node.tags))
+    summary = index_text(node.summary)
+    db.execute("INSERT INTO keywords (rowid, tags, summary) VALUES (?, ?, ?)", (doc, tag_terms, summary))
+    brief = tag_terms + _GAP + summary
+    values = (doc, brief, index_text(node.prompt), index_text(node.response))
+    db.execute("INSERT INTO texts (rowid, brief, prompt, response) VALUES (?, ?, ?, ?)", values)
+
+
+def encode(node: Node) -> str:
+    usage = [node.usage.input, node.usage.output, node.usage.cost] if node.usage else None
+    return json.dumps(
+        [
+            node.id,
+            node.timestamp,
+            [[t.role, t.text, t.count, t.duration, t.rate] for t in node.texts],
+            node.summary,
+            node.tags,
+            node.model,
+            node.updated,
+            node.last_built,
+            node.session,
+            usage,
+            [[f.path, f.before, f.after] for f in node.files],
+        ],
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def decode(body: str) -> Node:
+    node_id, timestamp, texts, summary, tags, model, updated, last_built, session, usage, changed = json.loads(body)
+    return Node(
+        node_id,
+        timestamp,
+        tuple(Text(*text) for text in texts),
+        summary,
+        tags,
+        model,
+        updated,
+        last_built,
+        session,
+        Usage(*usage) if usage else None,
+        tuple(FileState(*file) for file in changed),
+    )

@@ -1,0 +1,203 @@
+"""`metadata/tags.yaml` and `metadata/index.yaml` (seed §6.1, §6.2): derived, for people and other programs.
+
+A new node is appended to the index; everything else only leaves a mark, and the files are written anew once
+changes have stopped. A mark that is still there at the next start means the writer was interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+
+from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.disk import files, tsv
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.node_files import FOLDER as NODES
+from nebula.graph.disk.node_files import INDEX as NODE_INDEX
+from nebula.graph.formats.yaml_text import identifier, moment, scalar
+from nebula.graph.ids import now
+from nebula.graph.values import Node
+
+INDEX = "metadata/index.yaml"
+TAGS = "metadata/tags.yaml"
+_MARK = "metadata-is-old"
+_WIDTH = 32
+_START = re.compile(rb"updated: \S{32}\nnodes:\n")
+_UPDATED = re.compile(r"\Aupdated: [^\n]*\n")
+_TAIL = 64 * 1024
+_FEW = 2000
+_MANY = 20_000
+_LONG_AGO = 600.0
+
+
+class Metadata:
+    def __init__(self, disk: DataFolder, node_index: NodeIndex) -> None:
+        self._disk = disk
+        self._node_index = node_index
+        self._handle = -1
+        self._inode = 0
+        self._size = 0
+
+    def add(self, node: Node, moment: str, *, is_first: bool) -> None:
+        """A node made at this moment. Call with the lock held."""
+        stamp = _stamp(moment)
+        if is_first and not os.path.lexists(self._disk.path(INDEX)):
+            self._disk.write(INDEX, f"updated: {stamp}\nnodes:\n".encode())
+            self._disk.write(TAGS, f"updated: {stamp}\ntags: {{}}\n".encode())
+        if node.tags or not self._append(node, stamp):
+            self.mark_old()
+
+    def _append(self, node: Node, stamp: str) -> bool:
+        """Adds the node's lines at the end of the index; False when the file is not as a writer leaves it."""
+        if not self._is_as_left() and not self._open():
+            return False
+        lines = _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8")
+        os.pwrite(self._handle, stamp.encode("ascii"), len(b"updated: "))
+        os.pwrite(self._handle, lines, self._size)
+        self._size += len(lines)
+        return True
+
+    def _is_as_left(self) -> bool:
+        if self._handle < 0:
+            return False
+        try:
+            found = os.stat(self._disk.path(INDEX), follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (found.st_ino, found.st_size) == (self._inode, self._size)
+
+    def _open(self) -> bool:
+        self.close()
+        try:
+            self._handle = os.open(self._disk.path(INDEX), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return False
+        found = os.fstat(self._handle)
+        self._inode, self._size = found.st_ino, found.st_size
+        if _START.match(os.pread(self._handle, 64, 0)) and os.pread(self._handle, 1, self._size - 1) == b"\n":
+            return True
+        self.close()
+        return False
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def has_lately(self, node_id: str) -> bool:
+        """True when the node is among the last ones of the index: tells whether its writer got that far."""
+        try:
+            with open(self._disk.path(INDEX), "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+                return node_id.encode("utf-8") in file.read()
+        except FileNotFoundError:
+            return False
+
+    def mark_old(self, removed: Iterable[str] = ()) -> None:
+        """The files have to be written anew; lines of `removed` node files can then leave the node index, too."""
+        path = self._disk.state_path(_MARK)
+        lines = "".join(f"{each}\n" for each in removed).encode("ascii")
+        if lines or not os.path.exists(path):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            handle = os.open(path, flags, 0o666)
+            try:
+                files.write_all(handle, lines)
+            finally:
+                os.close(handle)
+
+    def is_old(self) -> bool:
+        return os.path.exists(self._disk.state_path(_MARK))
+
+    def is_worth_waiting_for(self) -> bool:
+        """False when writing the files anew takes long enough to be left to a process that stays."""
+        rows, unread = self._node_index.count_roughly(), self._node_index.count_unread()
+        if unread > _FEW:
+            return False
+        age = time.time() - os.stat(self._disk.state_path(_MARK)).st_mtime
+        return rows <= _MANY or age > _LONG_AGO
+
+    def rewrite(self) -> bool:
+        """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
+        self._node_index.refresh()
+        self._node_index.read_all()
+        with self._disk.lock:
+            # Nodes that came in while the lock was not held are few.
+            self._node_index.refresh()
+            self._node_index.read_all()
+            changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
+            self._forget_removed()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._disk.state_path(_MARK))
+            return any(changed)
+
+    def _forget_removed(self) -> None:
+        with contextlib.suppress(FileNotFoundError), open(self._disk.state_path(_MARK), encoding="ascii") as file:
+            removed = {path for path in file.read().split() if not os.path.lexists(self._disk.path(NODES, path))}
+            data = self._disk.read(NODE_INDEX) if removed else None
+            if data is not None:
+                self._disk.write(NODE_INDEX, tsv.without(data, removed))
+
+    def _write(self, path: str, lines: Iterable[str]) -> bool:
+        text = "".join(lines)
+        if not self._differs(path, text):
+            return False
+        self._disk.write(path, text.encode("utf-8"))
+        return True
+
+    def _differs(self, path: str, text: str) -> bool:
+        data = self._disk.read(path)
+        return data is None or _entries(data.decode("utf-8", "replace")) != _entries(text)
+
+    def stale(self) -> list[str]:
+        """The files that do not say what the nodes say; one that is not there at all is nobody's problem."""
+        self._node_index.refresh()
+        self._node_index.scan()
+        self._node_index.read_all()
+        return [
+            path
+            for path, lines in ((INDEX, self._index()), (TAGS, self._tags()))
+            if files.signature(self._disk.path(path)) and self._differs(path, "".join(lines))
+        ]
+
+    def _index(self) -> Iterator[str]:
+        rows = self._node_index.ask(
+            "SELECT id, timestamp, tags, summary FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment, path"
+        )
+        yield f"updated: {_stamp()}\nnodes:\n" if rows else f"updated: {_stamp()}\nnodes: {{}}\n"
+        for node_id, timestamp, tags, summary in rows:
+            yield _index_lines(node_id, timestamp, tags.split("\n"), summary)
+
+    def _tags(self) -> Iterator[str]:
+        rows = self._node_index.ask(
+            "SELECT tags.tag, tags.label, files.id FROM tags JOIN files ON files.doc = tags.doc"
+            " WHERE files.shadowed = 0 ORDER BY tags.tag, files.moment, files.path"
+        )
+        yield f"updated: {_stamp()}\ntags:\n" if rows else f"updated: {_stamp()}\ntags: {{}}\n"
+        current = None
+        for tag, label, node_id in rows:
+            if tag != current:
+                current = tag
+                yield f"  {scalar(label)}:\n"
+            yield f"    - {identifier(node_id)}\n"
+
+
+def _entries(text: str) -> list[str]:
+    """What a file says apart from when and in which order."""
+    return sorted(re.split(r"\n(?=  \S)", _UPDATED.sub("", text).rstrip("\n")))
+
+
+def _index_lines(node_id: str, timestamp: str, tags: Iterable[str], summary: str) -> str:
+    return (
+        f"  {identifier(node_id)}:\n"
+        f"    timestamp: {moment(timestamp)}\n"
+        f"    keywords: {scalar(','.join(tags))}\n"
+        f"    summary: {scalar(summary)}\n"
+    )
+
+
+def _stamp(moment: str = "") -> str:
+    """Always as wide as the last one, so that it can be overwritten in place."""
+    return (moment or now()).ljust(_WIDTH)[:_WIDTH]

@@ -1,0 +1,304 @@
+"""Keeps the cache in step with the node files, and answers from it.
+
+Two stages: first which file holds which id (from the index and the folder listings, seconds for a million), then
+what the files say (needed by search only). What changed is told by the length of the index and the times of the
+folders; a file edited in place shows by its own size and time when it is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from nebula.graph.disk import files, tsv
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.node_files import FOLDER, INDEX, NodeFiles
+from nebula.graph.values import Node, Problem
+
+if TYPE_CHECKING:
+    from nebula.graph.derived.database import Database
+
+_BATCH = 256
+_PATIENCE = 20
+"""Longer looks take at most one part in this many of the time."""
+_FEW = 2000
+"""Files a single question may wait for."""
+_LARGE_INDEX = 1 << 20
+_STAT_COST = 5e-6
+_PORTION = 250
+_REST = 0.02
+_BEARABLE = 0.1
+"""Seconds that a single question may wait for a look at every file, now and then."""
+_QUICK = 0.003
+"""Seconds that looking may take each time it is asked for."""
+_Seen = tuple[dict[str, int], files.Signature | None]
+
+
+class NodeIndex:
+    """Safe to use from several threads; each of the two connections has a lock of its own."""
+
+    def __init__(self, disk: DataFolder, nodes: NodeFiles, build_later: Callable[[], None]) -> None:
+        self._disk = disk
+        self._nodes = nodes
+        self._build_later = build_later
+        self._built = False
+        self._writing = threading.RLock()
+        self._asking = threading.RLock()
+        self._opening = threading.Lock()
+        self._has_room = True
+        """False once a cache could not be kept beside the files: then it lives in memory."""
+        self._writer: Database | None = None
+        self._reader: Database | None = None
+        self._recent: dict[str, str] = {}
+        self._seen: _Seen | None = None
+        self._look_at = 0.0
+        self._scan_at = 0.0
+        self._scan_cost = 0.0
+
+    def add(self, path: str, node: Node) -> None:
+        """A node this process has just written: known at once, and to the cache at the next look."""
+        self._recent[node.id] = path
+
+    def forget(self, node_id: str) -> None:
+        self._recent.pop(node_id, None)
+
+    def locate(self, node_id: str) -> list[str]:
+        """Paths of the files with that id, the one that counts first; empty when there is none."""
+        if not self._is_built():
+            found = self._paths_in_index(node_id)
+            if found:
+                self._build_later()
+                return found
+        self._refresh_if_due()
+        recent = self._recent.get(node_id)
+        if recent is not None:
+            return [recent]
+        found = self._paths(node_id)
+        if not found and self.refresh():
+            found = self._paths(node_id)
+        if not found and 0 < self.count_unread() <= _FEW:
+            # The index may name another id for the file than the file itself.
+            self.read_all()
+            found = self._paths(node_id)
+        return found
+
+    def _is_built(self) -> bool:
+        """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
+        if not self._built:
+            found = files.signature(self._disk.path(INDEX))
+            is_large = found is not None and found.size > _LARGE_INDEX
+            self._built = not is_large or bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
+        return self._built
+
+    def _paths_in_index(self, node_id: str) -> list[str]:
+        """The same straight from the index file; whatever it does not know has to wait for the cache."""
+        from nebula.graph.derived.discover import priority
+
+        rows = [(line.path, line.timestamp, 0) for line in tsv.find(self._disk.path(INDEX), "xml", node_id)]
+        return [row[0] for row in sorted(rows, key=priority, reverse=True)]
+
+    def _paths(self, node_id: str) -> list[str]:
+        from nebula.graph.derived.discover import priority
+
+        rows = self.ask("SELECT path, timestamp, state FROM files WHERE id = ?", node_id)
+        return [row[0] for row in sorted(rows, key=priority, reverse=True)]
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """Rows of the cache as it stands. A damaged one is made anew first."""
+        import sqlite3
+
+        try:
+            return self._rows(query, values)
+        except sqlite3.Error as error:
+            self._start_over(error)
+            self.read_all()
+            return self._rows(query, values)
+
+    def _rows(self, query: str, values: tuple[object, ...]) -> list[Any]:
+        with self._asking:
+            with self._opening:
+                if self._reader is None:
+                    self._reader = self._open()
+            return self._reader.connection.execute(query, values).fetchall()
+
+    def _start_over(self, error: Exception) -> None:
+        """Fills a new cache, in memory where there is no room for one, and throws a damaged one away; any other error
+        is raised again."""
+        import sqlite3
+
+        from nebula.graph.derived.database import Database, is_damage, is_no_room
+
+        if isinstance(error, sqlite3.Error) and is_no_room(error) and self._has_room:
+            self._has_room = False
+            self.close()
+        elif isinstance(error, sqlite3.Error) and is_damage(error):
+            self.close()
+            Database(self._disk.state_path("cache.db")).discard()
+        else:
+            raise error
+        self._take_in(lambda: False)
+
+    def _open(self) -> Database:
+        from nebula.graph.derived.database import Database
+
+        first = self._writer or self._reader
+        if first is None:
+            can_be_kept = self._has_room and self._disk.can_keep_state()
+            return Database(self._disk.state_path("cache.db") if can_be_kept else None)
+        # Where nothing can be written beside the files, both connections are one, in memory.
+        return first if first.path is None else Database(first.path)
+
+    def _cache(self) -> Database:
+        with self._opening:
+            if self._writer is None:
+                self._writer = self._open()
+            return self._writer
+
+    def refresh(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
+        """Takes in what changed in the index and the folders; True when something did. Stopped halfway it takes in
+        nothing."""
+        import sqlite3
+
+        try:
+            return self._take_in(should_stop)
+        except sqlite3.Error as error:
+            self._start_over(error)
+            return True
+
+    def _take_in(self, should_stop: Callable[[], bool]) -> bool:
+        with self._writing:
+            started = time.monotonic()
+            current = self._folder_times(), files.signature(self._disk.path(INDEX))
+            cost = time.monotonic() - started
+            changed = current != self._seen
+            if changed and (current[0] or self._seen is not None):
+                from nebula.graph.derived.discover import Discovery
+
+                self._recent.clear()
+                with self._cache().transaction() as db:
+                    if not Discovery(self._disk, db).run(current[0], should_stop):
+                        db.execute("ROLLBACK")
+                        return False
+                self._seen = current if _is_settled(current) else None
+            self._look_at = time.monotonic() + (cost * _PATIENCE if cost > _QUICK else 0.0)
+            return changed
+
+    def _refresh_if_due(self) -> None:
+        """Looks at the folders as often as that is cheap, and at the length of the index always."""
+        index = self._seen[1] if self._seen else None
+        if time.monotonic() >= self._look_at or files.signature(self._disk.path(INDEX)) != index:
+            self.refresh()
+
+    def _folder_times(self) -> dict[str, int]:
+        try:
+            with os.scandir(self._disk.path(FOLDER)) as entries:
+                return {
+                    entry.name: entry.stat(follow_symlinks=False).st_mtime_ns
+                    for entry in entries
+                    if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
+                }
+        except FileNotFoundError:
+            return {}
+
+    def count(self) -> int:
+        """Nodes there are, those that cannot be read left out where that is known."""
+        self._refresh_if_due()
+        return int(self.ask("SELECT count(*) FROM files WHERE state != 2 AND shadowed = 0")[0][0])
+
+    def count_roughly(self) -> int:
+        """Files there are, and perhaps some that were; at no cost."""
+        return int(self.ask("SELECT coalesce(max(doc), 0) FROM files")[0][0])
+
+    def count_unread(self) -> int:
+        return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
+
+    def read_all(self) -> None:
+        """Reads every file that was not read yet; returns when search would find everything."""
+        while self.read_some(_BATCH):
+            pass
+
+    def read_some(self, limit: int = _BATCH) -> int:
+        import sqlite3
+
+        from nebula.graph.derived.database import is_no_room
+        from nebula.graph.derived.fill import read_some
+
+        with self._writing:
+            try:
+                return read_some(self._cache(), self._disk, self._nodes, limit)
+            except sqlite3.Error as error:
+                if not is_no_room(error):
+                    raise
+                self._start_over(error)
+                return read_some(self._cache(), self._disk, self._nodes, limit)
+
+    def reread(self, paths: Iterable[str]) -> None:
+        """Takes in files that are known to have changed."""
+        from nebula.graph.derived.discover import Discovery
+
+        with self._writing, self._cache().transaction() as db:
+            Discovery(self._disk, db).replace(paths)
+
+    def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
+        """Of rows (path, mtime_ns, size, inode) the paths whose files are not like that any more."""
+        root = self._disk.path(FOLDER)
+        return [path for path, *known in rows if (files.signature(f"{root}/{path}") or files.ABSENT) != tuple(known)]
+
+    def scan(self, *, gently: bool = False) -> None:
+        """Looks at every file for edits in place, which leave no other trace. Gently: in small portions with pauses,
+        so that a question asked meanwhile hardly waits."""
+        started = time.monotonic()
+        rested = 0.0
+        last = 0
+        query = "SELECT path, mtime_ns, size, inode, doc FROM files WHERE doc > ? AND state != 0 ORDER BY doc LIMIT ?"
+        while rows := self.ask(query, last, _PORTION):
+            last = rows[-1][4]
+            changed = self.changed(row[:4] for row in rows)
+            if changed:
+                self.reread(changed)
+            if gently:
+                time.sleep(_REST)
+                rested += _REST
+        ended = time.monotonic()
+        self._scan_cost = ended - started - rested
+        self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
+
+    def catch_up(self) -> bool:
+        """Makes ready for a question about contents. True when a scan for edits in place is still due: it is too
+        long to wait for, and should be done in the background."""
+        self._refresh_if_due()
+        late = time.monotonic() >= self._scan_at
+        if late:
+            cost = self._scan_cost or self.count_roughly() * _STAT_COST
+            late = cost > _BEARABLE
+            if not late:
+                self.scan()
+        self.read_all()
+        return late
+
+    def problems(self) -> list[Problem]:
+        """Files that cannot be read, and ids that more than one file claims."""
+        rows = self.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
+        found = [Problem("unreadable", f"{FOLDER}/{path}", message) for path, message in rows]
+        for path, node_id in self.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path"):
+            winner = self._paths(node_id)[0]
+            message = f"has the same id {node_id} as {FOLDER}/{winner}, which counts"
+            found.append(Problem("clash", f"{FOLDER}/{path}", message))
+        return found
+
+    def close(self) -> None:
+        with self._writing, self._asking:
+            for cache in (self._writer, self._reader):
+                if cache:
+                    cache.close()
+            self._writer = self._reader = None
+            self._seen = None
+            self._built = False
+
+
+def _is_settled(seen: _Seen) -> bool:
+    times, index = seen
+    return all(map(files.is_settled, times.values())) and (index is None or files.is_settled(index.mtime_ns))

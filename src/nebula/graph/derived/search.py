@@ -1,0 +1,184 @@
+"""Finding nodes by tag, keyword and full text; whatever is asked together must all match.
+
+Keywords are a node's tags and the words of its summary. Text is looked for in prompt, response, summary and tags:
+each word or quoted run must occur. Best matches come first, newer before older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nebula.graph.derived import search_terms
+from nebula.graph.derived.fill import decode
+from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.values import Node
+from nebula.value import value
+
+_POOL = 100
+"""Of more hits than this only the newest are weighed against each other."""
+_CHUNK = 500
+
+
+@value
+class Query:
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    text: str = ""
+
+    @classmethod
+    def of(cls, tags: Iterable[str], keywords: Iterable[str], text: str) -> Query:
+        return cls(
+            tuple(tag for tag in tags if tag.strip()),
+            tuple(word for word in keywords if word.strip()),
+            text if text.strip() else "",
+        )
+
+    def is_empty(self) -> bool:
+        return not (self.tags or self.keywords or self.text)
+
+
+def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[list[Node], bool]:
+    """The nodes, best first, and whether the files should be scanned in the background."""
+    late = node_index.catch_up()
+    hits = _hits(node_index, query, limit)
+    changed = node_index.changed(row[1:5] for row in hits)
+    if changed:
+        node_index.reread(changed)
+        node_index.read_all()
+        hits = _hits(node_index, query, limit)
+    return _nodes(node_index, [row[0] for row in hits]), late
+
+
+def _nodes(node_index: NodeIndex, docs: Sequence[int]) -> list[Node]:
+    bodies: dict[int, str] = {}
+    for start in range(0, len(docs), _CHUNK):
+        part = docs[start : start + _CHUNK]
+        marks = ",".join("?" * len(part))
+        bodies.update(node_index.ask(f"SELECT doc, body FROM bodies WHERE doc IN ({marks})", *part))  # noqa: S608
+    return [decode(bodies[doc]) for doc in docs if doc in bodies]
+
+
+def _hits(node_index: NodeIndex, query: Query, limit: int | None) -> list[Any]:
+    """Rows (doc, path, mtime_ns, size, inode, moment) of the matching files in order.
+
+    One condition leads: its table is walked from the newest entry down, so that a limit ends the walk early however
+    many entries there are. The others are asked about each entry.
+    """
+    plan = _plan(query)
+    if plan is None:
+        return []
+    conditions = " AND ".join(["files.state = 1", "files.shadowed = 0", *(sql for sql, _ in plan.conditions)])
+    sql = (
+        f"SELECT files.doc, files.path, files.mtime_ns, files.size, files.inode, files.moment FROM {plan.leading} "  # noqa: S608
+        f"WHERE {conditions} ORDER BY {plan.order} DESC LIMIT ?"
+    )
+    found = node_index.ask(sql, *(value for _, value in plan.conditions), -1 if limit is None else max(limit, _POOL))
+    ranked = _ranked(node_index, plan, found[:_POOL]) + found[_POOL:]
+    return ranked if limit is None else ranked[:limit]
+
+
+class _Plan:
+    def __init__(self) -> None:
+        self.leading = "files"
+        self.order = "files.moment"
+        self.conditions: list[tuple[str, object]] = []
+        self.keywords = ""
+        self.text = ""
+
+
+def _plan(query: Query) -> _Plan | None:
+    """How to answer a query; None when nothing can match."""
+    plan = _Plan()
+    for tag in query.tags:
+        value = search_terms.folded(" ".join(tag.split()))
+        if plan.leading == "files":
+            plan.leading, plan.order = "tags JOIN files ON files.doc = tags.doc", "tags.doc"
+            plan.conditions.append(("tags.tag = ?", value))
+        else:
+            plan.conditions.append(("EXISTS (SELECT 1 FROM tags AS t WHERE t.tag = ? AND t.doc = files.doc)", value))
+    keywords = [search_terms.match_expression(keyword, prefix=False) for keyword in query.keywords]
+    if None in keywords:
+        return None  # nothing but signs: no node has that as a keyword
+    plan.keywords = " AND ".join(f"({each})" for each in keywords)
+    _add_match(plan, "keywords", plan.keywords)
+    texts = []
+    for phrase in search_terms.phrases(query.text):
+        expression = search_terms.match_expression(phrase, prefix=True)
+        if expression:
+            texts.append(f"({expression})")
+        else:
+            # Signs only (`]]>`): not indexed, looked for in the stored text itself.
+            plan.conditions.append(("files.doc IN (SELECT doc FROM bodies WHERE instr(body, ?))", _as_in_body(phrase)))
+    plan.text = " AND ".join(texts)
+    _add_match(plan, "texts", plan.text)
+    return plan
+
+
+def _add_match(plan: _Plan, table: str, expression: str) -> None:
+    if not expression:
+        return
+    if plan.leading == "files":
+        plan.leading, plan.order = f"{table} CROSS JOIN files ON files.doc = {table}.rowid", f"{table}.rowid"
+        plan.conditions.append((f"{table} MATCH ?", expression))
+    else:
+        sql = f"files.doc IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608
+        plan.conditions.append((sql, expression))
+
+
+def _as_in_body(text: str) -> str:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _ranked(node_index: NodeIndex, plan: _Plan, found: list[Any]) -> list[Any]:
+    """Rows by where they match: a tag counts most, then the summary, the prompt, the answer; then newest first."""
+    scores: dict[int, int] = dict.fromkeys((row[0] for row in found), 0)
+    order: dict[int, int] = {}
+    if plan.keywords and found:
+        _score(node_index, scores, "keywords", "tags", plan.keywords, 4)
+    if plan.text and found:
+        _score(node_index, scores, "texts", "brief", plan.text, 4)
+        _score(node_index, scores, "texts", "prompt", plan.text, 2)
+        if len(found) < _POOL:
+            # Few enough to weigh how often and in how long a text.
+            sql = "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY bm25(texts, 4, 2, 1)"
+            rows = node_index.ask(sql, plan.text, min(scores), max(scores))
+            order = {row[0]: place for place, row in enumerate(rows)}
+    return sorted(found, key=lambda row: (-scores[row[0]], order.get(row[0], 0), -row[5]))
+
+
+def _score(node_index: NodeIndex, scores: dict[int, int], table: str, column: str, match: str, weight: int) -> None:
+    sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608
+    for (doc,) in node_index.ask(sql, f"{{{column}}} : ({match})", min(scores), max(scores)):
+        if doc in scores:
+            scores[doc] += weight
+
+
+def latest(node_index: NodeIndex, limit: int | None, offset: int) -> list[Node]:
+    """Nodes, newest first."""
+    node_index.catch_up()
+    rows = node_index.ask(
+        "SELECT doc FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment DESC, doc DESC LIMIT ? OFFSET ?",
+        -1 if limit is None else limit,
+        offset,
+    )
+    return _nodes(node_index, [row[0] for row in rows])
+
+
+def due(node_index: NodeIndex) -> list[Node]:
+    """Nodes without a summary or edited since it was built, oldest first."""
+    node_index.catch_up()
+    rows = node_index.ask("SELECT doc FROM files WHERE due = 1 AND state = 1 AND shadowed = 0 ORDER BY moment, doc")
+    return _nodes(node_index, [row[0] for row in rows])
+
+
+def tags(node_index: NodeIndex) -> dict[str, int]:
+    node_index.catch_up()
+    return dict(
+        node_index.ask(
+            "SELECT min(tags.label), count(*) FROM tags JOIN files ON files.doc = tags.doc WHERE files.shadowed = 0"
+            " GROUP BY tags.tag ORDER BY tags.tag"
+        )
+    )

@@ -1,0 +1,1 @@
+"""The data folder: its lock and journal, numbered paths, node and flow files."""

@@ -1,0 +1,315 @@
+"""Makes several file writes one durable step at the price of one disk flush.
+
+A step (a node's file and its flow's file, say) is first written to the journal and flushed there; then the
+files themselves are replaced without waiting for the disk. From that moment the step survives both a kill and a
+power cut: `DataFolder.recover` finishes what the journal holds and the files lack. A checkpoint flushes the files in
+the background and empties the journal. The journal is preallocated, so its flush moves no file system metadata
+and costs less than flushing one new file. It has two halves: a checkpoint carries the steps that came in
+meanwhile over to the other half, and so never makes a writer wait for more than a moment.
+
+Additions to a long flow are journalled as such (`Extend`) and reach the flow's file with the next checkpoint;
+whoever reads the flow before that adds them to what the file says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nebula.graph.disk.files import write_all
+from nebula.graph.values import Connection
+
+CAPACITY = 1024 * 1024
+"""Of each half."""
+_FILE_HEADER = struct.Struct("<8sQ")
+_RECORD_HEADER = struct.Struct("<4sQIII")
+_FILE_MAGIC = b"graphjn2"
+_RECORD_MAGIC = b"step"
+_HEADER_ROOM = 4096
+_FILE_SIZE = _HEADER_ROOM + 2 * CAPACITY
+
+
+class Put(NamedTuple):
+    """Replace the file at a path of the store; `before` is the checksum of what stood there (-1: nothing)."""
+
+    path: str
+    data: bytes
+    before: int
+
+
+class Remove(NamedTuple):
+    path: str
+    before: int
+
+
+class Extend(NamedTuple):
+    """Add nodes and connections to the flow at a path, at the time `updated`."""
+
+    path: str
+    nodes: tuple[str, ...]
+    connections: tuple[Connection, ...]
+    updated: str
+
+
+Operation = Put | Remove | Extend
+
+
+class Step(NamedTuple):
+    boot: str
+    operations: tuple[Operation, ...]
+
+
+class Mark(NamedTuple):
+    """Where the journal stands; a new epoch, in the other half, begins with each checkpoint."""
+
+    epoch: int
+    tail: int
+
+
+def checksum(data: bytes | None) -> int:
+    return -1 if data is None else zlib.crc32(data)
+
+
+def boot_id() -> str:
+    """Tells one run of the machine from the next: within one run written files cannot be lost."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class Journal:
+    """The file. `append` and `drop` need the store's lock; looking does not, a record counts when it is whole."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._handle = -1
+        self._boot = ""
+        self._held = 0
+        self._last = 0
+        self.foreign = 0
+        """Grows whenever another process was seen to have recorded something."""
+        self._begin(-1)
+
+    @staticmethod
+    def fits(operations: Sequence[Operation]) -> bool:
+        """A quarter of the room at most; larger steps are better flushed in place."""
+        return sum(len(op.data) for op in operations if isinstance(op, Put)) <= CAPACITY // 4
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Looks once, and not again until the end: for as long as the caller holds the store's lock."""
+        self._look()
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+
+    def append(self, operations: Sequence[Operation], *, durable: bool = True) -> bool:
+        """Records a step, by default on the disk on return. False when there is no room before a checkpoint."""
+        self._look(create=True)
+        step = Step(self._boot, tuple(operations))
+        record = self._record(step)
+        if self._tail + len(record) > self._start() + CAPACITY:
+            return False
+        self._last = self._tail
+        try:
+            os.pwrite(self._handle, record, self._tail)
+            if durable:
+                os.fdatasync(self._handle)
+        except OSError:
+            self.retract()
+            raise
+        self._tail += len(record)
+        self._note(step)
+        return True
+
+    def retract(self) -> None:
+        """Takes back the step recorded last, which could not be carried out. A checkpoint must follow: readers may
+        have seen the step, and only a new epoch makes them look again."""
+        os.pwrite(self._handle, bytes(_RECORD_HEADER.size), self._last)
+        os.fdatasync(self._handle)
+        self._begin(-1)
+        self._look(anyway=True)
+
+    def mark(self) -> Mark:
+        """Changes whenever a step is recorded or a checkpoint taken, by any process."""
+        self._look()
+        return Mark(self._epoch, self._tail)
+
+    def outline(self) -> list[Step]:
+        """The steps since the last checkpoint, oldest first, without the contents of files."""
+        self._look()
+        return self._steps
+
+    def extended(self) -> dict[str, list[Extend]]:
+        """The additions since the last checkpoint by path, oldest first."""
+        self._look()
+        return self._extended
+
+    def steps(self) -> list[Step]:
+        """The steps since the last checkpoint with contents."""
+        self._look()
+        if self._handle < 0:
+            return []
+        data = self._read_half()
+        return [_decode(data[start:end]) for start, end in _records(data, self._epoch, 0, 0)]
+
+    def is_full(self) -> bool:
+        """True when it is time for a checkpoint."""
+        return self._tail - self._start() > CAPACITY // 2
+
+    def drop(self, count: int) -> None:
+        """Forgets the oldest steps: their files have been flushed. The rest goes to the other half, and the header
+        says so only when it is there; records of an older epoch mean nothing."""
+        self._look(create=True)
+        kept = self.steps()[count:]
+        self._begin(self._epoch + 1)
+        for step in kept:
+            record = self._record(step)
+            os.pwrite(self._handle, record, self._tail)
+            self._tail += len(record)
+            self._note(step)
+        if kept:
+            os.fdatasync(self._handle)
+        os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, self._epoch), 0)
+        if kept:
+            os.fdatasync(self._handle)
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+            self._begin(-1)
+
+    def _start(self) -> int:
+        return _HEADER_ROOM + (self._epoch % 2) * CAPACITY
+
+    def _begin(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._tail = self._start()
+        self._steps: list[Step] = []
+        self._extended: dict[str, list[Extend]] = {}
+
+    def _record(self, step: Step) -> bytes:
+        payload = _encode(step)
+        head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, len(self._steps), len(payload), zlib.crc32(payload))
+        return head + payload
+
+    def _note(self, step: Step) -> None:
+        """Contents are kept in the file only: a process that lives long would gather megabytes."""
+        ops = tuple(op._replace(data=b"") if isinstance(op, Put) else op for op in step.operations)
+        self._steps.append(Step(step.boot, ops))
+        for op in ops:
+            if isinstance(op, Extend):
+                self._extended.setdefault(op.path, []).append(op)
+
+    def _look(self, *, create: bool = False, anyway: bool = False) -> None:
+        """Follows what other processes recorded since we last looked."""
+        if self._handle < 0:
+            if not self._open(create):
+                return
+        elif self._held and not anyway:
+            return
+        epoch = self._stored_epoch()
+        if epoch != self._epoch:
+            self._begin(epoch)
+            self.foreign += 1
+        if os.pread(self._handle, 4, self._tail) == _RECORD_MAGIC:
+            self.foreign += 1
+            data = self._read_half()
+            start = self._start()
+            for begin, end in _records(data, self._epoch, self._tail - start, len(self._steps)):
+                self._note(_decode(data[begin:end]))
+                self._tail = start + end
+
+    def _read_half(self) -> bytes:
+        return os.pread(self._handle, CAPACITY, self._start())
+
+    def _open(self, create: bool) -> bool:
+        flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        if create:
+            self._handle = os.open(self._path, flags | os.O_RDWR | os.O_CREAT, 0o666)
+        else:
+            try:
+                flags |= os.O_RDWR if os.access(self._path, os.W_OK) else os.O_RDONLY
+                self._handle = os.open(self._path, flags)
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
+                return False
+        self._boot = boot_id()
+        if os.fstat(self._handle).st_size < _FILE_SIZE or self._stored_epoch() < 0:
+            if not create:
+                self.close()
+                return False
+            try:
+                self._format()
+            except OSError:
+                self.close()
+                raise
+        return True
+
+    def _format(self) -> None:
+        os.ftruncate(self._handle, 0)
+        # Real zeros: a hole or an unwritten extent would cost metadata at each flush.
+        write_all(self._handle, bytes(_FILE_SIZE))
+        epoch = int.from_bytes(os.urandom(6), "big")
+        os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, epoch), 0)
+        os.fsync(self._handle)
+
+    def _stored_epoch(self) -> int:
+        magic, epoch = _FILE_HEADER.unpack(os.pread(self._handle, _FILE_HEADER.size, 0))
+        return int(epoch) if magic == _FILE_MAGIC else -1
+
+
+def _records(data: bytes, epoch: int, tail: int, count: int) -> list[tuple[int, int]]:
+    """Places of the payloads of the whole records of an epoch from `tail` on, the first having number `count`."""
+    places = []
+    while tail + _RECORD_HEADER.size <= len(data):
+        magic, stamp, number, size, crc = _RECORD_HEADER.unpack_from(data, tail)
+        start = tail + _RECORD_HEADER.size
+        tail = start + size
+        if (magic, stamp, number) != (_RECORD_MAGIC, epoch, count) or tail > len(data):
+            break
+        if zlib.crc32(memoryview(data)[start:tail]) != crc:
+            break
+        count += 1
+        places.append((start, tail))
+    return places
+
+
+def _encode(step: Step) -> bytes:
+    table: list[object] = []
+    for op in step.operations:
+        if isinstance(op, Put):
+            table.append(["put", op.path, op.before, len(op.data)])
+        elif isinstance(op, Remove):
+            table.append(["remove", op.path, op.before])
+        else:
+            edges = [[edge.source, edge.target, edge.branch] for edge in op.connections]
+            table.append(["extend", op.path, op.nodes, edges, op.updated])
+    head = json.dumps([step.boot, table]).encode("ascii") + b"\n"
+    return head + b"".join(op.data for op in step.operations if isinstance(op, Put))
+
+
+def _decode(payload: bytes) -> Step:
+    head, _, rest = payload.partition(b"\n")
+    boot, table = json.loads(head)
+    operations: list[Operation] = []
+    for kind, path, *more in table:
+        if kind == "put":
+            before, size = more
+            operations.append(Put(path, rest[:size], before))
+            rest = rest[size:]
+        elif kind == "remove":
+            operations.append(Remove(path, more[0]))
+        else:
+            nodes, edges, updated = more
+            operations.append(Extend(path, tuple(nodes), tuple(Connection(*edge) for edge in edges), updated))
+    return Step(boot, tuple(operations))

@@ -1,0 +1,97 @@
+"""Node files: the next free place, reading with a memory of what was read, the operations of a step."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable
+from threading import Lock
+
+from nebula.graph.disk import files, numbered_paths, tsv
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.journal import Put, Remove, checksum
+from nebula.graph.errors import NotFound
+from nebula.graph.formats.node_edit import edit_node
+from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
+from nebula.graph.values import Node
+from nebula.value import replace
+
+FOLDER = "nodes"
+INDEX = "nodes/index.tsv"
+_REMEMBERED = 1024
+_LARGE = 64 * 1024
+_LONG_INDEX = 1 << 20
+
+
+class NodeFiles:
+    def __init__(self, disk: DataFolder) -> None:
+        self._disk = disk
+        self._memory: OrderedDict[str, tuple[files.Signature, Node]] = OrderedDict()
+        self._memory_lock = Lock()
+        self._index = tsv.Index(disk.path(INDEX), "xml")
+        self._root = disk.path(FOLDER)
+
+    def free_path(self, step: int) -> str:
+        """Where the next node goes: behind the last line of the index, past whatever is there already."""
+        last = self._index.last()
+        number = numbered_paths.number_of(last.path, step) + 1 if last else 0
+        while os.path.lexists(f"{self._root}/{(path := numbered_paths.path_of(number, step, 'xml'))}"):
+            number += 1
+        return path
+
+    def create(self, path: str, node: Node) -> Put:
+        return Put(f"{FOLDER}/{path}", dump_node(node), -1)
+
+    def change(self, path: str, node: Node) -> Put:
+        data = self.read_bytes(path)
+        return Put(f"{FOLDER}/{path}", edit_node(data, node, f"{FOLDER}/{path}"), checksum(data))
+
+    def remove(self, path: str) -> Remove:
+        return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
+
+    def index(self, path: str, node: Node) -> None:
+        self._index.append(tsv.Line(path, node.id, node.timestamp))
+
+    def unindex(self, paths: Iterable[str]) -> bool:
+        """Takes lines out of the index; False when it is so long that this is better done later."""
+        found = files.signature(self._disk.path(INDEX))
+        if found is None or found.size > _LONG_INDEX:
+            return False
+        data = self._disk.read(INDEX)
+        if data is not None:
+            self._disk.write(INDEX, tsv.without(data, set(paths)))
+        return True
+
+    def read(self, path: str) -> Node:
+        """The node at a path as the file says now. Raises NotFound or BadFile."""
+        full = self._disk.path(FOLDER, path)
+        current = files.signature(full)
+        with self._memory_lock:
+            known = self._memory.get(path)
+            if known and known[0] == current:
+                self._memory.move_to_end(path)
+                return replace(known[1])
+        data, found = self._read(path)
+        node = load_node(data, f"{FOLDER}/{path}")
+        if files.is_settled(found.mtime_ns) and found.size <= _LARGE:
+            self._remember(path, found, node)
+        return node
+
+    def _remember(self, path: str, found: files.Signature, node: Node) -> None:
+        with self._memory_lock:
+            self._memory[path] = (found, replace(node))
+            self._memory.move_to_end(path)
+            while len(self._memory) > _REMEMBERED:
+                self._memory.popitem(last=False)
+
+    def close(self) -> None:
+        self._index.close()
+
+    def read_bytes(self, path: str) -> bytes:
+        return self._read(path)[0]
+
+    def _read(self, path: str) -> tuple[bytes, files.Signature]:
+        try:
+            return files.read_file(self._disk.path(FOLDER, path), MAX_NODE_BYTES)
+        except FileNotFoundError:
+            raise NotFound(f"no file {FOLDER}/{path}") from None

@@ -1,0 +1,108 @@
+"""`config.yaml` of seed §6.3, made on first use; read again whenever somebody edited it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from nebula.graph.disk import files, numbered_paths
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.errors import BadFile
+from nebula.graph.ids import now
+from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.graph.formats.yaml_tree import Branch
+
+FILE = "config.yaml"
+_MAX_BYTES = 1 << 20
+_TEMPLATE = """\
+version: "1.0"
+created: {now}
+updated: {now}
+settings:
+  max_files_per_folder: 100
+  default_llm_provider: openai
+  default_model: gpt-4
+  summary_token_limit: 50
+providers:
+  openai:
+    api_key_env: OPENAI_API_KEY
+  gemini:
+    api_key_env: GEMINI_API_KEY
+  ollama:
+    host: http://localhost:11434
+"""
+
+
+@value
+class Settings:
+    max_files_per_folder: int = numbered_paths.DEFAULT_STEP
+    default_llm_provider: str = "openai"
+    default_model: str = "gpt-4"
+    summary_token_limit: int = 50
+    auto_summary: bool = False
+    ollama_host: str = "http://localhost:11434"
+    is_default: bool = True
+    """Nobody has changed the file since it was made: its model is a placeholder, not a choice."""
+
+
+class SettingsFile:
+    def __init__(self, disk: DataFolder) -> None:
+        self._disk = disk
+        self._signature: files.Signature | None = None
+        self._settings = Settings()
+
+    def ensure(self) -> None:
+        """Makes the file if there is none."""
+        if not os.path.lexists(self._disk.path(FILE)):
+            self._disk.write(FILE, _TEMPLATE.format(now=now()).encode("utf-8"))
+
+    def read(self) -> Settings:
+        """The settings as they stand in the file now; the defaults where it is silent. Raises BadFile."""
+        current = files.signature(self._disk.path(FILE))
+        if current != self._signature:
+            data = self._disk.read(FILE, _MAX_BYTES)
+            self._settings = Settings() if data is None else _parse(data)
+            self._signature = current
+        return self._settings
+
+
+def _parse(data: bytes) -> Settings:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadFile(FILE, "not UTF-8") from None
+    if _is_untouched(text):
+        return Settings()
+    from nebula.graph.formats.yaml_tree import load
+
+    root = load(text, FILE)
+    values, ollama = root.branch("settings"), root.branch("providers").branch("ollama")
+    default = Settings()
+    return Settings(
+        max_files_per_folder=min(_whole(values, "max_files_per_folder", default.max_files_per_folder), 1000),
+        default_llm_provider=values.text("default_llm_provider", default.default_llm_provider),
+        default_model=values.text("default_model", default.default_model),
+        summary_token_limit=_whole(values, "summary_token_limit", default.summary_token_limit),
+        auto_summary=values.text("auto_summary").lower() in ("true", "yes", "on"),
+        ollama_host=ollama.text("host", default.ollama_host),
+        is_default=False,
+    )
+
+
+def _is_untouched(text: str) -> bool:
+    """True for the file as first written: saves loading YAML on every start."""
+    lines = text.split("\n")
+    return lines[:1] + lines[3:] == [line for line in _TEMPLATE.split("\n") if "{now}" not in line]
+
+
+def _whole(values: Branch, key: str, default: int) -> int:
+    """A whole number above zero. Raises BadFile for anything else: guessing would misplace files."""
+    item = values.get(key)
+    if item is None:
+        return default
+    text = values.text(key)
+    if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
+        raise BadFile(FILE, f"settings.{key} must be a whole number above zero (line {item.line + 1})")
+    return int(text[:9])

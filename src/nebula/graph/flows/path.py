@@ -1,0 +1,109 @@
+"""The path that leads to one node or several: every ancestor once, parents before children, merges by time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from nebula.graph.errors import NotFound
+from nebula.graph.ids import sort_key
+from nebula.graph.values import DEFAULT_FLOW, Flow, Node
+
+
+class GraphReader(Protocol):
+    """What is read from a graph here; `graph.Graph` has it."""
+
+    def get_node(self, node_id: str) -> Node: ...
+
+    def get_flow(self, flow: str = ...) -> Flow: ...
+
+    def list_flows(self) -> list[Flow]: ...
+
+
+def path_to(
+    graph: GraphReader, node_ids: Sequence[str], time_of: Callable[[str], str], flow: str | None = None
+) -> list[str]:
+    """Ids of all that the nodes descend from and of the nodes themselves, oldest first.
+
+    `flow` names the flow to look in; without it each node is looked for in `main`, then in the others. A node in no
+    flow is a path of its own. `time_of` gives a node's timestamp, and is asked only where branches run side by side.
+    """
+    parents: dict[str, list[str]] = {}
+    members: dict[str, None] = {}
+    for node_id in node_ids:
+        found = flow_of(graph, node_id, flow)
+        edges = _parents_in(found) if found else {}
+        for member in _ancestors(node_id, edges):
+            members.setdefault(member)
+            known = parents.setdefault(member, [])
+            known += [parent for parent in edges.get(member, ()) if parent not in known]
+    return _in_time_order(members, parents, time_of)
+
+
+def flow_of(graph: GraphReader, node_id: str, flow: str | None = None) -> Flow | None:
+    """The flow a node is in: the one that is named, else `main`, else the first that has it."""
+    if flow is not None:
+        named = graph.get_flow(flow)
+        return named if node_id in named.nodes else None
+    try:
+        main = graph.get_flow(DEFAULT_FLOW)
+    except NotFound:
+        main = None
+    if main and node_id in main.nodes:
+        return main
+    return next((other for other in graph.list_flows() if node_id in other.nodes), None)
+
+
+def _parents_in(flow: Flow) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {}
+    for connection in flow.connections:
+        parents.setdefault(connection.target, []).append(connection.source)
+    return parents
+
+
+def _ancestors(node_id: str, parents: dict[str, list[str]]) -> Iterable[str]:
+    seen = {node_id: None}
+    pending = [node_id]
+    while pending:
+        fresh = [parent for parent in parents.get(pending.pop(), ()) if parent not in seen]
+        seen.update(dict.fromkeys(fresh))
+        pending += fresh
+    return seen
+
+
+def _in_time_order(members: Iterable[str], parents: dict[str, list[str]], time_of: Callable[[str], str]) -> list[str]:
+    """Kahn's order; of several that are ready, the oldest goes first. Circles (hand edits) are broken at the oldest."""
+    children: dict[str, list[str]] = {}
+    waiting = {}
+    for member in members:
+        above = [parent for parent in parents.get(member, ()) if parent != member]
+        waiting[member] = len(above)
+        for parent in above:
+            children.setdefault(parent, []).append(member)
+    keys: dict[str, tuple[bool, float, str]] = {}
+
+    def key(node_id: str) -> tuple[bool, float, str]:
+        if node_id not in keys:
+            keys[node_id] = sort_key(time_of(node_id))
+        return keys[node_id]
+
+    alone = [member for member, count in waiting.items() if count == 0]
+    ready: list[tuple[tuple[bool, float, str], str]] = []
+    order: list[str] = []
+    while waiting:
+        if len(alone) == 1 and not ready:
+            member = alone.pop()
+        else:
+            for each in alone or ([] if ready else [min(waiting, key=key)]):
+                heapq.heappush(ready, (key(each), each))
+            alone = []
+            member = heapq.heappop(ready)[1]
+        del waiting[member]
+        order.append(member)
+        for child in children.get(member, ()):
+            if child in waiting:
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    alone.append(child)
+    return order

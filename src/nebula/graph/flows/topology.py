@@ -1,0 +1,198 @@
+"""Flows as graphs: who follows whom, what would close a circle, which path leads to a node.
+
+Everything here is plain computation on values; nothing recurses, so a chain may be as long as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nebula.graph.errors import BadRequest, CycleError, NotFound
+from nebula.graph.values import Connection, Edge, Entry, Flow
+from nebula.value import replace
+
+
+class Topology:
+    """The edges of a flow by entry number, in the order of the file: that order is the order of parents."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.index_of: dict[str, int] = {}
+        self.children: dict[int, list[int]] = {}
+        self.parents: dict[int, list[int]] = {}
+        self.next_index = 1
+        self.size = 0
+        for entry in flow.entries:
+            self.add(entry)
+        for edge in flow.edges:
+            self.link(edge)
+
+    def add(self, entry: Entry) -> None:
+        self.index_of.setdefault(entry.id, entry.index)
+        self.children[entry.index] = []
+        self.parents[entry.index] = []
+        self.next_index = max(self.next_index, entry.index + 1)
+
+    def link(self, edge: Edge) -> None:
+        self.children[edge.source].append(edge.target)
+        self.parents[edge.target].append(edge.source)
+        self.size += 1
+
+    def leads_to(self, start: int, goal: int) -> bool:
+        """True when a path runs from start to goal; every entry leads to itself."""
+        seen = {start}
+        pending = [start]
+        while pending:
+            index = pending.pop()
+            if index == goal:
+                return True
+            fresh = [child for child in self.children[index] if child not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return False
+
+    def ancestors(self, index: int) -> set[int]:
+        """The entry itself and all it descends from."""
+        seen = {index}
+        pending = [index]
+        while pending:
+            fresh = [parent for parent in self.parents[pending.pop()] if parent not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return seen
+
+
+def extend(
+    name: str, topology: Topology, nodes: Iterable[str], connections: Iterable[Connection]
+) -> tuple[list[Entry], list[Edge]]:
+    """What has to be added to a flow to hold these nodes and connections; those it has already are passed over.
+
+    `topology` is brought along in place; after a CycleError it must not be used any more.
+    """
+    entries: list[Entry] = []
+    edges: list[Edge] = []
+
+    def enter(node: str) -> int:
+        if node not in topology.index_of:
+            entry = Entry(topology.next_index, node)
+            topology.add(entry)
+            entries.append(entry)
+        return topology.index_of[node]
+
+    for node in nodes:
+        enter(node)
+    for connection in connections:
+        source, target = enter(connection.source), enter(connection.target)
+        if target in topology.children[source]:
+            continue
+        if topology.leads_to(target, source):
+            reason = "a node cannot follow itself" if source == target else "the second already leads to the first"
+            raise CycleError(
+                f"cannot connect {connection.source} to {connection.target} in flow {name!r}: {reason}, "
+                "and a flow has no cycles"
+            )
+        edge = Edge(source, target, connection.branch or None)
+        topology.link(edge)
+        edges.append(edge)
+    return entries, edges
+
+
+def without_connection(flow: Flow, source: str, target: str) -> Flow:
+    """The flow without that one connection. Raises NotFound when it has none."""
+    numbers = _numbers(flow)
+    sources, targets = numbers.get(source, []), numbers.get(target, [])
+    edges = tuple(edge for edge in flow.edges if not (edge.source in sources and edge.target in targets))
+    if len(edges) == len(flow.edges):
+        raise NotFound(f"flow {flow.name!r} has no connection from {source} to {target}")
+    return replace(flow, edges=edges)
+
+
+def without_node(flow: Flow, node: str) -> Flow:
+    """The flow without a node and its connections; its neighbours are not joined. Raises NotFound."""
+    gone = set(_numbers(flow).get(node, []))
+    if not gone:
+        raise NotFound(f"flow {flow.name!r} has no node {node}")
+    return replace(
+        flow,
+        entries=tuple(entry for entry in flow.entries if entry.index not in gone),
+        edges=tuple(edge for edge in flow.edges if edge.source not in gone and edge.target not in gone),
+    )
+
+
+def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
+    """The flow as the chain of exactly these nodes; a connection that stays keeps its branch name."""
+    if len(set(nodes)) < len(nodes):
+        raise BadRequest("a node can stand only once in a flow")
+    branches = {(c.source, c.target): c.branch for c in flow.connections}
+    entries = tuple(Entry(index, node) for index, node in enumerate(nodes, 1))
+    edges = tuple(
+        Edge(index, index + 1, branches.get((nodes[index - 1], nodes[index]))) for index in range(1, len(nodes))
+    )
+    return replace(flow, entries=entries, edges=edges)
+
+
+def _numbers(flow: Flow) -> dict[str, list[int]]:
+    numbers: dict[str, list[int]] = {}
+    for entry in flow.entries:
+        numbers.setdefault(entry.id, []).append(entry.index)
+    return numbers
+
+
+def history(flow: Flow, node: str, topology: Topology | None = None) -> list[str]:
+    """Ids of the path to a node: all it descends from and itself, oldest first. Raises NotFound."""
+    topology = topology or Topology(flow)
+    if node not in topology.index_of:
+        raise NotFound(f"flow {flow.name!r} has no node {node}")
+    members = topology.ancestors(topology.index_of[node])
+    order = stable_order(topology, [entry.index for entry in flow.entries if entry.index in members])
+    id_of = {entry.index: entry.id for entry in flow.entries if entry.index in members}
+    return [id_of[index] for index in order]
+
+
+def stable_order(topology: Topology, members: Sequence[int]) -> list[int]:
+    """Members after all their parents among the members; branches one after the other, in the order of the file.
+
+    In a circle (a file edited by hand) the first member in file order goes first.
+    """
+    inside = set(members)
+    waiting = {index: sum(parent in inside for parent in topology.parents[index]) for index in members}
+    done: set[int] = set()
+    order: list[int] = []
+    ready = [index for index in reversed(members) if waiting[index] == 0]
+    rest = iter(members)
+    while len(order) < len(members):
+        if not ready:
+            ready.append(next(index for index in rest if index not in done))
+        index = ready.pop()
+        if index in done:
+            continue
+        done.add(index)
+        order.append(index)
+        for child in reversed(topology.children[index]):
+            if child in waiting and child not in done:
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    ready.append(child)
+    return order
+
+
+def find_cycle(flow: Flow) -> list[int]:
+    """Entry numbers along one circle of the flow, first = last; empty when there is none."""
+    topology = Topology(flow)
+    waiting = {index: len(parents) for index, parents in topology.parents.items()}
+    ready = [index for index, count in waiting.items() if count == 0]
+    while ready:
+        index = ready.pop()
+        del waiting[index]
+        for child in topology.children[index]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    if not waiting:
+        return []
+    # Everything left has a parent that is left too: walking up must come back to where it has been.
+    place: dict[int, int] = {}
+    index = next(iter(waiting))
+    while index not in place:
+        place[index] = len(place)
+        index = next(parent for parent in topology.parents[index] if parent in waiting)
+    return [index, *reversed(list(place)[place[index] :])]

@@ -1,0 +1,1 @@
+"""The text formats: node XML, flow YAML."""

@@ -1,0 +1,184 @@
+"""The flow file of seed §5.1: written in one fixed shape, read in any shape YAML allows.
+
+A file in the tool's own shape is read by pattern, thirty times faster than YAML; anything else (comments, other
+order, other quoting) goes through the YAML parser. Either way the places of the parts are kept, so that
+`flow_edit` can change lines and leave the rest of the file as its author wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from nebula.graph.errors import BadFile, BadText
+from nebula.graph.formats import yaml_text
+from nebula.graph.formats.xml_text import refuse_surrogates
+from nebula.graph.values import Edge, Entry, Flow
+from nebula.value import value
+
+MAX_FLOW_BYTES = 256 * 1024 * 1024
+FIELDS = ("id", "name", "created", "updated", "description")
+
+_ENTRY = re.compile(r"  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n", re.ASCII)
+_EDGE = re.compile(r"  - from: (\d{1,9})\n    to: (\d{1,9})\n(?:    branch: ([^\n]+)\n)?", re.ASCII)
+_HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
+    name:\ (?P<name>[^\n]+)\n
+    created:\ (?P<created>[^\n]+)\n
+    updated:\ (?P<updated>[^\n]+)\n
+    description:\ (?P<description>[^\n]+)\n
+    """
+_OWN_HEAD = re.compile(_HEAD + "nodes:", re.ASCII | re.VERBOSE)
+_OWN_SHAPE = re.compile(
+    _HEAD
+    + r"""
+    (?P<nodes>nodes:(?:\ \[\]\n|\n(?:\ \ -\ index:\ \d+\n\ \ \ \ id:\ [0-9a-zA-Z-]+\n)+))
+    (?P<connections>connections:
+        (?:\ \[\]\n|\n(?:\ \ -\ from:\ \d+\n\ \ \ \ to:\ \d+\n(?:\ \ \ \ branch:\ [^\n]+\n)?)+))
+    """,
+    re.ASCII | re.VERBOSE,
+)
+_HEAD_BYTES = 4096
+
+Span = tuple[int, int]
+
+
+@value
+class Section:
+    """A list of the file: its place from the key on, and the place of each item (None: not looked for yet)."""
+
+    start: int
+    end: int
+    by_line: bool
+    """Items stand on lines of their own, so lines can be added and taken away."""
+    indent: str = "  "
+    items: list[Span] | None = None
+
+
+@value
+class FlowFile:
+    """A flow, the text it came from, and where its parts are in that text."""
+
+    flow: Flow
+    text: str
+    fields: dict[str, Span]
+    nodes: Section | None
+    connections: Section | None
+    own_shape: bool = False
+    remarks: tuple[str, ...] = ()
+    """What in the file made no sense and was passed over."""
+    passed_over: tuple[Span, ...] = ()
+    """Where that stands; empty when it cannot be cut out by lines."""
+
+
+def refuse_bad_text(flow: Flow) -> None:
+    """Raises BadText when name or description cannot be stored."""
+    for what, text in (("the flow's name", flow.name), ("the description", flow.description)):
+        refuse_surrogates(text, what)
+    if not flow.name.strip():
+        raise BadText("a flow needs a name")
+
+
+def dump_flow(flow: Flow) -> str:
+    refuse_bad_text(flow)
+    head = [f"{field}: {field_text(flow, field)}\n" for field in FIELDS]
+    return "".join(head) + nodes_section(flow.entries) + connections_section(flow.edges)
+
+
+def field_text(flow: Flow, field: str) -> str:
+    text: str = getattr(flow, field)
+    if field == "id":
+        return yaml_text.identifier(text)
+    return yaml_text.moment(text) if field in ("created", "updated") else yaml_text.scalar(text)
+
+
+def nodes_section(entries: tuple[Entry, ...]) -> str:
+    return "nodes:\n" + "".join(map(entry_lines, entries)) if entries else "nodes: []\n"
+
+
+def connections_section(edges: tuple[Edge, ...]) -> str:
+    return "connections:\n" + "".join(map(edge_lines, edges)) if edges else "connections: []\n"
+
+
+def entry_lines(entry: Entry, indent: str = "  ") -> str:
+    return f"{indent}- index: {entry.index}\n{indent}  id: {yaml_text.identifier(entry.id)}\n"
+
+
+def edge_lines(edge: Edge, indent: str = "  ") -> str:
+    lines = f"{indent}- from: {edge.source}\n{indent}  to: {edge.target}\n"
+    return lines + f"{indent}  branch: {yaml_text.scalar(edge.branch)}\n" if edge.branch else lines
+
+
+def load_flow(data: bytes, path: str) -> FlowFile:
+    """The flow in a file's bytes; `path` is only for the error."""
+    if len(data) > MAX_FLOW_BYTES:
+        raise BadFile(path, f"larger than {MAX_FLOW_BYTES} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadFile(path, f"not UTF-8 (byte {error.start})") from None
+    own = _read_own_shape(text)
+    if own is not None:
+        return own
+    from nebula.graph.formats.flow_tree import read_any_shape
+
+    return read_any_shape(text, path)
+
+
+def load_head(path: str) -> Flow | None:
+    """Id, name and times of a flow file in the tool's own shape, from its first bytes; None for any other file."""
+    try:
+        with open(path, "rb", opener=_no_follow) as file:
+            found = _OWN_HEAD.match(file.read(_HEAD_BYTES).decode("utf-8", "replace"))
+        return _flow_of(found, (), ()) if found else None
+    except (OSError, ValueError):
+        return None
+
+
+def _no_follow(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _read_own_shape(text: str) -> FlowFile | None:
+    found = _OWN_SHAPE.fullmatch(text)
+    if not found:
+        return None
+    try:
+        entries = tuple(Entry(int(index), node) for index, node in _ENTRY.findall(found["nodes"]))
+        edges = tuple(
+            Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
+            for source, target, branch in _EDGE.findall(found["connections"])
+        )
+        flow = _flow_of(found, entries, edges)
+    except ValueError:
+        return None
+    numbers = {entry.index for entry in flow.entries}
+    pairs = {(edge.source, edge.target) for edge in flow.edges}
+    if len(numbers) < len(flow.entries) or len(pairs) < len(flow.edges):
+        return None
+    if any(source not in numbers or target not in numbers for source, target in pairs):
+        return None
+    return FlowFile(
+        flow,
+        text,
+        {field: found.span(field) for field in FIELDS},
+        Section(*found.span("nodes"), by_line=bool(flow.entries)),
+        Section(*found.span("connections"), by_line=bool(flow.edges)),
+        own_shape=True,
+    )
+
+
+def _flow_of(found: re.Match[str], entries: tuple[Entry, ...], edges: tuple[Edge, ...]) -> Flow:
+    flow_id, name, created, updated, description = (_plain_or_json(found[field]) for field in FIELDS)
+    return Flow(flow_id, name, created, updated, description, entries, edges)
+
+
+def _plain_or_json(text: str) -> str:
+    """A scalar of the tool's own writing; ValueError for any other."""
+    if text.startswith('"'):
+        decoded = json.loads(text)
+        if isinstance(decoded, str):
+            return decoded
+    elif text == yaml_text.scalar(text) or text in (yaml_text.moment(text), yaml_text.identifier(text)):
+        return text
+    raise ValueError(text)

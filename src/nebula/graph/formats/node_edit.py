@@ -1,0 +1,120 @@
+"""Changes to a node file that touch only the elements they must.
+
+What the tool does not know (an element of another program, an attribute, a comment) stays where it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nebula.graph.errors import BadFile, BadText
+from nebula.graph.formats import xml_text
+from nebula.graph.formats.node_xml import (
+    MAX_NODE_BYTES,
+    Element,
+    NodeFile,
+    dump_node,
+    parse_node,
+    summary_element,
+    tags_element,
+    text_element,
+)
+from nebula.graph.values import Node
+from nebula.value import replace
+
+_KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped"}
+_ID = re.compile(rb"""(<node\s[^<>]*?\bid\s*=\s*["'])[^"'<>]*(["'])""")
+_Change = tuple[int, int, str]
+_TEXTS = (("node", "contents", "text"), ("node", "contents", "content"))
+
+
+def edit_node(data: bytes, node: Node, path: str) -> bytes:
+    """The file's bytes changed to say what `node` says about texts, model, summary and tags."""
+    file = parse_node(data, path)
+    if file.node == node:
+        return data
+    dump_node(node)  # refuses what cannot be stored
+    try:
+        edited = _patched(data, file, node)
+        if parse_node(edited, path).node != node:
+            raise BadFile(path, "the change did not take")
+    except BadFile:
+        # An encoding other than UTF-8, or a shape we do not see through: the whole file in ours.
+        edited = dump_node(node)
+    if len(edited) > MAX_NODE_BYTES:
+        raise BadText(f"a node of {len(edited)} bytes is over the limit of {MAX_NODE_BYTES}")
+    return edited
+
+
+def _patched(data: bytes, file: NodeFile, node: Node) -> bytes:
+    changes = _text_changes(data, file, node) + _metadata_changes(data, file, node)
+    for start, end, text in sorted(changes, key=lambda change: change[:2], reverse=True):
+        data = data[:start] + text.encode("utf-8") + data[end:]
+    return data
+
+
+def _text_changes(data: bytes, file: NodeFile, node: Node) -> list[_Change]:
+    if file.node.texts == node.texts:
+        return []
+    elements = [element for element in file.elements if element.path in _TEXTS]
+    changes = []
+    for number, text in enumerate(node.texts):
+        if number >= len(elements):
+            place = _inside_end(data, file, ("node", "contents"))
+            changes.append((place, place, text_element(text) + "\n"))
+        elif file.node.texts[number] != text:
+            element = elements[number]
+            changes.append((element.start, element.end, text_element(text, _other_attributes(element))))
+    changes += [(element.start, element.end, "") for element in elements[len(node.texts) :]]
+    return changes
+
+
+def _other_attributes(element: Element) -> str:
+    return "".join(
+        f' {name}="{xml_text.attribute(value)}"'
+        for name, value in element.attributes.items()
+        if name not in _KNOWN_TEXT
+    )
+
+
+def _metadata_changes(data: bytes, file: NodeFile, node: Node) -> list[_Change]:
+    old = file.node
+    wanted = {}
+    if (old.summary, old.updated, old.last_built) != (node.summary, node.updated, node.last_built):
+        wanted["summary"] = summary_element(node.summary, node.updated, node.last_built)
+    if old.tags != node.tags:
+        wanted["tags"] = tags_element(node.tags)
+    if old.model != node.model:
+        wanted["model"] = xml_text.inline("model", node.model)
+    changes = []
+    missing = ""
+    for name, text in wanted.items():
+        element = file.first("node", "metadata", name)
+        if element:
+            changes.append((element.start, element.end, text))
+        else:
+            missing += text + "\n"
+    if missing:
+        has_metadata = file.first("node", "metadata") is not None
+        place = _inside_end(data, file, ("node", "metadata") if has_metadata else ("node",))
+        changes.append((place, place, missing if has_metadata else f"<metadata>\n{missing}</metadata>\n"))
+    return changes
+
+
+def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
+    """The byte before an element's end tag. Raises BadFile when there is no such element."""
+    element = file.first(*path)
+    if element is None:
+        raise BadFile("", f"no <{path[-1]}> element")
+    place = data.rfind(b"</", element.start, element.end)
+    if place < 0:
+        raise BadFile("", f"<{path[-1]}> has no inside")
+    return place
+
+
+def reidentified(data: bytes, node_id: str, path: str) -> bytes:
+    """The file under another id, all else as it was."""
+    old = parse_node(data, path).node
+    edited = _ID.sub(lambda found: found[1] + node_id.encode("utf-8") + found[2], data, count=1)
+    wanted = replace(old, id=node_id)
+    return edited if parse_node(edited, path).node == wanted else dump_node(wanted)

@@ -1,0 +1,284 @@
+"""The node file of seed §4.1: written by template, read by expat with every door closed.
+
+Reading accepts `<content>` for `<text>` and ignores what it does not know. It also notes where each element
+stands in the file, so that `node_edit` can change one and leave the rest of a hand-edited file alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, NoReturn
+from xml.parsers import expat
+
+from nebula.graph.errors import BadFile, BadText
+from nebula.graph.formats import xml_text
+from nebula.graph.values import FileState, Node, Text, Usage
+
+MAX_NODE_BYTES = 32 * 1024 * 1024
+MAX_DEPTH = 16
+
+_KNOWN_ID = re.compile(r"[^\s\x00-\x1f]{1,200}")
+_HEAD = re.compile(rb"<node\s([^<>]*)>")
+_ATTRIBUTE = re.compile(rb"""([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
+_TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
+
+
+def dump_node(node: Node) -> bytes:
+    """The file for a node. Raises BadText for what cannot be stored."""
+    for name, value in (("the id", node.id), ("the timestamp", node.timestamp)):
+        if not _KNOWN_ID.fullmatch(value):
+            raise BadText(f"{name} {value!r} is empty, too long or holds white space")
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f'<node id="{xml_text.attribute(node.id)}" timestamp="{xml_text.attribute(node.timestamp)}">',
+        "<contents>",
+        *(text_element(text) for text in node.texts),
+        "</contents>",
+        "<metadata>",
+        xml_text.inline("model", node.model),
+        summary_element(node.summary, node.updated, node.last_built),
+        tags_element(node.tags),
+        *_additions(node),
+        "</metadata>",
+        "</node>",
+        "",
+    ]
+    try:
+        data = "\n".join(lines).encode("utf-8")
+    except UnicodeEncodeError:
+        _refuse_surrogates(node)
+        raise
+    if len(data) > MAX_NODE_BYTES:
+        raise BadText(f"a node of {len(data)} bytes is over the limit of {MAX_NODE_BYTES}")
+    return data
+
+
+def text_element(text: Text, more: str = "") -> str:
+    attributes = (
+        f' role="{xml_text.attribute(text.role)}" count="{text.count}"'
+        f' duration="{text.duration:.2f}" rate="{text.rate:.2f}"{more}'
+    )
+    return xml_text.block("text", attributes, text.text)
+
+
+def summary_element(summary: str, updated: bool, last_built: str) -> str:
+    attributes = f' updated="{str(updated).lower()}" last_built="{xml_text.attribute(last_built)}"'
+    return xml_text.block("summary", attributes, summary)
+
+
+def tags_element(tags: list[str]) -> str:
+    if not tags:
+        return "<tags/>"
+    return "\n".join(["<tags>", *(xml_text.inline("tag", tag) for tag in tags), "</tags>"])
+
+
+def _additions(node: Node) -> list[str]:
+    lines = []
+    if node.session:
+        lines.append(xml_text.inline("session", node.session))
+    if node.usage:
+        cost = "" if node.usage.cost is None else f"{node.usage.cost:.6f}"
+        lines.append(f'<usage input="{node.usage.input}" output="{node.usage.output}" cost="{cost}"/>')
+    if node.files:
+        lines += ["<files>", *map(_file_element, node.files), "</files>"]
+    return lines
+
+
+def _file_element(file: FileState) -> str:
+    path, escaped = xml_text.escape_impossible(file.path)
+    mark = ' escaped="true"' if escaped else ""
+    before, after = xml_text.attribute(file.before), xml_text.attribute(file.after)
+    return f'<file path="{xml_text.attribute(path)}" before="{before}" after="{after}"{mark}/>'
+
+
+def _refuse_surrogates(node: Node) -> None:
+    """Says which text it is that cannot be written."""
+    strings = [("the model", node.model), ("the summary", node.summary), ("the session", node.session)]
+    strings += [("a tag", tag) for tag in node.tags]
+    strings += [(f"the {text.role} text", text.text) for text in node.texts]
+    strings += [("a file path", file.path + file.before + file.after) for file in node.files]
+    strings += [("a role", text.role) for text in node.texts] + [("the id", node.id), ("the timestamp", node.timestamp)]
+    for what, value in strings:
+        xml_text.refuse_surrogates(value, what)
+
+
+class Element:
+    """An element of interest: where it stands (bytes) and what it said."""
+
+    __slots__ = ("attributes", "end", "path", "start", "text")
+
+    def __init__(self, path: tuple[str, ...], attributes: dict[str, str], start: int) -> None:
+        self.path = path
+        self.attributes = attributes
+        self.start = start
+        self.end = -1
+        self.text = ""
+
+
+class NodeFile(NamedTuple):
+    """A node and the places of its elements in the file it came from."""
+
+    node: Node
+    elements: list[Element]
+
+    def first(self, *path: str) -> Element | None:
+        return next((element for element in self.elements if element.path == path), None)
+
+
+def load_node(data: bytes, path: str) -> Node:
+    """The node in a file's bytes; `path` is only for the error."""
+    return parse_node(data, path).node
+
+
+def load_head(data: bytes) -> tuple[str, str] | None:
+    """Id and timestamp from the first bytes of a node file, without reading the rest; None when they are not there."""
+    found = _HEAD.search(data)
+    attributes = dict(_ATTRIBUTE.findall(found[1])) if found else {}
+    node_id = attributes.get(b"id", b"").decode("utf-8", "replace")
+    if not _KNOWN_ID.fullmatch(node_id):
+        return None
+    return node_id, attributes.get(b"timestamp", b"").decode("utf-8", "replace")
+
+
+def parse_node(data: bytes, path: str) -> NodeFile:
+    if len(data) > MAX_NODE_BYTES:
+        raise BadFile(path, f"larger than {MAX_NODE_BYTES} bytes")
+    reader = _Reader(data, path)
+    try:
+        reader.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise BadFile(path, f"not a node file: {error}") from None
+    return NodeFile(_node_of(reader.elements, path), reader.elements)
+
+
+class _Reader:
+    """Collects the elements of a node file; only character data of leaves is kept."""
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self.data = data
+        self.path = path
+        self.elements: list[Element] = []
+        self.open: list[Element] = []
+        self.pieces: list[str] = []
+        self.in_cdata = False
+        self.had_cdata = False
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartDoctypeDeclHandler = self.refuse_doctype
+        self.parser.EntityDeclHandler = self.refuse_doctype
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartCdataSectionHandler = self.start_cdata
+        self.parser.EndCdataSectionHandler = self.end_cdata
+
+    def refuse_doctype(self, *_: object) -> NoReturn:
+        raise BadFile(self.path, "document types and entities are not allowed")
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if len(self.open) >= MAX_DEPTH:
+            raise BadFile(self.path, f"nested deeper than {MAX_DEPTH}")
+        path = (*self.open[-1].path, name) if self.open else (name,)
+        element = Element(path, attributes, self.parser.CurrentByteIndex)
+        self.open.append(element)
+        self.elements.append(element)
+        self.pieces, self.had_cdata = [], False
+
+    def end(self, _name: str) -> None:
+        element = self.open.pop()
+        element.end = self._end_of(element)
+        text = "".join(self.pieces)
+        if self.had_cdata:
+            text = xml_text.unwrap(text)
+        if element.attributes.get("escaped") == "true":
+            text = xml_text.unescape(text)
+        element.text = text
+        self.pieces, self.had_cdata = [], False
+
+    def _end_of(self, element: Element) -> int:
+        place = self.parser.CurrentByteIndex
+        if element is self.elements[-1] and self.data.endswith(b"/>", element.start, place):
+            # For `<tags/>` the parser stands behind the element already.
+            return place
+        return self.data.index(b">", place) + 1
+
+    def start_cdata(self) -> None:
+        if not self.had_cdata:
+            # Indentation before the first section is an editor's, not the text's; CR is ours.
+            self.pieces = [piece for piece in self.pieces if piece.strip(" \t\n")]
+        self.in_cdata = self.had_cdata = True
+
+    def end_cdata(self) -> None:
+        self.in_cdata = False
+
+    def characters(self, text: str) -> None:
+        if self.in_cdata or not self.had_cdata or text.strip(" \t\n"):
+            self.pieces.append(text)
+
+
+def _node_of(elements: list[Element], path: str) -> Node:
+    root = elements[0]
+    if root.path != ("node",):
+        raise BadFile(path, f"the root element is <{root.path[0]}>, not <node>")
+    node_id = root.attributes.get("id", "")
+    if not _KNOWN_ID.fullmatch(node_id):
+        raise BadFile(path, "the node has no usable id")
+    by_path: dict[tuple[str, ...], Element] = {}
+    for element in elements:
+        by_path.setdefault(element.path, element)
+    summary = by_path.get(("node", "metadata", "summary"))
+    model = by_path.get(("node", "metadata", "model"))
+    session = by_path.get(("node", "metadata", "session"))
+    return Node(
+        id=node_id,
+        timestamp=root.attributes.get("timestamp", ""),
+        texts=tuple(_text_of(element) for element in elements if element.path in _TEXT_PATHS),
+        summary=summary.text if summary else "",
+        tags=[
+            tag
+            for element in elements
+            if element.path == ("node", "metadata", "tags", "tag") and (tag := element.text.strip())
+        ],
+        model=model.text.strip() if model else "",
+        updated=summary is not None and summary.attributes.get("updated") == "true",
+        last_built=summary.attributes.get("last_built", "") if summary else "",
+        session=session.text.strip() if session else "",
+        usage=_usage_of(by_path.get(("node", "metadata", "usage"))),
+        files=tuple(_file_of(e) for e in elements if e.path == ("node", "metadata", "files", "file")),
+    )
+
+
+def _text_of(element: Element) -> Text:
+    attributes = element.attributes
+    return Text(
+        role=attributes.get("role", ""),
+        text=element.text,
+        count=int(_number(attributes.get("count", ""))),
+        duration=_number(attributes.get("duration", "")),
+        rate=_number(attributes.get("rate", "")),
+    )
+
+
+def _usage_of(element: Element | None) -> Usage | None:
+    if element is None:
+        return None
+    get = element.attributes.get
+    cost = get("cost", "")
+    return Usage(int(_number(get("input", ""))), int(_number(get("output", ""))), _number(cost) if cost else None)
+
+
+def _file_of(element: Element) -> FileState:
+    get = element.attributes.get
+    path = get("path", "")
+    if get("escaped") == "true":
+        path = xml_text.unescape(path)
+    return FileState(path, get("before", ""), get("after", ""))
+
+
+def _number(text: str) -> float:
+    """A figure from a file anyone may have edited: what is no finite number counts as unknown."""
+    try:
+        number = float(text)
+    except ValueError:
+        return 0.0
+    return number if -1e15 < number < 1e15 else 0.0

@@ -1,0 +1,76 @@
+"""Any Unicode text as XML character data, and back, exactly.
+
+CDATA cannot hold `]]>`, a parser turns CR LF into LF, and XML 1.0 has no way at all to write most control
+characters. So `]]>` is split over two sections, CR stands between sections as `&#13;`, and a text with
+impossible characters is written with `\\uXXXX` (its own backslashes too) on an element marked `escaped="true"`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nebula.graph.errors import BadText
+
+_IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_TO_ESCAPE = re.compile("[\\\\\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MARKUP = re.compile("[&<>\"'\t\n\r]")
+_ENTITY = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&#39;",
+    "\t": "&#9;",
+    "\n": "&#10;",
+    "\r": "&#13;",
+}
+
+
+def refuse_surrogates(text: str, what: str) -> None:
+    """Raises when the text holds half of a surrogate pair, which no UTF-8 file can carry."""
+    found = _SURROGATE.search(text)
+    if found:
+        code = ord(found.group())
+        raise BadText(f"{what} holds a lone surrogate (U+{code:04X} at position {found.start()}), which is not text")
+
+
+def escape_impossible(text: str) -> tuple[str, bool]:
+    """The text with characters XML cannot hold as `\\uXXXX`, and whether that was needed."""
+    if not _IMPOSSIBLE.search(text):
+        return text, False
+    return _TO_ESCAPE.sub(lambda found: f"\\u{ord(found.group()):04x}", text), True
+
+
+def unescape(text: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found.group(1), 16)), text)
+
+
+def attribute(text: str) -> str:
+    """Text for between double quotes; also fit for an element's content."""
+    return _MARKUP.sub(lambda found: _ENTITY[found.group()], text)
+
+
+def block(element: str, attributes: str, text: str) -> str:
+    """An element whose text stands in CDATA on lines of its own, as in the seed; nothing at all when empty."""
+    body, escaped = escape_impossible(text)
+    mark = ' escaped="true"' if escaped else ""
+    if not body:
+        return f"<{element}{attributes}></{element}>"
+    body = body.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
+    return f"<{element}{attributes}{mark}><![CDATA[\n{body}\n]]></{element}>"
+
+
+def inline(element: str, text: str) -> str:
+    """A short element on one line."""
+    body, escaped = escape_impossible(text)
+    mark = ' escaped="true"' if escaped else ""
+    return f"<{element}{mark}>{attribute(body)}</{element}>"
+
+
+def unwrap(text: str) -> str:
+    """Takes off the one line break that `block` puts on each side."""
+    if text.startswith("\n"):
+        text = text[1:]
+    return text.removesuffix("\n")

@@ -1,0 +1,348 @@
+"""The graph as a library: every call a program or a front door may make.
+
+    graph = Graph("project/.nebula/graph")
+    first = graph.create_node("question", "answer")
+    second = graph.create_node("and then?", "this", parents=[first.id])
+    graph.get_history(second.id)        # [first, second]
+
+Synchronous, safe to use from several threads and processes at once. What a call has returned is on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from nebula.graph import events
+from nebula.graph.disk.settings import Settings
+from nebula.graph.errors import BadFile, BadRequest, NotFound
+from nebula.graph.flows.chain_map import draw_map
+from nebula.graph.flows.topology import history, rebuilt, without_connection, without_node
+from nebula.graph.ids import new_id, now
+from nebula.graph.store import Store
+from nebula.graph.text_figures import measured, with_text
+from nebula.graph.values import DEFAULT_FLOW, Connection, FileState, Flow, Node, Problem, Text, Usage, clean_tags
+from nebula.value import replace
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from nebula.graph.summaries.build import Writer
+
+DEFAULT_DIR = os.path.join(".nebula", "graph")
+
+
+class Graph:
+    """A data folder in the seed's layout. Opening one reads nothing; a folder that is not there is made by the
+    first write."""
+
+    def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
+        self._store = Store(os.fspath(data_dir))
+
+    @property
+    def data_dir(self) -> str:
+        return self._store.disk.root
+
+    @property
+    def settings(self) -> Settings:
+        """`config.yaml` as it stands now. Raises BadFile."""
+        return self._store.settings.read()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Brings everything to rest, derived files included. The graph opens again when it is used after that."""
+        self._store.close()
+
+    def subscribe(self, subscriber: events.Subscriber) -> Callable[[], None]:
+        """Calls `subscriber(event, data)` after each change made through this object, in order; returns the function
+        that ends it. Events: node_created, node_updated, node_deleted, flow_updated, summary_built."""
+        return self._store.events.subscribe(subscriber)
+
+    # Nodes
+
+    def create_node(
+        self,
+        prompt: str,
+        response: str = "",
+        *,
+        tags: Iterable[str] = (),
+        model: str = "",
+        summary: str = "",
+        flow: str = DEFAULT_FLOW,
+        parents: Iterable[str] = (),
+        branch: str | None = None,
+    ) -> Node:
+        """A new node in a flow (`main` is made when there is none), behind its parents if given."""
+        texts = (Text("user", prompt), Text("assistant", response))
+        return self.add_turn(
+            texts=texts, tags=tags, model=model, summary=summary, flow=flow, parents=parents, branch=branch
+        )
+
+    def add_turn(
+        self,
+        *,
+        texts: Sequence[Text],
+        node_id: str | None = None,
+        timestamp: str | None = None,
+        parents: Iterable[str] = (),
+        flow: str = DEFAULT_FLOW,
+        branch: str | None = None,
+        tags: Iterable[str] = (),
+        model: str = "",
+        summary: str = "",
+        session: str = "",
+        usage: Usage | None = None,
+        files: Iterable[FileState] = (),
+    ) -> Node:
+        """One finished turn as a node, with its place in the flow, in one durable step."""
+        moment = timestamp or now()
+        node = Node(
+            id=node_id or new_id(),
+            timestamp=moment,
+            texts=tuple(map(measured, texts)),
+            summary=summary,
+            tags=clean_tags(tags),
+            model=model,
+            last_built=moment,
+            session=session,
+            usage=usage,
+            files=tuple(files),
+        )
+        parents = list(dict.fromkeys(parents))
+        with self._store.writing():
+            if node_id is not None and self._store.node_index.locate(node_id):
+                raise BadRequest(f"there is a node {node_id} already")
+            loaded = self._store.flow_for_writing(flow)
+            self._store.require(parents, loaded)
+            self._store.create(node, loaded, parents, branch)
+        return node
+
+    def get_node(self, node_id: str) -> Node:
+        """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
+        with self._store.reading():
+            return self._store.read(node_id)
+
+    def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
+        """Nodes, newest first."""
+        from nebula.graph.derived.search import latest
+
+        with self._store.reading():
+            return latest(self._store.node_index, limit, offset)
+
+    def count_nodes(self) -> int:
+        """How many nodes there are, without reading them."""
+        with self._store.reading():
+            return self._store.node_index.count()
+
+    def update_node(
+        self,
+        node_id: str,
+        prompt: str | None = None,
+        response: str | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> Node:
+        """Changes what is given. New text makes the summary due for building."""
+        with self._store.writing():
+            old = self._store.read(node_id)
+            node = old
+            if prompt is not None:
+                node = with_text(node, "user", prompt)
+            if response is not None:
+                node = with_text(node, "assistant", response)
+            if tags is not None:
+                node = replace(node, tags=clean_tags(tags))
+            if node.texts != old.texts:
+                node = replace(node, updated=True)
+            return self._store.save(old, node, events.NODE_UPDATED)
+
+    def save_summary(
+        self, node_id: str, summary: str, tags: Iterable[str] | None = None, *, built_from: Node | None = None
+    ) -> Node:
+        """Stores a freshly built summary; the node is no longer due, unless it was edited since `built_from`.
+
+        `tags` replaces the node's tags when given.
+        """
+        with self._store.writing():
+            old = self._store.read(node_id)
+            edited = built_from is not None and built_from.texts != old.texts
+            node = replace(old, summary=summary, updated=edited, last_built=now())
+            if tags is not None:
+                node = replace(node, tags=clean_tags(tags))
+            return self._store.save(old, node, events.SUMMARY_BUILT)
+
+    def build_summary(self, node_id: str, model: Writer | str | None = None) -> Node:
+        """Builds summary and tags of a node by the model given or configured; without one, as an extract."""
+        from nebula.graph.summaries.build import build_node
+
+        return build_node(self, node_id, model=model)
+
+    def due_nodes(self) -> list[Node]:
+        """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
+        from nebula.graph.derived.search import due
+
+        with self._store.reading():
+            return due(self._store.node_index)
+
+    def delete_node(self, node_id: str) -> None:
+        """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
+        with self._store.writing():
+            self._store.delete(node_id, without_node)
+
+    def search_nodes(
+        self,
+        tags: Iterable[str] | None = None,
+        keywords: Iterable[str] | None = None,
+        text: str | None = None,
+        limit: int | None = None,
+    ) -> list[Node]:
+        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first."""
+        from nebula.graph.derived.search import Query, search
+
+        query = Query.of(_words(tags), _words(keywords), text or "")
+        with self._store.reading():
+            found, late = search(self._store.node_index, query, limit)
+        if late:
+            self._store.want_scan()
+        return found
+
+    search = search_nodes
+
+    def list_tags(self) -> dict[str, int]:
+        """Every tag and how many nodes have it, in alphabetical order."""
+        from nebula.graph.derived.search import tags
+
+        with self._store.reading():
+            return tags(self._store.node_index)
+
+    # Flows
+
+    def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
+        """A flow by id or name. Raises NotFound."""
+        with self._store.reading():
+            return self._store.flows.get(flow).flow
+
+    def list_flows(self) -> list[Flow]:
+        """All flows in full, in order of number."""
+        with self._store.reading():
+            return [loaded.flow for loaded in self._store.flows.all()]
+
+    def list_flow_heads(self) -> list[Flow]:
+        """All flows without their nodes and connections: quick, however long they are."""
+        with self._store.reading():
+            return [head for _, head in self._store.flows.heads()]
+
+    def create_flow(self, name: str, description: str = "") -> Flow:
+        """A new, empty flow; one of that name that is there already is returned as it is."""
+        with self._store.writing():
+            found = self._store.flows.find(name)
+            if found:
+                return found.flow
+            draft = self._store.flows.draft(name, description, self._store.step)
+            return self._store.replace_flow(draft, draft.flow)
+
+    def update_flow(self, flow: str, *, name: str | None = None, description: str | None = None) -> Flow:
+        """Renames or describes a flow."""
+        with self._store.writing():
+            loaded = self._store.flows.get(flow)
+            other = self._store.flows.find(name) if name is not None else None
+            if other and other.path != loaded.path:
+                raise BadRequest(f"there is a flow {name!r} already")
+            changed = loaded.flow
+            if name is not None:
+                changed = replace(changed, name=name)
+            if description is not None:
+                changed = replace(changed, description=description)
+            return self._store.replace_flow(loaded, changed)
+
+    def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
+        """Puts a node into a flow, unconnected; one that is in it already stays as it is."""
+        with self._store.writing():
+            self._store.require([node_id])
+            return self._store.extend_flow(self._store.flow_for_writing(flow), [node_id], ())
+
+    def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
+        """Takes a node and its connections out of a flow; the node itself stays. Raises NotFound."""
+        with self._store.writing():
+            loaded = self._store.flows.get(flow)
+            return self._store.replace_flow(loaded, without_node(loaded.flow, node_id))
+
+    def connect_nodes(
+        self, source_id: str, target_id: str, branch_name: str | None = None, flow: str = DEFAULT_FLOW
+    ) -> Flow:
+        """Makes the target follow the source. Raises CycleError; a connection already there is left as it is."""
+        with self._store.writing():
+            loaded = self._store.flow_for_writing(flow)
+            self._store.require([source_id, target_id], loaded)
+            return self._store.extend_flow(loaded, (), [Connection(source_id, target_id, branch_name)])
+
+    def disconnect_nodes(self, source_id: str, target_id: str, flow: str = DEFAULT_FLOW) -> Flow:
+        """Takes away that one connection. Raises NotFound when there is none."""
+        with self._store.writing():
+            loaded = self._store.flows.get(flow)
+            return self._store.replace_flow(loaded, without_connection(loaded.flow, source_id, target_id))
+
+    def create_branch(
+        self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
+    ) -> Node:
+        """A new node that follows `node_id` under a branch name."""
+        return Graph.create_node(self, prompt, response, flow=flow, parents=[node_id], branch=branch_name)
+
+    def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
+        """Makes the flow the chain of exactly these nodes, in this order."""
+        with self._store.writing():
+            self._store.require(node_ids)
+            loaded = self._store.flow_for_writing(flow)
+            return self._store.replace_flow(loaded, rebuilt(loaded.flow, list(node_ids)))
+
+    def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
+        """Ids of the path to a node, oldest first, in the given flow or the one it is in."""
+        with self._store.reading():
+            loaded = self._store.flow_with(node_id, flow)
+            return history(loaded.flow, node_id, loaded.topology) if loaded else [node_id]
+
+    def get_history(self, node_id: str, flow: str | None = None) -> list[Node]:
+        """The path to a node, oldest first, the node itself last; nodes that cannot be read are left out."""
+        self.get_node(node_id)
+        found = []
+        for ancestor in self.history_ids(node_id, flow):
+            try:
+                found.append(self.get_node(ancestor))
+            except (NotFound, BadFile):
+                continue
+        return found
+
+    def draw_map(self, flow: str = DEFAULT_FLOW) -> str:
+        """The chain map of a flow: `→` goes on, `<` branches, `>n` runs into node n."""
+        return draw_map(self.get_flow(flow))
+
+    # Health
+
+    def check(self, *, repair: bool = False) -> list[Problem]:
+        """Looks through everything: files that cannot be read, indexes out of step, ids used twice, conflicts of a
+        merge, circles, connections to nowhere, old metadata. `repair` mends what can be mended."""
+        from nebula.graph.health.check import check
+
+        if not os.path.isdir(self.data_dir):
+            return []
+        with self._store.writing() if repair else self._store.reading():
+            return check(self._store, repair=repair)
+
+    def problems(self) -> list[Problem]:
+        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
+        with self._store.reading():
+            self._store.node_index.catch_up()
+            return self._store.node_index.problems() + self._store.flows.problems()
+
+
+def _words(words: Iterable[str] | None) -> Iterable[str]:
+    """One word given as a bare string is taken as that word, not as its letters."""
+    return [words] if isinstance(words, str) else words or ()

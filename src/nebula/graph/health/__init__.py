@@ -1,0 +1,1 @@
+"""Looking for what is wrong in a data folder, and repairing it."""

@@ -1,0 +1,1 @@
+"""Building summaries and tags: by a model, or as extracts where there is none."""

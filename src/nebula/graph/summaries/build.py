@@ -1,0 +1,301 @@
+"""Building summaries and tags (seed §7.1-3, §7.2): by a model, or as extracts where there is none.
+
+Every node is saved as soon as it is done, so a build that is stopped goes on where it was; what failed stays due and
+is reported. A node edited while the model was writing keeps the new summary and stays due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from nebula.graph.errors import GraphError
+from nebula.graph.ids import sort_key
+from nebula.graph.summaries.built_tags import BuiltTags
+from nebula.graph.summaries.extract import MARKS, cut, extract, is_extract, leading_sentences
+from nebula.graph.summaries.reply import SummaryReply, UnreadableReply, read_reply
+from nebula.graph.tokens import estimate_tokens
+from nebula.llm.contract import Model, ModelRequest, Reply
+from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
+from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
+from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+    from nebula.graph.values import Node
+
+PROMPT = """\
+あなたは会話ノードの要約とタグ付けを行う専門家です。
+以下のプロンプトと回答のペアを分析し、簡潔な要約とタグを生成してください。
+
+[プロンプト]
+{prompt}
+
+[回答]
+{response}
+
+以下の形式で出力してください：
+要約: [30-50単語程度の簡潔な説明]
+タグ: [3-7個の重要キーワードをカンマ区切り]"""
+
+AT_ONCE = 4
+MAX_SOURCE_TOKENS = 12_000
+"""More of a node than this is not sent: its beginning and its end say what it is about."""
+UNAVAILABLE_IN_A_ROW = 3
+"""So many nodes in a row without reaching the model, and the rest is not tried."""
+SLACK = 2
+"""A model's summary may be so many times `summary_token_limit`: the limit counts tokens, the prompt asks in words."""
+
+
+T = TypeVar("T")
+
+
+class Writer(Protocol):
+    """The model that writes the summaries, and the name to ask it by."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one node. `error` is a sentence; empty when it was built."""
+
+    node_id: str
+    summary: str = ""
+    tags: list[str] = field(default_factory=list)
+    error: str = ""
+
+
+@value
+class Progress:
+    done: int
+    total: int
+    outcome: Outcome
+
+
+@value
+class BuildReport:
+    built: list[Outcome]
+    failed: list[Outcome]
+    not_tried: list[str]
+    """Left alone because nothing further would have come of it; still due."""
+    stopped: str = ""
+    """Why not all were tried."""
+
+
+async def build(
+    graph: Graph,
+    *,
+    all: bool = False,
+    node_ids: Sequence[str] | None = None,
+    model: Writer | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    at_once: int = AT_ONCE,
+) -> BuildReport:
+    """Builds what is due: nodes without a summary, edited ones and, with a model, those that only have an extract.
+
+    `all` builds every node; `node_ids` exactly these. Without a model extracts are made, and only where they are
+    needed. `progress` is called after each node.
+    """
+    if node_ids is None:
+        node_ids = await asyncio.to_thread(due_ids, graph, all=all, by_model=model is not None)
+    run = _Run(graph, model, list(node_ids), progress)
+    workers = [asyncio.create_task(run.work()) for _ in range(max(1, min(at_once, len(node_ids))))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return BuildReport(run.built, run.failed, run.waiting[::-1], run.stopped)
+
+
+async def build_one(graph: Graph, node_id: str, model: Writer | None = None) -> Node:
+    """Builds one node, due or not, and returns it. Raises ModelError, UnreadableReply, NotFound, BadFile."""
+    return await _build(graph, BuiltTags(graph.data_dir), node_id, model)
+
+
+def build_node(graph: Graph, node_id: str, model: Writer | str | None = None) -> Node:
+    """`build_one` for callers that are not asynchronous. `model` may be a name; without it the configured one is
+    asked, and where none is configured an extract is made."""
+
+    async def work() -> Node:
+        async with _writer(graph, model) as writer:
+            return await build_one(graph, node_id, writer)
+
+    return _finished(work())
+
+
+def build_now(
+    graph: Graph,
+    *,
+    all: bool = False,
+    node_ids: Sequence[str] | None = None,
+    model: Writer | str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> BuildReport:
+    """`build` for callers that are not asynchronous; `model` as for `build_node`."""
+
+    async def work() -> BuildReport:
+        async with _writer(graph, model) as writer:
+            return await build(graph, all=all, node_ids=node_ids, model=writer, progress=progress)
+
+    return _finished(work())
+
+
+@asynccontextmanager
+async def _writer(graph: Graph, model: Writer | str | None) -> AsyncIterator[Writer | None]:
+    if model is not None and not isinstance(model, str):
+        yield model
+        return
+    from nebula.graph.summaries.named_model import open_model
+
+    try:
+        writer = await open_model(model=model or "", of_graph=graph.settings)
+    except ModelError:
+        if model:
+            raise
+        yield None
+        return
+    try:
+        yield writer
+    finally:
+        await writer.model.aclose()
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:  # a loop that is running cannot wait for us
+        return pool.submit(asyncio.run, work).result()
+
+
+def due_ids(graph: Graph, *, all: bool = False, by_model: bool = True) -> list[str]:
+    """Nodes that a build has to look at, oldest first."""
+    if all:
+        return [node.id for node in reversed(graph.list_nodes())]
+    due = {node.id: node for node in graph.due_nodes()}
+    if by_model:
+        for mark in MARKS:
+            found = graph.search_nodes(keywords=[mark.strip(" []")])
+            due.update((node.id, node) for node in found if is_extract(node.summary))
+    return [node.id for node in sorted(due.values(), key=lambda node: sort_key(node.timestamp))]
+
+
+class _Run:
+    """One build under way: workers take the next node each until none is left or it is of no use to go on."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        model: Writer | None,
+        node_ids: list[str],
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.built: list[Outcome] = []
+        self.failed: list[Outcome] = []
+        self.waiting = node_ids[::-1]
+        self.stopped = ""
+        self._total = len(node_ids)
+        self._graph = graph
+        self._model = model
+        self._progress = progress
+        self._unavailable = 0
+        self._tags = BuiltTags(graph.data_dir)
+
+    async def work(self) -> None:
+        while self.waiting and not self.stopped:
+            outcome = await self._one(self.waiting.pop())
+            (self.failed if outcome.error else self.built).append(outcome)
+            if self._progress:
+                self._progress(Progress(len(self.built) + len(self.failed), self._total, outcome))
+
+    async def _one(self, node_id: str) -> Outcome:
+        try:
+            node = await _build(self._graph, self._tags, node_id, self._model)
+        except (AuthError, NotFoundError) as error:
+            self.stopped = error.message  # every other node would hear the same
+            return Outcome(node_id, error=error.message)
+        except ModelError as error:
+            self._unavailable += isinstance(error, UnavailableError)
+            if self._unavailable >= UNAVAILABLE_IN_A_ROW:
+                self.stopped = error.message
+            return Outcome(node_id, error=error.message)
+        except (UnreadableReply, GraphError) as error:
+            return Outcome(node_id, error=str(error))
+        self._unavailable = 0
+        return Outcome(node_id, node.summary, list(node.tags))
+
+
+async def _build(graph: Graph, built_tags: BuiltTags, node_id: str, model: Writer | None) -> Node:
+    node = await asyncio.to_thread(graph.get_node, node_id)
+    limit = (await asyncio.to_thread(lambda: graph.settings)).summary_token_limit
+    if model is None:
+        made = extract(node.prompt, node.response, limit)
+    else:
+        made = await _asked(model, node, limit)
+
+    def save() -> Node:
+        tags = built_tags.merged(graph.get_node(node_id), made.tags)
+        saved = graph.save_summary(node_id, made.summary, tags, built_from=node)
+        built_tags.record(node_id, made.tags)
+        return saved
+
+    return await asyncio.to_thread(save)
+
+
+async def _asked(model: Writer, node: Node, limit: int) -> SummaryReply:
+    """The model's answer; one that cannot be read, or a fault that may pass, is met by asking once more."""
+    messages: list[Message] = [UserMessage.new_prompt(summary_prompt(node.prompt, node.response))]
+    try:
+        text = await _reply(model, messages)
+        made = read_reply(text)
+    except UnreadableReply as problem:
+        again = f"{problem}. 次の2行だけを出力してください：\n要約: …\nタグ: …, …"
+        messages += [AssistantMessage.new_response(None, text or "…"), UserMessage.new_prompt(again)]
+        made = read_reply(await _reply(model, messages))
+    except ModelError as error:
+        if not error.retryable:
+            raise
+        made = read_reply(await _reply(model, messages))
+    return SummaryReply(_within(made.summary, limit * SLACK), made.tags)
+
+
+async def _reply(model: Writer, messages: Sequence[Message]) -> str:
+    request = ModelRequest(model=model.name, system="", messages=messages)
+    async for item in model.model.stream(request):
+        if isinstance(item, Reply):
+            return item.message.content
+    raise UnreadableReply("the model said nothing")
+
+
+def summary_prompt(prompt: str, response: str) -> str:
+    """Seed §7.2, with both texts put in whole unless they are very long."""
+    before, between, after = PROMPT.replace("{response}", "{prompt}").split("{prompt}")
+    asked = _shortened(prompt, MAX_SOURCE_TOKENS // 3)
+    answered = _shortened(response, MAX_SOURCE_TOKENS * 2 // 3)
+    return strip_hidden_characters(before + asked + between + answered + after)
+
+
+def _shortened(text: str, limit: int) -> str:
+    if len(text) < limit or estimate_tokens(text) <= limit:
+        return text
+    head = cut(text, limit * 3 // 4, estimate_tokens)
+    tail = cut(text[: len(head) : -1], limit // 4, estimate_tokens)[::-1]
+    return f"{head}\n{tail}"
+
+
+def _within(summary: str, limit: int) -> str:
+    """A summary far too long is cut, at the end of a sentence where there is one."""
+    return summary if estimate_tokens(summary) <= limit else leading_sentences(summary, limit)

@@ -1,0 +1,30 @@
+"""Figures of a text that nobody measured: an estimated token count, and the rate from count and duration."""
+
+from __future__ import annotations
+
+from nebula.graph.tokens import estimate_tokens
+from nebula.graph.values import Node, Text
+from nebula.value import replace
+
+
+def measured(text: Text) -> Text:
+    """The text with its figures as the file will hold them: two decimals."""
+    count = text.count or estimate_tokens(text.text)
+    rate = text.rate or (count / text.duration if text.duration > 0 else 0.0)
+    return Text(text.role, text.text, count, round(text.duration, 2), round(rate, 2))
+
+
+def with_text(node: Node, role: str, text: str) -> Node:
+    """The node with what that role said replaced by one text, its figures estimated anew."""
+    if node.said_by(role) == text:
+        return node
+    fresh = measured(Text(role, text))
+    texts = []
+    for old in node.texts:
+        if old.role != role:
+            texts.append(old)
+        elif fresh not in texts:
+            texts.append(fresh)
+    if fresh not in texts:
+        texts.insert(0 if role == "user" else len(texts), fresh)
+    return replace(node, texts=tuple(texts))
