@@ -53,7 +53,7 @@ def test_a_file_is_no_data_folder(vizprompt: Vizprompt, tmp_path: Path, command:
 def test_starting_loads_neither_models_nor_servers() -> None:
     code = (
         "import sys; from nebula.cli.vizprompt import main; main(['--version']);"
-        "heavy = {'nebula.graph.graph', 'nebula.llm.http', 'sqlite3', 'yaml', 'asyncio', 'fastapi', 'pydantic'};"
+        "heavy = {'nebula.graph.graph', 'nebula.llm.http.client', 'sqlite3', 'yaml', 'asyncio', 'fastapi', 'pydantic'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

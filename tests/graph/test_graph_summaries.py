@@ -11,11 +11,12 @@ import pytest
 from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import Progress, build, build_node, build_now, build_one, due_ids, summary_prompt
 from nebula.graph.summaries.extract import extract, frequent_terms, is_extract
-from nebula.graph.summaries.named_model import NamedModel, open_model
+from nebula.graph.summaries.named_model import open_model
 from nebula.graph.summaries.reply import UnreadableReply
+from nebula.llm.catalog import connect
+from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import AuthError, ModelError
-from nebula.llm.providers import connect
-from nebula.llm.retry import NO_RETRY, RetryPolicy
+from nebula.llm.http.retry import NO_RETRY, RetryPolicy
 from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
 
 GOOD = Turn("要約: 良い要約です。\nタグ: Python, 非同期, asyncio")
@@ -35,10 +36,10 @@ def no_model_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
 
 
-def writer(server: ScriptedModel, provider: str = "openai", retry: RetryPolicy = NO_RETRY) -> NamedModel:
+def writer(server: ScriptedModel, provider: str = "openai", retry: RetryPolicy = NO_RETRY) -> ChosenModel:
     names = {"openai": ("gpt-4.1-nano", server.openai_url), "gemini": ("gemini-2.5-flash", server.gemini_url)}
     name, url = names.get(provider, ("qwen3:8b", server.ollama_url))
-    return NamedModel(connect(provider, base_url=url, api_key="test-key", retry=retry), name)
+    return ChosenModel(connect(provider, base_url=url, api_key="test-key", retry=retry), name)
 
 
 def prompt_of(request: RecordedRequest) -> str:
@@ -75,7 +76,7 @@ async def test_any_connector_builds_what_is_due(graph: Graph, provider: str) -> 
     with ScriptedModel([GOOD]) as server:
         model = writer(server, provider)
         report = await build(graph, model=model)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert [outcome.node_id for outcome in report.built] == [node.id] and not report.failed
     built = graph.get_node(node.id)
     assert (built.summary, built.tags, built.updated) == ("良い要約です。", ["Python", "非同期", "asyncio"], False)
@@ -92,7 +93,7 @@ async def test_edited_nodes_are_due_again_and_only_they(graph: Graph) -> None:
         graph.update_node(second.id, prompt="two, better")
         assert due_ids(graph) == [second.id]
         await build(graph, model=model)
-        await model.model.aclose()
+        await model.connector.aclose()
         assert len(server.turns) == 3 and "two, better" in prompt_of(server.turns[2])
     assert graph.get_node(first.id).summary == "良い要約です。"
     edited = graph.get_node(second.id)
@@ -105,7 +106,7 @@ async def test_all_builds_every_node_oldest_first(graph: Graph) -> None:
         model = writer(server)
         seen: list[Progress] = []
         report = await build(graph, all=True, model=model, progress=seen.append, at_once=1)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert [outcome.node_id for outcome in report.built] == ids
     assert [(p.done, p.total, p.outcome.node_id) for p in seen] == [(i + 1, 3, ids[i]) for i in range(3)]
 
@@ -118,7 +119,7 @@ async def test_tags_set_by_hand_stay_and_those_of_an_earlier_build_go(graph: Gra
         graph.update_node(node.id, tags=["mine", "x", "y", "also mine"])
         assert (await build_one(graph, node.id, model)).tags == ["mine", "also mine", "y", "z"]
         assert (await build_one(graph, node.id, model)).tags == ["mine", "also mine", "y", "z"]
-        await model.model.aclose()
+        await model.connector.aclose()
 
 
 async def test_an_unreadable_reply_is_asked_for_once_more_with_the_reason(graph: Graph) -> None:
@@ -126,7 +127,7 @@ async def test_an_unreadable_reply_is_asked_for_once_more_with_the_reason(graph:
     with ScriptedModel([Turn("I cannot help with that."), GOOD]) as server:
         model = writer(server)
         assert (await build_one(graph, node.id, model)).summary == "良い要約です。"
-        await model.model.aclose()
+        await model.connector.aclose()
         said = server.turns[1].json["messages"]
     assert [message["role"] for message in said] == ["user", "assistant", "user"]
     assert said[1]["content"] == "I cannot help with that." and "要約" in said[2]["content"]
@@ -146,7 +147,7 @@ async def test_one_failure_does_not_stop_the_rest_and_stays_due(graph: Graph) ->
         assert due_ids(graph) == [ids[1]] and not report.not_tried
         with pytest.raises(UnreadableReply):
             await build_one(graph, ids[1], model)
-        await model.model.aclose()
+        await model.connector.aclose()
 
 
 async def test_a_server_fault_that_passes_is_met_by_a_second_try(graph: Graph) -> None:
@@ -154,7 +155,7 @@ async def test_a_server_fault_that_passes_is_met_by_a_second_try(graph: Graph) -
     with ScriptedModel([Fault.status_code(503), GOOD]) as server:
         model = writer(server)
         report = await build(graph, model=model)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert [outcome.node_id for outcome in report.built] == [node.id]
 
 
@@ -163,7 +164,7 @@ async def test_a_wrong_key_ends_the_build_at_once(graph: Graph) -> None:
     with ScriptedModel([], api_key="right") as server:
         model = writer(server)
         report = await build(graph, model=model, at_once=1)
-        await model.model.aclose()
+        await model.connector.aclose()
         assert len(server.requests) == 1
     assert report.stopped and [outcome.node_id for outcome in report.failed] == ids[:1]
     assert report.not_tried == ids[1:] and due_ids(graph) == ids
@@ -175,7 +176,7 @@ async def test_a_model_that_cannot_be_reached_is_not_tried_for_every_node(graph:
     with ScriptedModel(lambda _: Fault.reset()) as server:
         model = writer(server)
         report = await build(graph, model=model, at_once=1)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert len(report.failed) == 3 and len(report.not_tried) == 5 and report.stopped
 
 
@@ -193,7 +194,7 @@ async def test_a_build_that_is_stopped_keeps_what_is_done_and_goes_on_later(grap
             await task
         assert due_ids(graph) == ids[2:]
         assert len((await build(graph, model=model)).built) == 2
-        await model.model.aclose()
+        await model.connector.aclose()
     assert due_ids(graph) == []
 
 
@@ -207,7 +208,7 @@ async def test_an_edit_while_the_model_writes_leaves_the_node_due(graph: Graph) 
     with ScriptedModel(edit_meanwhile) as server:
         model = writer(server)
         await build(graph, model=model)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert graph.get_node(node.id).prompt == "after" and graph.get_node(node.id).updated
     assert due_ids(graph) == [node.id]
 
@@ -217,7 +218,7 @@ async def test_a_summary_far_over_the_limit_is_cut_at_a_sentence(graph: Graph) -
     with ScriptedModel([Turn("要約: " + "これは長い文章です。" * 60 + "\nタグ: a")]) as server:
         model = writer(server)
         built = await build_one(graph, node.id, model)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert len(built.summary) < 300 and built.summary.endswith("です。")
 
 
@@ -237,7 +238,7 @@ async def test_without_a_model_extracts_stand_in_until_one_replaces_them(graph: 
     with ScriptedModel(lambda _: GOOD) as server:
         model = writer(server)
         await build(graph, model=model)
-        await model.model.aclose()
+        await model.connector.aclose()
     assert graph.get_node(node.id).summary == "良い要約です。"
     assert graph.get_node(node.id).tags == ["mine", "Python", "非同期", "asyncio"]
     assert due_ids(graph) == []
@@ -292,7 +293,7 @@ async def test_the_model_follows_from_what_is_said_and_set(
             for name, value in server.env(provider).items():
                 monkeypatch.setenv(name, value)
         found = await open_model(*asked)
-        await found.model.aclose()
+        await found.connector.aclose()
     assert (found.provider, found.name) == expected
 
 
@@ -316,7 +317,7 @@ async def test_the_folder_may_name_a_model_but_never_where_to_send_to(
         monkeypatch.setenv("OLLAMA_HOST", ours.ollama_url)
         assert (await open_model(of_graph=graph.settings)).name == "hermes3:8b"
         assert not theirs.requests
-        await found.model.aclose()
+        await found.connector.aclose()
 
 
 async def test_a_provider_without_its_key_says_which_one() -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.llm.dialect_reader import FormatFailure, Reading, SpokenCall, read_reply
-from nebula.llm.lenient_json import Cut, Fault, parse_value
+from nebula.llm.dialect.lenient_json import Cut, Fault, parse_value
+from nebula.llm.dialect.reader import DialectReply, FormatFailure, SpokenCall, read_reply
 
 TOOLS = {"read_file", "list_files", "write_file"}
 READERS = {"read_file", "list_files"}
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> DialectReply:
     return read_reply(text, tools=TOOLS, readers=READERS)
 
 

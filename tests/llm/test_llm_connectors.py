@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.events import Usage
-from nebula.llm.contract import Model, ModelInfo, ModelRequest, Reply, TextDelta
+from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, TextDelta
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
@@ -44,13 +44,13 @@ everywhere = pytest.mark.parametrize("wire", ["openai", "gemini", "ollama"])
 
 async def ask(
     model: Model, messages: Sequence[Message], tools: Sequence[ToolSpec] = (READ_FILE,), **more: Any
-) -> tuple[str, Reply]:
+) -> tuple[str, ModelReply]:
     """The text as it was streamed, and the reply."""
     request = ModelRequest(MODEL_NAMES[model.provider], "Be brief.", messages, tools, **more)
     said = []
     async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
         async for item in items:
-            if isinstance(item, Reply):
+            if isinstance(item, ModelReply):
                 return "".join(said), item
             assert isinstance(item, TextDelta)
             said.append(item.text)
@@ -338,7 +338,7 @@ async def test_gemini_3_gets_its_signatures_back() -> None:
     with ScriptedModel(turns) as server:
         model = GeminiModel("k", server.gemini_url, environ={})
         request = ModelRequest("gemini-3-pro-preview", "", [UserMessage.new_prompt("hi")], (READ_FILE,))
-        replies = [item async for item in model.stream(request) if isinstance(item, Reply)]
+        replies = [item async for item in model.stream(request) if isinstance(item, ModelReply)]
         message = replies[0].message
         foreign = AssistantMessage.new_tool_use("msg_0", "Reading.", [call(7, {"path": "z"})])
         results = [ToolUseResult.cancelled(use.id) for use in message.tool_uses or ()]

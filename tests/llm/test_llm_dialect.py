@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from nebula.events import Usage
-from nebula.llm.contract import Model, ModelInfo, ModelRequest, Reply, Retrying, StreamItem
-from nebula.llm.dialect import JsonDialect, needs_dialect
+from nebula.llm.catalog import connect
+from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, Retrying, StreamItem
+from nebula.llm.dialect.json_dialect import JsonDialect, needs_dialect
 from nebula.llm.errors import FormatError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
-from nebula.llm.providers import connect
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -52,9 +52,9 @@ async def items_of(
 
 async def reply_to(
     model: Model, messages: Sequence[Message], tools: Sequence[ToolSpec] = TOOLS, name: str = "hermes3:8b"
-) -> Reply:
+) -> ModelReply:
     last = (await items_of(model, messages, tools, name))[-1]
-    assert isinstance(last, Reply)
+    assert isinstance(last, ModelReply)
     return last
 
 
@@ -125,7 +125,7 @@ async def test_the_model_sees_its_own_names_and_the_tools_keep_theirs() -> None:
     )
     items, _ = await with_replies(text)
     reply = items[-1]
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ModelReply)
     assert reply.message.content == "I look."
     uses = reply.message.tool_uses or ()
     assert [(use.id, use.name, use.orig_name, use.orig_args) for use in uses] == [
@@ -143,7 +143,7 @@ async def test_the_model_sees_its_own_names_and_the_tools_keep_theirs() -> None:
 async def test_a_mode_that_is_not_offered_is_kept_but_not_run() -> None:
     items, _ = await with_replies(saying(("write_file", {"path": "a", "content": "x", "mode": "append"})))
     reply = items[-1]
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ModelReply)
     assert reply.invalid_calls == {"call_1": "mode of write_file must be create or overwrite. Nothing was run."}
 
 
@@ -165,7 +165,7 @@ async def test_one_retry_with_the_exact_error_then_it_is_read() -> None:
         "The reply could not be read: the reply is plain text; one JSON object was asked for.", 2, 0.0
     )
     reply = items[-1]
-    assert isinstance(reply, Reply) and reply.message.content == "done"
+    assert isinstance(reply, ModelReply) and reply.message.content == "done"
     assert reply.usage == Usage(200, 40)
     asked = bodies[1]["messages"]
     assert asked[-2] == {"role": "assistant", "content": "I am done!"}
@@ -186,7 +186,7 @@ async def test_a_write_that_was_cut_off_is_asked_for_again_and_never_completed()
     items, bodies = await with_replies(whole[:-30], whole)
     assert isinstance(items[0], Retrying)
     assert len(bodies) == 2
-    assert isinstance(items[-1], Reply) and len(items[-1].message.tool_uses or ()) == 1
+    assert isinstance(items[-1], ModelReply) and len(items[-1].message.tool_uses or ()) == 1
 
 
 async def test_native_calls_are_understood_too() -> None:
@@ -261,7 +261,7 @@ async def test_an_ollama_model_without_tool_calls_goes_through_the_dialect_by_it
         await model.aclose()
         assert "tools" not in server.turns[0].json
         assert "tools" in server.turns[1].json
-    assert isinstance(native, Reply)
+    assert isinstance(native, ModelReply)
     assert (spoken.message.tool_uses or ())[0].orig_name == "readFile"
     assert native.rung is None and spoken.rung == "json"
 

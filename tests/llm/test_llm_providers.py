@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nebula.llm.contract import Model, ModelRequest, Reply, TextDelta
+from nebula.llm.catalog import connect, resolve_model
+from nebula.llm.contract import Model, ModelReply, ModelRequest, TextDelta
 from nebula.llm.errors import BadReplyError, NotFoundError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import ollama_base_url
 from nebula.llm.openai import OpenAIModel, add_call
-from nebula.llm.providers import connect, resolve_model
 from nebula.llm.replay import ReplayModel
 from nebula.llm.wire import Draft, RawCall
 from nebula.messages import AssistantMessage, AssistantToolUse, UserMessage
@@ -119,7 +119,7 @@ async def test_a_server_of_ones_own_needs_no_key() -> None:
         items = [item async for item in model.stream(ModelRequest("m", "", [UserMessage.new_prompt("x")]))]
         await model.aclose()
         assert "authorization" not in server.requests[0].headers
-    assert isinstance(items[-1], Reply)
+    assert isinstance(items[-1], ModelReply)
 
 
 RECORDING = {
@@ -136,7 +136,7 @@ async def test_a_recording_is_played_in_order_and_ends(tmp_path: Path) -> None:
     for _ in range(3):
         items = [item async for item in model.stream(ModelRequest("recording", "", []))]
         reply = items[-1]
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, ModelReply)
         assert "".join(item.text for item in items if isinstance(item, TextDelta)) == reply.message.content
         heard.append(reply.message)
     use = AssistantToolUse("call_1", "readFile", "readFile", {"path": "a"}, {"path": "a"})

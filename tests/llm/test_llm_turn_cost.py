@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import pytest
 
-from nebula.llm.contract import Model, ModelRequest, Reply
-from nebula.llm.dialect import JsonDialect
+from nebula.llm.contract import Model, ModelReply, ModelRequest
+from nebula.llm.dialect.json_dialect import JsonDialect
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
@@ -47,7 +47,7 @@ async def test_each_message_is_rendered_once(wire: str) -> None:
             history.append(CountingMessage("", plain.env_context, plain.content))
             items = [item async for item in model.stream(ModelRequest("m", "", tuple(history), tools))]
             reply = items[-1]
-            assert isinstance(reply, Reply)
+            assert isinstance(reply, ModelReply)
             history.append(reply.message)
         await model.aclose()
         sent = server.turns[-1].json
@@ -75,7 +75,7 @@ async def test_remembered_pieces_belong_to_their_message_alone() -> None:
 
 def test_the_way_to_openai_loads_nothing_heavy() -> None:
     code = (
-        "import sys, nebula.llm.providers; nebula.llm.providers.connect('openai', api_key='k'); "
+        "import sys, nebula.llm.catalog; nebula.llm.catalog.connect('openai', api_key='k'); "
         "print(' '.join(sorted(sys.modules)))"
     )
     loaded = set(
@@ -83,5 +83,5 @@ def test_the_way_to_openai_loads_nothing_heavy() -> None:
     )
     assert "nebula.llm.openai" in loaded
     heavy = {"pydantic", "httpx", "urllib.request", "urllib.parse", "http.client", "email", "random", "ipaddress"}
-    others = {"nebula.llm.gemini", "nebula.llm.ollama", "nebula.llm.dialect", "nebula.llm.replay"}
+    others = {"nebula.llm.gemini", "nebula.llm.ollama", "nebula.llm.dialect.json_dialect", "nebula.llm.replay"}
     assert not loaded & (heavy | others)

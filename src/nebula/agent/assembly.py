@@ -9,15 +9,15 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.brains import choose_model
 from nebula.agent.conversation import Conversation
 from nebula.agent.resume import resumed_turns
-from nebula.agent.session import ChosenModel, ProjectAccess, Session
+from nebula.agent.session import ProjectAccess, Session
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.tools import Checks
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import Reader
+from nebula.llm.choose import ChosenModel, choose_model
 from nebula.memory.errors import UnknownSession
 from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader

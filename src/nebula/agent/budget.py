@@ -1,4 +1,4 @@
-"""How large things are in tokens, and how many a model takes. Estimates, stated as such."""
+"""How large things are in tokens. Estimates, stated as such."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from nebula.messages import AssistantMessage, Message, ToolSpec
 
-DEFAULT_CONTEXT = 128_000
-_KNOWN_CONTEXT = {"gpt-4.1": 1_047_576, "gpt-5": 400_000, "gpt-4o": 128_000, "gemini": 1_048_576, "o3": 200_000}
 _PER_MESSAGE = 8
-
-
-def context_length(model: str) -> int:
-    """What a model is known to take, where nobody asked its server."""
-    name = model.rsplit("/", 1)[-1]
-    known = max((known for known in _KNOWN_CONTEXT if name.startswith(known)), key=len, default=None)
-    return _KNOWN_CONTEXT[known] if known else DEFAULT_CONTEXT
 
 
 def estimate_tokens(text: str) -> int:

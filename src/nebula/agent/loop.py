@@ -27,8 +27,7 @@ from nebula.events import (
     Task,
     ToolResult,
 )
-from nebula.llm.contract import Model, ModelRequest, Reply, Retrying
-from nebula.llm.contract import Notice as Heard
+from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
@@ -158,7 +157,7 @@ async def run_rounds(turn: Turn, so_far: TurnResult) -> Status:
     return "limit"
 
 
-async def _ask(turn: Turn, so_far: TurnResult) -> Reply:
+async def _ask(turn: Turn, so_far: TurnResult) -> ModelReply:
     request = ModelRequest(
         turn.model_name,
         turn.system,
@@ -172,9 +171,9 @@ async def _ask(turn: Turn, so_far: TurnResult) -> Reply:
         async for item in items:
             if isinstance(item, Retrying):
                 turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id))
-            elif isinstance(item, Heard):
+            elif isinstance(item, ModelNotice):
                 turn.stream.emit(Notice(item.text, turn.task_id))
-            elif isinstance(item, Reply):
+            elif isinstance(item, ModelReply):
                 seconds = time.monotonic() - started
                 so_far.heard(item.message, item.usage, seconds)
                 turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, round(seconds, 3)))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nebula.agent.budget import context_length, estimate_tokens, tool_tokens
+from nebula.agent.budget import estimate_tokens, tool_tokens
 from nebula.agent.conversation import Conversation, Fit, PastTurn, Sent
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.nodes import turn_of
@@ -22,7 +22,7 @@ from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
-from nebula.llm.contract import Model
+from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
 from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
 from nebula.tools.approval import Approvals
@@ -42,23 +42,6 @@ SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
 SURE_BYTES_PER_TOKEN = 2
 """Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
-
-
-@dataclass(slots=True)
-class ChosenModel:
-    """The model that answers: a connector, and the name to ask it by."""
-
-    model: Model
-    name: str
-    context_tokens: int = 0
-
-    @property
-    def provider(self) -> str:
-        return self.model.provider
-
-    @property
-    def context(self) -> int:
-        return self.context_tokens or context_length(self.name)
 
 
 @dataclass(slots=True)
@@ -119,7 +102,7 @@ class Session:
         task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, tuple(self._parents(parents)))
         turn = Turn(
             stream=stream,
-            model=self.chosen.model,
+            model=self.chosen.connector,
             model_name=self.chosen.name,
             system=system,
             history=[],
@@ -194,7 +177,7 @@ class Session:
         if self.memory is not None:
             self.memory.end(self.id)
             self.memory.close()
-        await self.chosen.model.aclose()
+        await self.chosen.connector.aclose()
 
     def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:
         if parents is not None:

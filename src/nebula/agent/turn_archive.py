@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.loop import NotKept
 from nebula.agent.nodes import round_texts
-from nebula.agent.prices import cost
 from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Status
+from nebula.llm.catalog import cost
 from nebula.memory.redaction import Redactor
 
 if TYPE_CHECKING:
-    from nebula.agent.session import ChosenModel
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
+    from nebula.llm.choose import ChosenModel
 
 
 class TurnArchive:

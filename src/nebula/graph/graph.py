@@ -29,7 +29,7 @@ from nebula.value import replace
 if TYPE_CHECKING:
     from typing import Self
 
-    from nebula.graph.summaries.build import Writer
+    from nebula.llm.choose import ChosenModel
 
 DEFAULT_DIR = os.path.join(".nebula", "graph")
 
@@ -179,7 +179,7 @@ class Graph:
                 node = replace(node, tags=clean_tags(tags))
             return self._store.save(old, node, events.SUMMARY_BUILT)
 
-    def build_summary(self, node_id: str, model: Writer | str | None = None) -> Node:
+    def build_summary(self, node_id: str, model: ChosenModel | str | None = None) -> Node:
         """Builds summary and tags of a node by the model given or configured; without one, as an extract."""
         from nebula.graph.summaries.build import build_node
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from nebula.llm.contract import ModelInfo, ModelRequest, Notice, Reply, StreamItem, TextDelta
+from nebula.llm.contract import ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem, TextDelta
 from nebula.llm.errors import BadReplyError, ModelError, UnavailableError
-from nebula.llm.faults import Service, message_in, refusal_error, status_error
-from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, HttpClient, Response, Timeouts
-from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy, with_retries
-from nebula.llm.sse import Parser
+from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpClient, HttpResponse, Timeouts
+from nebula.llm.http.http_errors import Service, message_in, refusal_error, status_error
+from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
+from nebula.llm.http.sse import Parser
 from nebula.llm.wire import Draft, FragmentCache, from_text, to_bytes
 
 LISTING_TIMEOUTS = Timeouts(connect_s=5.0, first_byte_s=15.0, idle_s=15.0)
@@ -122,7 +122,7 @@ class Connector(ABC):
     async def _outgoing(self, request: ModelRequest) -> Outgoing: ...
 
     @abstractmethod
-    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader: ...
+    def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader: ...
 
     def _headers(self) -> Headers:
         return ()
@@ -131,7 +131,7 @@ class Connector(ABC):
         """Whether a refused request is worth asking again at once, in another form."""
         return False
 
-    def _heard(self, reader: ReplyReader, reply: Reply) -> None:
+    def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
         """A reply is complete; a connector may keep what the next request needs of it."""
         return
 
@@ -141,7 +141,7 @@ class Connector(ABC):
         while True:
             outgoing = await self._outgoing(request)
             for notice in outgoing.notices:
-                yield Notice(notice)
+                yield ModelNotice(notice)
             async with self._client.request(
                 "POST", self._service.url + outgoing.path, headers=self._post_headers(), body=outgoing.body
             ) as response:
@@ -185,10 +185,10 @@ class Connector(ABC):
     def _post_headers(self) -> Headers:
         return (("Content-Type", "application/json"), *self._headers())
 
-    def _refusal(self, response: Response, model: str, body: bytes) -> ModelError:
+    def _refusal(self, response: HttpResponse, model: str, body: bytes) -> ModelError:
         return status_error(self._service, model, response.status, response.headers, body)
 
-    def _not_our_api(self, response: Response) -> BadReplyError:
+    def _not_our_api(self, response: HttpResponse) -> BadReplyError:
         kind = response.content_type or "no content type"
         return BadReplyError(
             f"{response.url.shown} does not speak the API of {self._service.label} (it sent {kind}). "

@@ -46,14 +46,14 @@ class Retrying:
 
 
 @value
-class Notice:
+class ModelNotice:
     """Something the user should know; nothing failed. Readers may ignore it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """The finished message. Always the last item of a stream, and there is exactly one."""
 
     message: AssistantMessage
@@ -67,7 +67,7 @@ class Reply:
     paired; the loop answers it with an Error result holding the reason, and the model tries again."""
 
 
-StreamItem = TextDelta | Retrying | Notice | Reply
+StreamItem = TextDelta | Retrying | ModelNotice | ModelReply
 
 
 @value

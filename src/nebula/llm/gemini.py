@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
-from nebula.llm.contract import ModelInfo, ModelRequest, Reply, Usage
+from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import AuthError, BadReplyError
-from nebula.llm.faults import Service
-from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, Response, Timeouts
-from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
-from nebula.llm.sse import SseParser
-from nebula.llm.url import percent_encode
+from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpResponse, Timeouts
+from nebula.llm.http.http_errors import Service
+from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.http.sse import SseParser
+from nebula.llm.http.url import percent_encode
 from nebula.llm.wire import FragmentCache, RawCall, result_text, to_bytes, to_text, tool_names
 from nebula.messages import (
     AssistantMessage,
@@ -98,12 +98,12 @@ class GeminiModel(Connector):
             f"/{VERSION}/models/{percent_encode(model)}:streamGenerateContent?alt=sse", b"".join([*parts, b"}"])
         )
 
-    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
+    def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader:
         if response.content_type not in ("text/event-stream", ""):
             raise self._not_our_api(response)
         return GenerateReader(self._service, request.model, SseParser())
 
-    def _heard(self, reader: ReplyReader, reply: Reply) -> None:
+    def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
         uses = reply.message.tool_uses
         if not uses or not isinstance(reader, GenerateReader):
             return

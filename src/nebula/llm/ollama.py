@@ -11,10 +11,10 @@ from typing import Any
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError
-from nebula.llm.faults import Service
-from nebula.llm.http import Headers, Response, Timeouts
-from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
-from nebula.llm.sse import NdjsonParser
+from nebula.llm.http.client import Headers, HttpResponse, Timeouts
+from nebula.llm.http.http_errors import Service
+from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.http.sse import NdjsonParser
 from nebula.llm.wire import RawCall, result_text, to_bytes, tool_names
 from nebula.messages import Message, ToolSpec, UserMessage
 
@@ -129,7 +129,7 @@ class OllamaModel(Connector):
         self._context[request.model] = context
         return context, notices
 
-    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
+    def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader:
         if response.content_type not in ("application/x-ndjson", "application/json", ""):
             raise self._not_our_api(response)
         return OllamaReader(self._service, request.model, NdjsonParser())

@@ -8,10 +8,10 @@ from typing import Any
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import AuthError
-from nebula.llm.faults import Service
-from nebula.llm.http import DEFAULT_TIMEOUTS, Headers, Response, Timeouts
-from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
-from nebula.llm.sse import SseParser, WholeParser
+from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpResponse, Timeouts
+from nebula.llm.http.http_errors import Service
+from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.http.sse import SseParser, WholeParser
 from nebula.llm.wire import RawCall, result_text, to_bytes, to_text
 from nebula.messages import Message, ToolSpec, UserMessage
 
@@ -98,7 +98,7 @@ class OpenAIModel(Connector):
         refused.add(name)
         return True
 
-    def _reader(self, request: ModelRequest, response: Response) -> ReplyReader:
+    def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader:
         if response.content_type in ("text/event-stream", ""):
             return ChatReader(self._service, request.model, SseParser())
         if response.content_type == "application/json":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
-from nebula.llm.contract import NO_USAGE, Reply
+from nebula.llm.contract import NO_USAGE, ModelReply
 from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolUseResult
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
 
@@ -132,7 +132,7 @@ class Draft:
             self.text.append(piece)
         return piece
 
-    def finish(self, history: Sequence[Message]) -> Reply:
+    def finish(self, history: Sequence[Message]) -> ModelReply:
         """The reply. Ids that the wire did not give are made from the history, so that they are unique in it."""
         if self._held:
             self.text.append("\ufffd")
@@ -140,10 +140,10 @@ class Draft:
         stop = self.stop or "end"
         message_id = self.message_id or _next_message_id(history)
         if not self.calls:
-            return Reply(AssistantMessage.new_response(message_id, content), self.usage, stop=stop)
+            return ModelReply(AssistantMessage.new_response(message_id, content), self.usage, stop=stop)
         uses, invalid = _tool_uses(self.calls, history, cut=stop == "length")
         message = AssistantMessage.new_tool_use(message_id, content, uses)
-        return Reply(message, self.usage, stop="tool_calls" if stop == "end" else stop, invalid_calls=invalid)
+        return ModelReply(message, self.usage, stop="tool_calls" if stop == "end" else stop, invalid_calls=invalid)
 
 
 def well_formed(text: str) -> str:

@@ -17,11 +17,12 @@ from importlib.resources import files
 from typing import Any
 
 from nebula.agent.assembly import open_session
-from nebula.agent.session import ChosenModel, Session
+from nebula.agent.session import Session
 from nebula.cli.arguments import Parser
 from nebula.cli.headless import interruptible
 from nebula.config import Settings, load_settings
 from nebula.events import Stamped
+from nebula.llm.choose import ChosenModel
 from nebula.llm.replay import ReplayModel
 from nebula.stage import Close, Remark, Say, Stage, StageOptions
 from nebula.tools.approval import Approver, Decision, Question, allow_all

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from nebula import __version__
-from nebula.agent.brains import list_models
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.config import Settings, load_settings
+from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
 
 SHOWN_MODELS = 12

@@ -6,11 +6,11 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING
 
-from nebula.agent.prices import cost
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage
+from nebula.llm.catalog import cost
 from nebula.stage import Stage
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from nebula.stage import one_line
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.summaries.build import BuildReport, Progress
-    from nebula.graph.summaries.named_model import NamedModel
+    from nebula.llm.choose import ChosenModel
 
 _PROVIDERS = {"openai": "OpenAI, or a server that speaks its API", "gemini": "Gemini", "ollama": "Ollama"}
 _EPILOG = """\
@@ -51,10 +51,10 @@ async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
         return await build(graph, all=options.all, model=writer, progress=_show_progress)
     finally:
         if writer:
-            await writer.model.aclose()
+            await writer.connector.aclose()
 
 
-async def _writer(graph: Graph, options: argparse.Namespace) -> NamedModel | None:
+async def _writer(graph: Graph, options: argparse.Namespace) -> ChosenModel | None:
     from nebula.graph.summaries.named_model import open_model
     from nebula.llm.errors import ModelError
 

@@ -15,7 +15,7 @@ from nebula.cli.vizprompt_commands.create_node import read_text
 if TYPE_CHECKING:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession
     from nebula.graph.graph import Graph
-    from nebula.graph.summaries.named_model import NamedModel
+    from nebula.llm.choose import ChosenModel
 
 _EPILOG = """\
 With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by line, in
@@ -49,11 +49,11 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             session = _session(runner, graph, model, settings.lang, options)
             return session.once(prompt) if prompt is not None else session.converse()
         finally:
-            runner.run(model.model.aclose())
+            runner.run(model.connector.aclose())
 
 
 def _session(
-    runner: asyncio.Runner, graph: Graph, model: NamedModel, lang: str, options: argparse.Namespace
+    runner: asyncio.Runner, graph: Graph, model: ChosenModel, lang: str, options: argparse.Namespace
 ) -> ChatSession:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession, Speaker
     from nebula.cli.vizprompt_commands.chat_words import Words

@@ -13,14 +13,14 @@ from nebula.graph.context.text import asked_ids
 from nebula.graph.errors import GraphError
 from nebula.graph.tokens import counter
 from nebula.graph.values import Text, Usage
-from nebula.llm.contract import ModelRequest, Notice, Reply, Retrying, TextDelta
+from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying, TextDelta
 from nebula.llm.errors import BadReplyError
 from nebula.messages import UserMessage, strip_hidden_characters
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
-    from nebula.graph.summaries.named_model import NamedModel
     from nebula.graph.values import Node
+    from nebula.llm.choose import ChosenModel
 
 MAX_DETAILS = 2
 """How often in one exchange the model may ask for a node in full."""
@@ -41,7 +41,7 @@ class Audience(Protocol):
 @dataclass(slots=True)
 class Exchange:
     graph: Graph
-    model: NamedModel
+    model: ChosenModel
     audience: Audience
     budget: int
     lang: str
@@ -88,15 +88,15 @@ class Exchange:
         request = ModelRequest(model=self.model.name, system=preview.system, messages=[said])
         start = time.monotonic()
         first = 0.0
-        async for item in self.model.model.stream(request):
+        async for item in self.model.connector.stream(request):
             if isinstance(item, TextDelta):
                 first = first or time.monotonic() - start
                 self.audience.piece(item.text)
             elif isinstance(item, Retrying):
                 self.audience.void(item.reason)
-            elif isinstance(item, Notice):
+            elif isinstance(item, ModelNotice):
                 continue
-            elif isinstance(item, Reply):
+            elif isinstance(item, ModelReply):
                 whole = time.monotonic() - start
                 text, usage = item.message.content, item.usage
                 if not text.strip():

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.graph.errors import GraphError
 from nebula.graph.ids import sort_key
@@ -18,7 +18,7 @@ from nebula.graph.summaries.built_tags import BuiltTags
 from nebula.graph.summaries.extract import MARKS, cut, extract, is_extract, leading_sentences
 from nebula.graph.summaries.reply import SummaryReply, UnreadableReply, read_reply
 from nebula.graph.tokens import estimate_tokens
-from nebula.llm.contract import Model, ModelRequest, Reply
+from nebula.llm.contract import ModelReply, ModelRequest
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
 from nebula.value import value
@@ -26,6 +26,7 @@ from nebula.value import value
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
+    from nebula.llm.choose import ChosenModel
 
 PROMPT = """\
 あなたは会話ノードの要約とタグ付けを行う専門家です。
@@ -51,16 +52,6 @@ SLACK = 2
 
 
 T = TypeVar("T")
-
-
-class Writer(Protocol):
-    """The model that writes the summaries, and the name to ask it by."""
-
-    @property
-    def model(self) -> Model: ...
-
-    @property
-    def name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +86,7 @@ async def build(
     *,
     all: bool = False,
     node_ids: Sequence[str] | None = None,
-    model: Writer | None = None,
+    model: ChosenModel | None = None,
     progress: Callable[[Progress], None] | None = None,
     at_once: int = AT_ONCE,
 ) -> BuildReport:
@@ -117,12 +108,12 @@ async def build(
     return BuildReport(run.built, run.failed, run.waiting[::-1], run.stopped)
 
 
-async def build_one(graph: Graph, node_id: str, model: Writer | None = None) -> Node:
+async def build_one(graph: Graph, node_id: str, model: ChosenModel | None = None) -> Node:
     """Builds one node, due or not, and returns it. Raises ModelError, UnreadableReply, NotFound, BadFile."""
     return await _build(graph, BuiltTags(graph.data_dir), node_id, model)
 
 
-def build_node(graph: Graph, node_id: str, model: Writer | str | None = None) -> Node:
+def build_node(graph: Graph, node_id: str, model: ChosenModel | str | None = None) -> Node:
     """`build_one` for callers that are not asynchronous. `model` may be a name; without it the configured one is
     asked, and where none is configured an extract is made."""
 
@@ -138,7 +129,7 @@ def build_now(
     *,
     all: bool = False,
     node_ids: Sequence[str] | None = None,
-    model: Writer | str | None = None,
+    model: ChosenModel | str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> BuildReport:
     """`build` for callers that are not asynchronous; `model` as for `build_node`."""
@@ -151,7 +142,7 @@ def build_now(
 
 
 @asynccontextmanager
-async def _writer(graph: Graph, model: Writer | str | None) -> AsyncIterator[Writer | None]:
+async def _writer(graph: Graph, model: ChosenModel | str | None) -> AsyncIterator[ChosenModel | None]:
     if model is not None and not isinstance(model, str):
         yield model
         return
@@ -167,7 +158,7 @@ async def _writer(graph: Graph, model: Writer | str | None) -> AsyncIterator[Wri
     try:
         yield writer
     finally:
-        await writer.model.aclose()
+        await writer.connector.aclose()
 
 
 def _finished(work: Coroutine[Any, Any, T]) -> T:
@@ -199,7 +190,7 @@ class _Run:
     def __init__(
         self,
         graph: Graph,
-        model: Writer | None,
+        model: ChosenModel | None,
         node_ids: list[str],
         progress: Callable[[Progress], None] | None,
     ) -> None:
@@ -238,7 +229,7 @@ class _Run:
         return Outcome(node_id, node.summary, list(node.tags))
 
 
-async def _build(graph: Graph, built_tags: BuiltTags, node_id: str, model: Writer | None) -> Node:
+async def _build(graph: Graph, built_tags: BuiltTags, node_id: str, model: ChosenModel | None) -> Node:
     node = await asyncio.to_thread(graph.get_node, node_id)
     limit = (await asyncio.to_thread(lambda: graph.settings)).summary_token_limit
     if model is None:
@@ -255,7 +246,7 @@ async def _build(graph: Graph, built_tags: BuiltTags, node_id: str, model: Write
     return await asyncio.to_thread(save)
 
 
-async def _asked(model: Writer, node: Node, limit: int) -> SummaryReply:
+async def _asked(model: ChosenModel, node: Node, limit: int) -> SummaryReply:
     """The model's answer; one that cannot be read, or a fault that may pass, is met by asking once more."""
     messages: list[Message] = [UserMessage.new_prompt(summary_prompt(node.prompt, node.response))]
     try:
@@ -272,10 +263,10 @@ async def _asked(model: Writer, node: Node, limit: int) -> SummaryReply:
     return SummaryReply(_within(made.summary, limit * SLACK), made.tags)
 
 
-async def _reply(model: Writer, messages: Sequence[Message]) -> str:
+async def _reply(model: ChosenModel, messages: Sequence[Message]) -> str:
     request = ModelRequest(model=model.name, system="", messages=messages)
-    async for item in model.model.stream(request):
-        if isinstance(item, Reply):
+    async for item in model.connector.stream(request):
+        if isinstance(item, ModelReply):
             return item.message.content
     raise UnreadableReply("the model said nothing")
 

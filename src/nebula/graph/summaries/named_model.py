@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nebula.config import DEFAULT_MODEL, load_settings
+from nebula.llm.catalog import connect, known_provider, resolve_model, split_name
+from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import Model
 from nebula.llm.errors import AuthError, ModelError, NotFoundError
-from nebula.llm.providers import connect, known_provider, resolve_model, split_name
-from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.config import Settings as UserSettings
@@ -23,23 +23,13 @@ DEFAULT_MODELS = {"openai": DEFAULT_MODEL, "gemini": "gemini-2.5-flash"}
 NOTHING_CONFIGURED = "No model can be reached. Set OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama (see OLLAMA_HOST)."
 
 
-@value
-class NamedModel:
-    model: Model
-    name: str
-
-    @property
-    def provider(self) -> str:
-        return self.model.provider
-
-
 async def open_model(
     provider: str = "",
     model: str = "",
     *,
     of_graph: GraphSettings | None = None,
     user: UserSettings | None = None,
-) -> NamedModel:
+) -> ChosenModel:
     """Raises ModelError with a sentence for a person. Asks a server only where the name leaves a doubt."""
     settings = user or load_settings()
     outright, model = split_name(model)
@@ -52,7 +42,7 @@ async def open_model(
     provider = provider or _configured(settings)[0]
     _require_key(settings, provider)
     model = model or DEFAULT_MODELS.get(provider, "") or await _first_of_ollama(settings)
-    return NamedModel(_connector(settings, provider), model)
+    return ChosenModel(_connector(settings, provider), model)
 
 
 def _wished(settings: UserSettings, of_graph: GraphSettings | None) -> tuple[str, str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nebula.agent.brains import choose_model, list_models
 from nebula.agent.session import MODES
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.waiting import waiting
 from nebula.cli.terminal.turns import take_turn
 from nebula.config import OFFERED_MODELS, save_choice
+from nebula.llm.choose import choose_model, list_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
@@ -101,7 +101,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"
     old = session.chosen
     session.use_model(chosen)
-    await old.model.aclose()
+    await old.connector.aclose()
     save_choice(session.settings, model=saved)
     outright = f"{chosen.provider}/{chosen.name}"
     origins = {**terminal.settings.origins, "model": "session"}

@@ -6,11 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import estimate_tokens
-from nebula.agent.prices import cost as price
 from nebula.cli.command_words import ABOUT, KEYS
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
+from nebula.llm.catalog import cost as price
 from nebula.stage import one_line
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nebula.agent.brains import choose_model
 from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.summaries.build import BuildReport, build
 from nebula.graph.values import DEFAULT_FLOW, Node
+from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.briefs import brief_node
 from nebula.server.conversation.context import Action, Client, ServerContext, in_thread
@@ -127,7 +127,7 @@ async def build_summaries(server: ServerContext, _: Client, data: Data) -> Actio
     try:
         return _built(await build(server.graph, all=everything, node_ids=node_ids, model=chosen))
     finally:
-        await chosen.model.aclose()
+        await chosen.connector.aclose()
 
 
 def _built(report: BuildReport) -> ActionResult:

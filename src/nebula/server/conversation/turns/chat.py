@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from nebula.agent.assembly import secrets_of
-from nebula.agent.brains import choose_model
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Reader, Task, now
 from nebula.graph.context.preview import preview_context
+from nebula.llm.choose import choose_model
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.server.conversation.served_graph import ServedGraph
 from nebula.server.conversation.turns.turns import Ask, Job
@@ -33,7 +33,7 @@ class ChatTurns:
             system = await asyncio.to_thread(self._context, job, chosen.name, budget)
             turn = Turn(
                 stream=EventStream("", job.trace_id, audience=(hear,)),
-                model=chosen.model,
+                model=chosen.connector,
                 model_name=chosen.name,
                 system=system,
                 history=[],
@@ -44,7 +44,7 @@ class ChatTurns:
             task = Task(job.prompt, "chat", chosen.name, chosen.provider, job.parents)
             await run_turn(turn, task, UserMessage.new_prompt(strip_hidden_characters(job.prompt), now()))
         finally:
-            await chosen.model.aclose()
+            await chosen.connector.aclose()
 
     def _context(self, job: Job, model: str, budget: int) -> str:
         if not job.parents:

@@ -6,14 +6,27 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nebula.llm.contract import Model, ModelInfo
+from nebula.llm.contract import Model, ModelInfo, Usage
 from nebula.llm.errors import ModelError, NotFoundError, UnavailableError
-from nebula.llm.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
 
 if TYPE_CHECKING:
-    from nebula.llm.http import Timeouts
+    from nebula.llm.http.client import Timeouts
 
 PROVIDERS = ("openai", "gemini", "ollama")
+DEFAULT_CONTEXT = 128_000
+_KNOWN_CONTEXT = {"gpt-4.1": 1_047_576, "gpt-5": 400_000, "gpt-4o": 128_000, "gemini": 1_048_576, "o3": 200_000}
+_DOLLARS_PER_MILLION = {
+    "gpt-4.1-nano": (0.10, 0.40),
+    "gpt-4.1-mini": (0.40, 1.60),
+    "gpt-4.1": (2.00, 8.00),
+    "gpt-4o-mini": (0.15, 0.60),
+    "gpt-4o": (2.50, 10.00),
+    "gemini-2.5-flash-lite": (0.10, 0.40),
+    "gemini-2.5-flash": (0.30, 2.50),
+    "gemini-2.5-pro": (1.25, 10.00),
+    "gemini-2.0-flash": (0.10, 0.40),
+}
 
 
 def connect(
@@ -31,17 +44,17 @@ def connect(
     with the JSON dialect for those of its models that have no tool calls of their own.
     """
     if provider == "openai":
-        from nebula.llm.http import DEFAULT_TIMEOUTS
+        from nebula.llm.http.client import DEFAULT_TIMEOUTS
         from nebula.llm.openai import OpenAIModel
 
         return OpenAIModel(api_key, base_url, retry=retry, timeouts=timeouts or DEFAULT_TIMEOUTS, environ=environ)
     if provider == "gemini":
         from nebula.llm.gemini import GeminiModel
-        from nebula.llm.http import DEFAULT_TIMEOUTS
+        from nebula.llm.http.client import DEFAULT_TIMEOUTS
 
         return GeminiModel(api_key, base_url, retry=retry, timeouts=timeouts or DEFAULT_TIMEOUTS, environ=environ)
     if provider == "ollama":
-        from nebula.llm.dialect import DialectWhereNeeded
+        from nebula.llm.dialect.json_dialect import DialectWhereNeeded
         from nebula.llm.ollama import PATIENT, OllamaModel
 
         return DialectWhereNeeded(
@@ -133,3 +146,23 @@ def _how_to_configure(provider: str | None) -> str:
     chosen = [ways[provider]] if provider else list(ways.values())
     sentence = ", or ".join(chosen)
     return sentence[0].upper() + sentence[1:] + "."
+
+
+def context_length(model: str) -> int:
+    """What a model is known to take, where nobody asked its server."""
+    name = model.rsplit("/", 1)[-1]
+    known = max((known for known in _KNOWN_CONTEXT if name.startswith(known)), key=len, default=None)
+    return _KNOWN_CONTEXT[known] if known else DEFAULT_CONTEXT
+
+
+def cost(provider: str, model: str, usage: Usage) -> float | None:
+    """In US dollars at the providers' list prices. A local model costs nothing."""
+    if provider in ("ollama", "replay"):
+        return 0.0
+    name = model.rsplit("/", 1)[-1]
+    # The longest known name that the model's name begins with, so that dated versions are found.
+    known = max((known for known in _DOLLARS_PER_MILLION if name.startswith(known)), key=len, default=None)
+    if known is None:
+        return None
+    price_in, price_out = _DOLLARS_PER_MILLION[known]
+    return (usage.input_tokens * price_in + usage.output_tokens * price_out) / 1_000_000

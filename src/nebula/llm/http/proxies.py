@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nebula.llm.errors import UnavailableError
-from nebula.llm.url import Url, parse_url, percent_decode, without_credentials
+from nebula.llm.http.url import Url, parse_url, percent_decode, without_credentials
 
 
 def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:

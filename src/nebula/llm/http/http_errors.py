@@ -14,8 +14,8 @@ from nebula.llm.errors import (
     NotFoundError,
     UnavailableError,
 )
-from nebula.llm.retry import parse_retry_after
-from nebula.llm.url import without_credentials
+from nebula.llm.http.retry import parse_retry_after
+from nebula.llm.http.url import without_credentials
 
 MAX_QUOTED = 300
 CONTEXT_WORDS = (

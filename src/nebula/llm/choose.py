@@ -8,19 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import cast
 
-from nebula.agent.session import ChosenModel
 from nebula.config import DEFAULT_MODEL, Settings
+from nebula.events import Usage
+from nebula.llm.catalog import connect, context_length, cost, known_provider, resolve_model, split_name
 from nebula.llm.contract import DescribingModel, Model, ModelInfo
 from nebula.llm.errors import AuthError, ModelError, NotFoundError
-from nebula.llm.providers import connect, known_provider, resolve_model, split_name
 
 DEFAULT_GEMINI_MODEL = "gemini-2.5-flash"
 NOTHING_CONFIGURED = (
     "No model can be reached. Set OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama (OLLAMA_HOST says where); "
     "`nebula demo` works without any of them."
 )
+
+
+@dataclass(slots=True)
+class ChosenModel:
+    """The model that answers: a connector, and the name to ask it by."""
+
+    connector: Model
+    name: str
+    context_tokens: int = 0
+
+    @property
+    def provider(self) -> str:
+        return self.connector.provider
+
+    @property
+    def context(self) -> int:
+        return self.context_tokens or context_length(self.name)
+
+    def cost(self, usage: Usage) -> float | None:
+        """In US dollars; None where the price is not known."""
+        return cost(self.provider, self.name, usage)
 
 
 def configured_providers(settings: Settings) -> list[str]:
@@ -64,7 +86,7 @@ async def _informed(chosen: ChosenModel) -> ChosenModel:
     """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
     if chosen.provider == "ollama" and not chosen.context_tokens:
         with suppress(ModelError):  # the turn meets the same problem, and tells it
-            about = await cast("DescribingModel", chosen.model).describe(chosen.name)
+            about = await cast("DescribingModel", chosen.connector).describe(chosen.name)
             chosen.context_tokens = about.context_length or 0
     return chosen
 

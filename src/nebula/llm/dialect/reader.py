@@ -24,7 +24,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nebula.llm.lenient_json import Cut, Fault, Parsed, parse_value
+from nebula.llm.dialect.lenient_json import Cut, Fault, Parsed, parse_value
 from nebula.value import value
 
 RUNGS = ("native", "json", "stripped", "tags", "fence", "scan", "repair", "brackets")
@@ -59,7 +59,7 @@ class SpokenCall:
 
 
 @value
-class Reading:
+class DialectReply:
     thought: str
     calls: tuple[SpokenCall, ...]
     answer: str | None
@@ -80,7 +80,7 @@ class _Notes:
         self.rung = max(self.rung, RUNGS.index(rung))
 
 
-def read_reply(text: str, *, tools: Container[str], readers: Container[str]) -> Reading:
+def read_reply(text: str, *, tools: Container[str], readers: Container[str]) -> DialectReply:
     """The reading of `text`. `tools`: the names offered; `readers`: those of them that change nothing."""
     body = strip_noise(text)
     if not body:
@@ -93,7 +93,7 @@ def read_reply(text: str, *, tools: Container[str], readers: Container[str]) -> 
         notes.stand_on("json" if body == text.strip() else "stripped")
     if not notes.calls and notes.answer is None:
         raise FormatFailure("the object has neither tool_calls nor a final_answer")
-    return Reading(notes.thought, tuple(notes.calls), notes.answer, RUNGS[notes.rung])
+    return DialectReply(notes.thought, tuple(notes.calls), notes.answer, RUNGS[notes.rung])
 
 
 def strip_noise(text: str) -> str:

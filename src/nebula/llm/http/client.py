@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import h11
 
-from nebula.llm.connection import Connection, Route, connect
 from nebula.llm.errors import BadReplyError, UnavailableError
-from nebula.llm.proxies import basic_auth, proxy_for
-from nebula.llm.url import Url, parse_url
+from nebula.llm.http.connection import HttpConnection, Route, connect
+from nebula.llm.http.proxies import basic_auth, proxy_for
+from nebula.llm.http.url import Url, parse_url
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_WHOLE_BODY_BYTES = 32 * 1024 * 1024
@@ -39,11 +39,11 @@ class Timeouts(NamedTuple):
 DEFAULT_TIMEOUTS = Timeouts()
 
 
-class Response:
+class HttpResponse:
     """Status and headers; the body is read once, by `read_piece()` or `read()`."""
 
     def __init__(
-        self, url: Url, connection: Connection, parser: h11.Connection, head: h11.Response, idle_s: float
+        self, url: Url, connection: HttpConnection, parser: h11.Connection, head: h11.Response, idle_s: float
     ) -> None:
         self.url = url
         self.status = head.status_code
@@ -101,7 +101,7 @@ class Response:
 
 
 class _Idle(NamedTuple):
-    connection: Connection
+    connection: HttpConnection
     since: float
 
 
@@ -116,7 +116,7 @@ class HttpClient:
     @asynccontextmanager
     async def request(
         self, method: str, url: str, *, headers: Headers = (), body: bytes = b"", timeouts: Timeouts | None = None
-    ) -> AsyncIterator[Response]:
+    ) -> AsyncIterator[HttpResponse]:
         """The response, its body unread. Leaving the block before the body's end closes the connection."""
         target = parse_url(url)
         limits = timeouts or self._timeouts
@@ -124,7 +124,7 @@ class HttpClient:
         route = Route(target.scheme, target.host, target.port, proxy)
         head = _request_head(method, target, route, headers, len(body))
         connection, parser, response_head = await self._exchange(route, head, body, target, limits)
-        response = Response(target, connection, parser, response_head, limits.idle_s)
+        response = HttpResponse(target, connection, parser, response_head, limits.idle_s)
         try:
             yield response
         finally:
@@ -138,7 +138,7 @@ class HttpClient:
 
     async def _exchange(
         self, route: Route, head: h11.Request, body: bytes, target: Url, limits: Timeouts
-    ) -> tuple[Connection, h11.Connection, h11.Response]:
+    ) -> tuple[HttpConnection, h11.Connection, h11.Response]:
         while True:
             kept = self._take(route)
             connection = kept or await connect(route, self._environ, limits.connect_s)
@@ -155,7 +155,7 @@ class HttpClient:
                 connection.abort()
                 raise
 
-    def _take(self, route: Route) -> Connection | None:
+    def _take(self, route: Route) -> HttpConnection | None:
         waiting = self._idle.get(route, [])
         loop = asyncio.get_running_loop()
         while waiting:
@@ -168,7 +168,7 @@ class HttpClient:
             connection.abort()
         return None
 
-    def _give_back(self, response: Response, connection: Connection, parser: h11.Connection) -> None:
+    def _give_back(self, response: HttpResponse, connection: HttpConnection, parser: h11.Connection) -> None:
         reusable = (
             response.is_finished
             and parser.our_state is h11.DONE
@@ -210,7 +210,7 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
 
 
 async def _ask(
-    connection: Connection, parser: h11.Connection, head: h11.Request, body: bytes, target: Url, limits: Timeouts
+    connection: HttpConnection, parser: h11.Connection, head: h11.Request, body: bytes, target: Url, limits: Timeouts
 ) -> h11.Response:
     sent = [parser.send(head) or b""]
     if body:

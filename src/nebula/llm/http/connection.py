@@ -12,8 +12,8 @@ from functools import cache
 from typing import NamedTuple, cast
 
 from nebula.llm.errors import AuthError, UnavailableError
-from nebula.llm.proxies import basic_auth
-from nebula.llm.url import Url
+from nebula.llm.http.proxies import basic_auth
+from nebula.llm.http.url import Url
 
 MAX_PROXY_ANSWER_BYTES = 64 * 1024
 PAUSE_READING_AT = 1024 * 1024
@@ -37,7 +37,7 @@ class Route(NamedTuple):
         return self.proxy is not None and self.scheme == "https"
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """A transport and what has arrived on it. Reading is for one task at a time."""
 
     def __init__(self, route: Route, loop: asyncio.AbstractEventLoop) -> None:
@@ -135,11 +135,11 @@ class Connection(asyncio.Protocol):
             self._reader.set_result(None)
 
 
-async def connect(route: Route, environ: Mapping[str, str], timeout_s: float) -> Connection:
+async def connect(route: Route, environ: Mapping[str, str], timeout_s: float) -> HttpConnection:
     """Open a connection. Raises `UnavailableError` (or `AuthError` when a proxy refuses our credentials)."""
     via = route.proxy
     where = f"{route.host}:{route.port}" + (f" through the proxy {via.shown}" if via else "")
-    connection = Connection(route, asyncio.get_running_loop())
+    connection = HttpConnection(route, asyncio.get_running_loop())
     try:
         async with asyncio.timeout(timeout_s):
             await _open(connection, environ)
@@ -164,7 +164,7 @@ async def connect(route: Route, environ: Mapping[str, str], timeout_s: float) ->
     return connection
 
 
-async def _open(connection: Connection, environ: Mapping[str, str]) -> None:
+async def _open(connection: HttpConnection, environ: Mapping[str, str]) -> None:
     route, loop = connection.route, connection.loop
     first = route.proxy or Url(route.scheme, route.host, route.port, "/")
     context = tls_context(environ) if first.scheme == "https" else None
@@ -186,7 +186,7 @@ async def _open(connection: Connection, environ: Mapping[str, str]) -> None:
         connection.use(upgraded)
 
 
-async def _tunnel(connection: Connection, proxy: Url) -> None:
+async def _tunnel(connection: HttpConnection, proxy: Url) -> None:
     route = connection.route
     host = f"[{route.host}]" if ":" in route.host else route.host
     lines = [f"CONNECT {host}:{route.port} HTTP/1.1", f"Host: {host}:{route.port}"]

@@ -15,15 +15,15 @@ from nebula.llm.contract import (
     DescribingModel,
     Model,
     ModelInfo,
+    ModelReply,
     ModelRequest,
-    Reply,
     Retrying,
     StreamItem,
     TextDelta,
     Usage,
 )
-from nebula.llm.dialect_reader import FormatFailure, Reading, SpokenCall, read_reply
-from nebula.llm.dialect_tools import DIALECT_TOOLS, DialectTool, Offer, make_offer
+from nebula.llm.dialect.reader import DialectReply, FormatFailure, SpokenCall, read_reply
+from nebula.llm.dialect.tools import DIALECT_TOOLS, DialectTool, Offer, make_offer
 from nebula.llm.errors import BadReplyError, FormatError, ModelError
 from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
 from nebula.messages import (
@@ -39,7 +39,7 @@ from nebula.value import replace
 
 SHAPE = '{"thought": "…", "tool_calls": [{"name": "…", "parameters": {…}}], "final_answer": "…"}'
 PROMPT = """\
-You work by calling tools. Reply with ONE JSON object and nothing else, no code fence, no text around it:
+You work by calling tools. ModelReply with ONE JSON object and nothing else, no code fence, no text around it:
 {shape}
 - thought: one or two sentences on what you do next.
 - tool_calls: the tools to run now, each with its name and an object of parameters; [] when no tool is needed.
@@ -53,7 +53,7 @@ The tools:
 </tools>
 """
 COMPLAINT = (
-    "Your last reply could not be used: {reason}. Nothing was run. Reply again with one JSON object of this shape "
+    "Your last reply could not be used: {reason}. Nothing was run. ModelReply again with one JSON object of this shape "
     "and nothing else: {shape}"
 )
 ATTEMPTS = 2
@@ -105,11 +105,11 @@ class JsonDialect:
         asked = self._ask_in_dialect(request, offer, prompt)
         used = Usage()
         for attempt in range(1, ATTEMPTS + 1):
-            heard: Reply | None = None
+            heard: ModelReply | None = None
             items: Any = self._model.stream(asked)
             async with aclosing(items):
                 async for item in items:
-                    if isinstance(item, Reply):
+                    if isinstance(item, ModelReply):
                         heard = item
                     elif not isinstance(item, TextDelta):  # raw JSON is nothing to show
                         yield item
@@ -230,7 +230,7 @@ class DialectWhereNeeded:
         items: Any = self._model.stream(request)
         async with aclosing(items):
             async for item in items:
-                yield _with_printed_calls(item, request) if isinstance(item, Reply) else item
+                yield _with_printed_calls(item, request) if isinstance(item, ModelReply) else item
 
 
 def needs_dialect(info: ModelInfo) -> bool:
@@ -273,7 +273,7 @@ def spoken(message: AssistantMessage, offer: Offer) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def finished(reading: Reading, heard: Reply, offer: Offer, history: Sequence[Message]) -> Reply:
+def finished(reading: DialectReply, heard: ModelReply, offer: Offer, history: Sequence[Message]) -> ModelReply:
     """The reply that native tool calls would have given.
 
     While tools are called, the final answer is provisional and left out: it tells of work not yet done.
@@ -281,7 +281,7 @@ def finished(reading: Reading, heard: Reply, offer: Offer, history: Sequence[Mes
     message_id = heard.message.message_id
     if not reading.calls:
         message: AssistantMessage = AssistantMessage.new_response(message_id, reading.answer or "")
-        return Reply(message, heard.usage, reading.rung, heard.stop)
+        return ModelReply(message, heard.usage, reading.rung, heard.stop)
     ids = CallIds(history)
     uses: list[AssistantToolUse] = []
     invalid: dict[str, str] = {}
@@ -293,16 +293,16 @@ def finished(reading: Reading, heard: Reply, offer: Offer, history: Sequence[Mes
             invalid[use_id] = broken or reason or ""
         uses.append(AssistantToolUse(use_id, call.name, orig_name, args, orig_args))
     message = AssistantMessage.new_tool_use(message_id, reading.thought, uses)
-    return Reply(message, heard.usage, reading.rung, "tool_calls", invalid)
+    return ModelReply(message, heard.usage, reading.rung, "tool_calls", invalid)
 
 
-def _read(heard: Reply, offer: Offer) -> Reading:
+def _read(heard: ModelReply, offer: Offer) -> DialectReply:
     uses = heard.message.tool_uses
     if uses:
         if heard.invalid_calls:
             raise FormatFailure(next(iter(heard.invalid_calls.values())))
         calls = tuple(SpokenCall(use.name, use.args) for use in uses)
-        return Reading(heard.message.content, calls, None, "native")
+        return DialectReply(heard.message.content, calls, None, "native")
     try:
         return read_reply(heard.message.content, tools=offer.names, readers=offer.readers)
     except FormatFailure as failure:
@@ -311,7 +311,7 @@ def _read(heard: Reply, offer: Offer) -> Reading:
         raise
 
 
-def _with_printed_calls(reply: Reply, request: ModelRequest) -> Reply:
+def _with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """A reply whose text is nothing but tool calls, which some local models print instead of making them."""
     if reply.message.tool_uses or not reply.message.content.lstrip().startswith(("{", "[", "<")):
         return reply
@@ -325,14 +325,14 @@ def _with_printed_calls(reply: Reply, request: ModelRequest) -> Reply:
     return finished(reading, reply, offer, request.messages)
 
 
-def _with_complaint(asked: ModelRequest, heard: Reply, failure: FormatFailure) -> ModelRequest:
+def _with_complaint(asked: ModelRequest, heard: ModelReply, failure: FormatFailure) -> ModelRequest:
     said = heard.message.content[:MAX_QUOTED_REPLY] or "(nothing)"
     complaint = COMPLAINT.format(reason=failure, shape=SHAPE)
     turn = (AssistantMessage.new_response(None, said), UserMessage.new_prompt(complaint))
     return replace(asked, messages=(*asked.messages, *turn))
 
 
-def _format_error(model: str, failure: FormatFailure, heard: Reply) -> FormatError:
+def _format_error(model: str, failure: FormatFailure, heard: ModelReply) -> FormatError:
     return FormatError(
         f"{model} did not keep to the JSON dialect, even after being told why: {failure}. Try a larger model, or one "
         "with tool calls of its own.",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nebula.llm.contract import Model, ModelRequest, Notice, Reply, Retrying, StreamItem, TextDelta
+from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem, TextDelta
 from nebula.llm.errors import (
     AuthError,
     BadReplyError,
@@ -22,10 +22,10 @@ from nebula.llm.errors import (
     UnavailableError,
 )
 from nebula.llm.gemini import GeminiModel
-from nebula.llm.http import Timeouts
+from nebula.llm.http.client import Timeouts
+from nebula.llm.http.retry import RetryPolicy, parse_retry_after
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
-from nebula.llm.retry import RetryPolicy, parse_retry_after
 from nebula.messages import UserMessage
 from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 
@@ -73,7 +73,7 @@ async def test_a_passing_fault_is_retried(wire: str, fault: Fault) -> None:
     # On Ollama the first loss falls on a connection kept since /api/show, which is replaced without a word.
     silently = wire == "ollama" and fault.kind != "status"
     assert [item.attempt for item in retries(items)] == ([2] if silently else [2, 3])
-    assert isinstance(items[-1], Reply) and items[-1].message.content == "hello"
+    assert isinstance(items[-1], ModelReply) and items[-1].message.content == "hello"
 
 
 async def test_after_four_attempts_it_is_given_up() -> None:
@@ -119,7 +119,7 @@ async def test_a_stream_cut_in_the_middle_starts_over_once(wire: str) -> None:
     items = await items_from([cut, Turn("whole")], wire)
     first_retry = items.index(retries(items)[0])
     assert any(isinstance(item, TextDelta) for item in items[:first_retry])
-    assert isinstance(items[-1], Reply) and items[-1].message.content == "whole"
+    assert isinstance(items[-1], ModelReply) and items[-1].message.content == "whole"
     error = await error_from([cut, cut, Turn("never asked")], wire)
     assert isinstance(error, UnavailableError)
 
@@ -128,7 +128,7 @@ async def test_a_stream_cut_in_the_middle_starts_over_once(wire: str) -> None:
 async def test_a_call_cut_in_the_middle_is_never_given(wire: str) -> None:
     call = Turn("", [Call("writeFile", {"path": "a", "content": "x" * 400})], fault=Fault.cut(after_bytes=600))
     items = await items_from([call, Turn("ok")], wire)
-    assert isinstance(items[-1], Reply) and items[-1].message.tool_uses is None
+    assert isinstance(items[-1], ModelReply) and items[-1].message.tool_uses is None
 
 
 @everywhere
@@ -136,7 +136,7 @@ async def test_an_error_inside_the_stream_is_a_fault_too(wire: str) -> None:
     broken = Turn("one two three four five", fault=Fault.stream_error("overloaded"))
     items = await items_from([broken, Turn("ok")], wire)
     assert "overloaded" in retries(items)[0].reason
-    assert isinstance(items[-1], Reply)
+    assert isinstance(items[-1], ModelReply)
 
 
 async def test_silence_before_the_first_byte_times_out() -> None:
@@ -248,7 +248,7 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_replaced_silentl
         second = [item async for item in model.stream(request)]
         await model.aclose()
         assert server.connections == 2
-    assert isinstance(first[-1], Reply) and isinstance(second[-1], Reply)
+    assert isinstance(first[-1], ModelReply) and isinstance(second[-1], ModelReply)
     assert not retries(second)
 
 
@@ -259,8 +259,8 @@ async def test_ollama_warns_when_the_conversation_is_too_long_for_the_model() ->
         heard = [[item async for item in model.stream(request)] for _ in range(2)]
         await model.aclose()
         assert [turn.json["options"]["num_ctx"] for turn in server.turns] == [2000, 2000]
-    assert isinstance(heard[0][0], Notice) and "2,000" in heard[0][0].text
-    assert not any(isinstance(item, Notice) for item in heard[1])
+    assert isinstance(heard[0][0], ModelNotice) and "2,000" in heard[0][0].text
+    assert not any(isinstance(item, ModelNotice) for item in heard[1])
 
 
 def test_pauses_grow_and_stay_within_bounds() -> None:
