@@ -35,7 +35,7 @@ from nebula.server.gateway.app import create_gateway
 from nebula.server.serving import listen, rules_for, serve
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.local import open_workspace
-from nebula.workspace.policy import GATEWAY_POLICY
+from nebula.workspace.guard.policy import GATEWAY_POLICY
 root, audited = sys.argv[1], sys.argv[2] == "audit"
 listener = listen("127.0.0.1", 0)
 audit = AuditLog.of_project(root) if audited else None

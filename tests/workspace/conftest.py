@@ -10,8 +10,8 @@ import pytest
 from nebula.files.beneath import OpenBeneath, best_opener, open_by_walking
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace import LocalWorkspace, Policy
-from nebula.workspace.jail import Jail
-from nebula.workspace.judge import Judge
+from nebula.workspace.guard.jail import Jail
+from nebula.workspace.guard.judge import Judge
 from nebula.workspace.local import LateWriter
 
 Open = Callable[..., LocalWorkspace]

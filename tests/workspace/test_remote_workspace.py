@@ -32,10 +32,10 @@ from nebula.workspace.errors import (
     TooLarge,
     WorkspaceError,
 )
-from nebula.workspace.gateway_client import GatewayClient, GatewayFailed, _dropped
+from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
-from nebula.workspace.policy import Policy
-from nebula.workspace.remote import RemoteWorkspace
+from nebula.workspace.remote.client import GatewayClient, GatewayFailed, _dropped
+from nebula.workspace.remote.workspace import RemoteWorkspace
 
 POLICY = Policy(extensions=(".py", ".md", ".txt", ".json"), max_bytes=1_000)
 

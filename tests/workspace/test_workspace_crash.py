@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.atomic import TEMPORARY_PREFIX
 from nebula.workspace import LocalWorkspace
-from nebula.workspace.atomic import TEMPORARY_PREFIX
 
 Open = Callable[..., LocalWorkspace]
 Litter = Callable[[], list[str]]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nebula.workspace import LocalWorkspace, Policy
-from nebula.workspace.explore import Explorer
-from nebula.workspace.walk import Engine, LibraryWalk, Ripgrep
+from nebula.workspace.search.explore import Explorer
+from nebula.workspace.search.walk import Engine, LibraryWalk, Ripgrep
 
 Open = Callable[..., LocalWorkspace]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from nebula.workspace import LocalWorkspace
-from nebula.workspace.digest import digest
 from nebula.workspace.errors import NotFound, Stale
-from nebula.workspace.journal import CHANGES_FILE
+from nebula.workspace.journal.changes import CHANGES_FILE
+from nebula.workspace.records import digest
 
 Open = Callable[..., LocalWorkspace]
 See = Callable[[], dict[str, bytes | None]]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, open_workspace
-from nebula.workspace.digest import digest
 from nebula.workspace.errors import AlreadyExists, NotFound, PathRefused, Stale, TooLarge
-from nebula.workspace.paths import normal_path
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.records import digest
 
 LIMIT = 40
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.atomic import TEMPORARY_PREFIX
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import ABSENT, LocalWorkspace, Policy, WorkspaceError
-from nebula.workspace.atomic import TEMPORARY_PREFIX
-from nebula.workspace.digest import digest
 from nebula.workspace.errors import AlreadyExists, Forbidden, Stale
+from nebula.workspace.records import digest
 
 Open = Callable[..., LocalWorkspace]
 See = Callable[[], dict[str, bytes | None]]

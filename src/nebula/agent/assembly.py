@@ -28,7 +28,7 @@ from nebula.tools.contract import Tool
 from nebula.tools.read_node import ReadNode
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.state import ensure_state_dir
+from nebula.workspace.state_folder import ensure_state_dir
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
@@ -84,7 +84,7 @@ def open_project_access(
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:
     if not settings.mcp_url:
         return open_workspace(settings.root, policy, read_only=read_only)
-    from nebula.workspace.remote import RemoteWorkspace
+    from nebula.workspace.remote.workspace import RemoteWorkspace
 
     return RemoteWorkspace(settings.mcp_url, settings.token, read_only=read_only)
 

@@ -17,8 +17,8 @@ from nebula.workspace.errors import NotFound, WorkspaceError
 if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.workspace.contract import Workspace
-    from nebula.workspace.history import History, Plan
-    from nebula.workspace.journal import Change
+    from nebula.workspace.file_history import FileHistory, FilePlan
+    from nebula.workspace.journal.changes import RecordedChange
 
 
 class UndoRefused(Exception):
@@ -64,7 +64,7 @@ def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:
     return [diff for diff in diffs if diff.text]
 
 
-def restore_plan(workspace: Workspace, node: Node) -> Plan:
+def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     """How to put the files back as that turn left them.
 
     A file whose content now is not one that the journal knows was changed by somebody else, and is not in the plan.
@@ -80,11 +80,11 @@ def restore_plan(workspace: Workspace, node: Node) -> Plan:
     return history.plan_restore(ours, restore_id)
 
 
-def carry_out(workspace: Workspace, plan: Plan) -> tuple[str, ...]:
+def carry_out(workspace: Workspace, plan: FilePlan) -> tuple[str, ...]:
     return _carry_out(journal_of(workspace), plan)
 
 
-def journal_of(workspace: Workspace) -> History:
+def journal_of(workspace: Workspace) -> FileHistory:
     from nebula.workspace.local import LocalWorkspace
 
     if not isinstance(workspace, LocalWorkspace):
@@ -92,7 +92,7 @@ def journal_of(workspace: Workspace) -> History:
     return workspace.history
 
 
-def _state_after(changes: Sequence[Change], node: Node) -> dict[str, str | None]:
+def _state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:
     """Path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
 
     Told by the journal's own order, not by the path of the conversation: a file that another conversation made in
@@ -111,14 +111,14 @@ def _moment(timestamp: str) -> datetime:
     return moment if moment.tzinfo else moment.astimezone()
 
 
-def _carry_out(history: History, plan: Plan) -> tuple[str, ...]:
+def _carry_out(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
     try:
         return tuple(step.path for step in history.apply(plan))
     except WorkspaceError as refusal:
         raise UndoRefused(refusal.message) from None
 
 
-def _text(history: History, sha256: str | None) -> str | None:
+def _text(history: FileHistory, sha256: str | None) -> str | None:
     if sha256 is None:
         return None
     content = history.content(sha256)

@@ -21,7 +21,7 @@ from nebula.memory.trace import TraceReader, json_line
 from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 from nebula.tools.approval import Decision, Question, allow_all
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.state import ensure_state_dir
+from nebula.workspace.state_folder import ensure_state_dir
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session

@@ -1,7 +1,7 @@
 """What a tool is, to the loop that calls it.
 
 A tool never raises at the loop. It returns an `Outcome`: blocks for the model, and, when it changed a file, the
-`Change` for everybody else. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
+`FileChange` for everybody else. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ToolFailure(Exception):
 
 
 @value
-class Change:
+class FileChange:
     """A file that a tool really changed."""
 
     path: str
@@ -42,7 +42,7 @@ class Outcome:
 
     content: tuple[Text | Json, ...]
     status: ToolResultStatus = ToolResultStatus.Success
-    change: Change | None = None
+    change: FileChange | None = None
     check: CheckRun | None = None
     decision: str | None = None
     refused: bool = False

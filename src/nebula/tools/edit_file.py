@@ -7,7 +7,7 @@ from typing import Any
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import ToolFailure, schema, text_argument
-from nebula.tools.writing import Proposal, Writer, content_argument
+from nebula.tools.writing import Proposal, WriteTool, content_argument
 
 SPEC = ToolSpec(
     "editFile",
@@ -22,7 +22,7 @@ SPEC = ToolSpec(
 )
 
 
-class EditFile(Writer):
+class EditFile(WriteTool):
     spec = SPEC
 
     def propose(self, args: Mapping[str, Any]) -> Proposal:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
-from nebula.tools.trim import MAX_LISTED
+from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
 
 SPEC = ToolSpec(

@@ -10,7 +10,7 @@ from typing import Any
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.trim import cut_middle, quoted_size, whole_lines
+from nebula.tools.result_limits import cut_middle, quoted_size, whole_lines
 from nebula.workspace.contract import Workspace
 
 SPEC = ToolSpec(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
-from nebula.tools.trim import cut_middle
+from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node

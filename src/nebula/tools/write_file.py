@@ -7,7 +7,7 @@ from typing import Any
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import ToolFailure, schema, text_argument
-from nebula.tools.writing import Proposal, Writer, content_argument
+from nebula.tools.writing import Proposal, WriteTool, content_argument
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import AlreadyExists
 
@@ -23,7 +23,7 @@ SPEC = ToolSpec(
 )
 
 
-class WriteFile(Writer):
+class WriteFile(WriteTool):
     spec = SPEC
 
     def propose(self, args: Mapping[str, Any]) -> Proposal:

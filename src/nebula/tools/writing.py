@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
 from nebula.messages import ToolSpec
-from nebula.tools.contract import Call, Change, Outcome, ToolFailure
+from nebula.tools.contract import Call, FileChange, Outcome, ToolFailure
 from nebula.tools.ledger import ReadLedger, digest
 from nebula.value import value
 from nebula.workspace.contract import Workspace
@@ -53,7 +53,7 @@ class WritingTool(Protocol):
     def carry_out(self, proposal: Proposal) -> Outcome: ...
 
 
-class Writer:
+class WriteTool:
     """What both writers share once the proposal stands."""
 
     def __init__(self, workspace: Workspace, ledger: ReadLedger) -> None:
@@ -65,7 +65,7 @@ class Writer:
         self.ledger.saw(proposal.path, digest(proposal.new))
         diff = proposal.diff
         added, removed = count_lines(diff)
-        change = Change(proposal.path, proposal.before, result.after, diff, added, removed)
+        change = FileChange(proposal.path, proposal.before, result.after, diff, added, removed)
         return Outcome.ok({"success": True}, change=change)
 
 

@@ -19,8 +19,8 @@ from nebula.workspace.contract import (
     WriteResult,
 )
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.policy import GATEWAY_EXTENSIONS, GATEWAY_POLICY, Policy, parse_extensions
 from nebula.workspace.local import LocalWorkspace, ReadingWorkspace, open_workspace
-from nebula.workspace.policy import GATEWAY_EXTENSIONS, GATEWAY_POLICY, Policy, parse_extensions
 
 __all__ = [
     "ABSENT",

@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from nebula.workspace import timestamps
 from nebula.workspace.errors import StorageFailed
-from nebula.workspace.jail import Jail
-from nebula.workspace.state import open_state_dir
+from nebula.workspace.guard.jail import Jail
+from nebula.workspace.records import timestamp
+from nebula.workspace.state_folder import open_state_dir
 
 AUDIT_FILE: Final = "audit.jsonl"
 MAX_PATH_CHARACTERS: Final = 1_024
@@ -52,7 +52,7 @@ class AuditLog:
     def record(self, trace_id: str, method: str, path: str, size: int | None, status: int) -> None:
         line = json.dumps(
             {
-                "ts": timestamps.now(),
+                "ts": timestamp(),
                 "trace_id": trace_id,
                 "method": method,
                 "path": path[:MAX_PATH_CHARACTERS],

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from nebula.value import value
-from nebula.workspace.programs import Outcome, find_program, run, safe_path
+from nebula.workspace.programs import ProgramResult, find_program, run, safe_path
 
 DEFAULT_TIMEOUT: Final = 10.0
 
@@ -151,7 +151,7 @@ def find_repository(root: str) -> tuple[str, str] | None:
 _LIST_FILTERS = ("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.")
 
 
-def _without_filters(listed: Outcome) -> dict[str, str]:
+def _without_filters(listed: ProgramResult) -> dict[str, str]:
     """Settings that take away the programs of every filter the configuration defines."""
     settings: dict[str, str] = {}
     for key in listed.stdout.decode(errors="surrogateescape").split("\0"):

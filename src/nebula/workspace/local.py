@@ -22,17 +22,18 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.digest import digest
 from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, TooLarge
-from nebula.workspace.jail import Jail, require_regular, translate
-from nebula.workspace.judge import Judge
-from nebula.workspace.paths import NormalPath, normal_path
-from nebula.workspace.policy import Policy
+from nebula.workspace.guard.jail import Jail, require_regular, translate
+from nebula.workspace.guard.judge import Judge
+from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.policy import Policy
+from nebula.workspace.records import digest
 
 if TYPE_CHECKING:
-    from nebula.workspace.explore import Explorer
-    from nebula.workspace.history import History
-    from nebula.workspace.writer import Order, Writer
+    from nebula.workspace.file_history import FileHistory
+    from nebula.workspace.search.explore import Explorer
+    from nebula.workspace.writing.request import WriteRequest
+    from nebula.workspace.writing.writer import FileWriter
 
 MAX_KEYWORD = 10_000
 _MODES = get_args(WriteMode)
@@ -171,7 +172,7 @@ class ReadingWorkspace:
         return type(self)(self._jail, judge, turn=turn)
 
     def _explorer(self) -> Explorer:
-        from nebula.workspace.explore import Explorer
+        from nebula.workspace.search.explore import Explorer
 
         return Explorer(self._jail)
 
@@ -183,14 +184,14 @@ class LateWriter:
         self._jail = jail
         self._calls = calls
         self._guard = threading.Lock()
-        self._writer: Writer | None = None
+        self._writer: FileWriter | None = None
 
-    def get(self) -> Writer:
+    def get(self) -> FileWriter:
         with self._guard:
             if self._writer is None or not self._writer.usable:
-                from nebula.workspace.writer import Writer
+                from nebula.workspace.writing.writer import FileWriter
 
-                self._writer = Writer(self._jail, self._calls)  # the old one closes when its last user is done
+                self._writer = FileWriter(self._jail, self._calls)  # the old one closes when its last user is done
             return self._writer
 
     def close(self) -> None:
@@ -212,33 +213,33 @@ class LocalWorkspace(ReadingWorkspace):
         return False
 
     @property
-    def history(self) -> History:
+    def history(self) -> FileHistory:
         """Undo, redo, and earlier states of the files."""
-        from nebula.workspace.history import History
+        from nebula.workspace.file_history import FileHistory
 
-        return History(self._writing.get())
+        return FileHistory(self._writing.get())
 
     def close(self) -> None:
         self._writing.close()
         super().close()
 
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
-        from nebula.workspace.writer import judge_write
+        from nebula.workspace.writing.request import judge_write
 
-        order = self._order(path, content or "", mode, None)
-        found = self._writing.get().find(order.path)
-        judge_write(order, found)
+        request = self._request(path, content or "", mode, None)
+        found = self._writing.get().find(request.path)
+        judge_write(request, found)
         if found.status is None:
-            return FileState(order.path.text, "missing")
-        return FileState(order.path.text, "file", found.status.st_size, found.sha256)
+            return FileState(request.path.text, "missing")
+        return FileState(request.path.text, "file", found.status.st_size, found.sha256)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
-        return self._writing.get().write(self._order(path, content, mode, expected))
+        return self._writing.get().write(self._request(path, content, mode, expected))
 
-    def _order(self, path: str, content: str, mode: WriteMode, expected: str | None) -> Order:
-        from nebula.workspace.writer import Order
+    def _request(self, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteRequest:
+        from nebula.workspace.writing.request import WriteRequest
 
         if mode not in _MODES:
             raise MalformedRequest(f"The mode must be one of {', '.join(_MODES)}.")
@@ -247,7 +248,7 @@ class LocalWorkspace(ReadingWorkspace):
         place = normal_path(path)
         data = _encoded(content)
         self._judge.writing(place)
-        return Order(place, data, mode, expected, self._judge.policy.max_bytes, self._turn)
+        return WriteRequest(place, data, mode, expected, self._judge.policy.max_bytes, self._turn)
 
     def _view(self, judge: Judge, turn: str) -> Self:
         return type(self)(self._jail, judge, writing=self._writing, turn=turn)

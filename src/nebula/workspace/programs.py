@@ -11,7 +11,7 @@ from nebula.value import value
 
 
 @value
-class Outcome:
+class ProgramResult:
     returncode: int
     stdout: bytes
     stderr: bytes
@@ -39,7 +39,7 @@ def safe_path(root: str) -> str:
 
 def run(
     command: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout: float, feed: bytes | None = None
-) -> Outcome:
+) -> ProgramResult:
     """Run to the end without a shell and without a terminal; TimeoutError, and nothing left running, past the time."""
     from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired  # 10 ms that a plain read need not pay
 
@@ -53,4 +53,4 @@ def run(
             if isinstance(error, TimeoutExpired):
                 raise TimeoutError(f"{os.path.basename(command[0])} took longer than {timeout:g} s") from None
             raise
-    return Outcome(process.returncode, stdout, stderr)
+    return ProgramResult(process.returncode, stdout, stderr)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from gateway_rig import Gateway, gateway_in_thread
+from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
-from nebula.workspace.policy import Policy
 
 SECRET = "the secret outside"
 SLOWEST_S = 10.0

@@ -13,8 +13,8 @@ import pytest
 
 from gateway_rig import Gateway, Reply, gateway_in_thread
 from nebula.events import new_trace_id
+from nebula.workspace.guard.policy import GATEWAY_EXTENSIONS, Policy
 from nebula.workspace.local import open_workspace
-from nebula.workspace.policy import GATEWAY_EXTENSIONS, Policy
 
 LIMIT = 2_000
 JSON = {"content-type": "application/json"}

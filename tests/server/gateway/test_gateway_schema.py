@@ -16,8 +16,8 @@ from schemathesis.generation import GenerationMode
 from gateway_rig import Gateway, gateway_in_thread
 from nebula.server.gate import Rules
 from nebula.server.gateway.app import create_gateway
+from nebula.workspace.guard.policy import GATEWAY_EXTENSIONS, Policy
 from nebula.workspace.local import open_workspace
-from nebula.workspace.policy import GATEWAY_EXTENSIONS, Policy
 
 POLICY_ANSWERS = ["2xx", "400", "403", "404", "409", "413", "415"]
 """A request may be right by the schema and still ask for what the policy refuses; it is never malformed."""

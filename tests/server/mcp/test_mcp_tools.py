@@ -24,8 +24,8 @@ from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create
 from nebula.server.serving import listen, rules_for
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.audited import AuditedWorkspace
+from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
-from nebula.workspace.policy import Policy
 
 COMMAND = "import sys; from nebula.cli.nebula import main; sys.exit(main())"
 READERS = ["list", "readFile", "searchInDirectory"]

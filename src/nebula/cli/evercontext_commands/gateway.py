@@ -24,8 +24,8 @@ def main(argv: Sequence[str]) -> int:
     from nebula.server.gateway.app import QUICK_LIMIT, create_gateway
     from nebula.server.serving import is_loopback, listen, rules_for, serve
     from nebula.workspace.audit import AuditLog
+    from nebula.workspace.guard.policy import Policy
     from nebula.workspace.local import open_workspace
-    from nebula.workspace.policy import Policy
 
     if not settings.token and not is_loopback(options.host):
         raise UsageError(f"{options.host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1")

@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     from nebula.server.conversation.app import AGENT_MODES
     from nebula.server.conversation.served_graph import ServedGraph
     from nebula.server.conversation.turns.agent import AgentTurns
-    from nebula.workspace.state import ensure_state_dir
+    from nebula.workspace.state_folder import ensure_state_dir
 
     ensure_state_dir(root)
     graph = ServedGraph(os.path.join(settings.state_dir, "graph"))

@@ -23,7 +23,7 @@ from nebula.workspace.contract import (
     WriteResult,
 )
 from nebula.workspace.errors import PathEscape
-from nebula.workspace.paths import normal_path
+from nebula.workspace.guard.paths import normal_path
 
 Parts = tuple[str, ...]
 

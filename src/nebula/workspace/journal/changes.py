@@ -21,8 +21,8 @@ from nebula.files.beneath import FILE_FLAGS
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
 from nebula.value import value
-from nebula.workspace import timestamps
-from nebula.workspace.jail import status_at
+from nebula.workspace.guard.jail import status_at
+from nebula.workspace.records import timestamp
 
 ChangeKind = Literal["write", "undo", "redo", "restore"]
 
@@ -32,7 +32,7 @@ _KINDS = frozenset({"write", "undo", "redo", "restore"})
 
 
 @value
-class Change:
+class RecordedChange:
     group: str
     """The turn it belongs to (its trace id)."""
     kind: ChangeKind
@@ -49,7 +49,7 @@ class Change:
 
 
 @value
-class Mark:
+class TurnMark:
     """A turn was taken back as a whole, or done again."""
 
     group: str
@@ -63,11 +63,11 @@ class ChangeLog:
         with self._locked() as fd:
             self._ensure_ours(fd)
 
-    def append(self, change: Change) -> int:
+    def append(self, change: RecordedChange) -> int:
         """Record a change that is about to happen; its number."""
         return self._append(
             {
-                "ts": timestamps.now(),
+                "ts": timestamp(),
                 "group": change.group,
                 "kind": change.kind,
                 "path": change.path,
@@ -79,24 +79,24 @@ class ChangeLog:
 
     def take_back(self, seq: int) -> None:
         """Record that a change did not happen after all."""
-        self._append({"ts": timestamps.now(), "kind": "abort", "of": seq})
+        self._append({"ts": timestamp(), "kind": "abort", "of": seq})
 
-    def mark(self, mark: Mark) -> None:
-        self._append({"ts": timestamps.now(), "kind": "mark", "group": mark.group, "undone": mark.undone})
+    def mark(self, mark: TurnMark) -> None:
+        self._append({"ts": timestamp(), "kind": "mark", "group": mark.group, "undone": mark.undone})
 
-    def changes(self) -> list[Change]:
-        return [entry for entry in self.read() if isinstance(entry, Change)]
+    def changes(self) -> list[RecordedChange]:
+        return [entry for entry in self.read() if isinstance(entry, RecordedChange)]
 
-    def read(self) -> list[Change | Mark]:
+    def read(self) -> list[RecordedChange | TurnMark]:
         """All changes that happened, and marks, oldest first; lines that cannot be read are passed over."""
-        changes: dict[int, Change | Mark] = {}
+        changes: dict[int, RecordedChange | TurnMark] = {}
         for seq, record in self._records():
             if record.get("kind") == "abort":
                 of = record.get("of")
                 if isinstance(of, int):
                     changes.pop(of, None)
             elif record.get("kind") == "mark":
-                changes[seq] = Mark(str(record.get("group", "")), record.get("undone") is True)
+                changes[seq] = TurnMark(str(record.get("group", "")), record.get("undone") is True)
             elif (change := _parse(seq, record)) is not None:
                 changes[seq] = change
         return list(changes.values())
@@ -169,7 +169,7 @@ class ChangeLog:
             start += len(line) + 1
 
 
-def _parse(seq: int, record: dict[str, object]) -> Change | None:
+def _parse(seq: int, record: dict[str, object]) -> RecordedChange | None:
     kind, path = record.get("kind"), record.get("path")
     before, after = record.get("before"), record.get("after")
     made = record.get("made", [])
@@ -177,7 +177,7 @@ def _parse(seq: int, record: dict[str, object]) -> Change | None:
         return None
     if not all(value is None or isinstance(value, str) for value in (before, after)):
         return None
-    return Change(
+    return RecordedChange(
         group=str(record.get("group", "")),
         kind=kind,  # type: ignore[arg-type]
         path=path,

@@ -3,66 +3,30 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Final
 
-from nebula.files.beneath import FILE_FLAGS
-from nebula.files.reading import read_all
+from nebula.files.atomic import AtomicWriter, Place
+from nebula.files.locks import PathLocks
 from nebula.files.syscalls import REAL, Syscalls
-from nebula.value import value
-from nebula.workspace.atomic import AtomicWriter, Place
-from nebula.workspace.contract import ABSENT, WriteMode, WriteResult
-from nebula.workspace.digest import digest
+from nebula.workspace.contract import WriteResult
 from nebula.workspace.errors import (
     AlreadyExists,
-    Forbidden,
     NotFound,
-    NotUtf8,
-    PathEscape,
     Stale,
-    TooLarge,
     WorkspaceError,
 )
-from nebula.workspace.jail import Jail, require_regular, status_at, translate
-from nebula.workspace.journal import Change, ChangeKind, ChangeLog
-from nebula.workspace.locks import PathLocks
-from nebula.workspace.objects import ObjectStore
-from nebula.workspace.paths import NormalPath, normal_path
-from nebula.workspace.state import open_state_dir
+from nebula.workspace.guard.jail import Jail, translate
+from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.journal.changes import ChangeKind, ChangeLog, RecordedChange
+from nebula.workspace.journal.objects import ObjectStore
+from nebula.workspace.state_folder import open_state_dir
+from nebula.workspace.writing.request import NOTHING, ExistingFile, WriteRequest, exists_message, judge_write, look_at
 
-KEPT_BYTES: Final = 64 * 1024 * 1024
-"""A file above this is not replaced, because its old content would have to be kept."""
 _ATTEMPTS = 3
 
 
-@value
-class Order:
-    """One write as it was asked for."""
-
-    path: NormalPath
-    content: bytes
-    mode: WriteMode
-    expected: str | None
-    max_bytes: int
-    group: str
-    kind: ChangeKind = "write"
-
-
-@value
-class Found:
-    """What lies where a file is to be written."""
-
-    status: os.stat_result | None
-    content: bytes | None
-    sha256: str | None
-
-
-NOTHING = Found(None, None, None)
-
-
-class Writer:
+class FileWriter:
     def __init__(self, jail: Jail, calls: Syscalls = REAL) -> None:
         self._jail = jail
         self._calls = calls
@@ -95,15 +59,15 @@ class Writer:
         """Keep other writers away from these paths; `write_locked` and `remove_locked` ask for it."""
         return self._locks.hold([path.lock_key for path in paths])
 
-    def write(self, order: Order) -> WriteResult:
-        with self.locked([order.path]):
-            return self.write_locked(order)
+    def write(self, request: WriteRequest) -> WriteResult:
+        with self.locked([request.path]):
+            return self.write_locked(request)
 
-    def write_locked(self, order: Order) -> WriteResult:
+    def write_locked(self, request: WriteRequest) -> WriteResult:
         for _ in range(_ATTEMPTS):
             with suppress(FileExistsError):  # somebody outside our locks made the file just now: look again
-                return self._attempt(order)
-        raise AlreadyExists(f"{order.path.text}: another program keeps creating it; try again.")
+                return self._attempt(request)
+        raise AlreadyExists(f"{request.path.text}: another program keeps creating it; try again.")
 
     def remove_locked(self, path: NormalPath, expected: str, group: str, kind: ChangeKind) -> None:
         """Remove a file whose content is the expected one; its content is kept."""
@@ -113,12 +77,12 @@ class Writer:
                 raise Stale(f"{path.text}: changed since; look at it before it is removed.")
             try:
                 self.objects.put(found.content, durable=True)
-                with self._recorded(Change(group, kind, path.text, found.sha256, None), path):
+                with self._recorded(RecordedChange(group, kind, path.text, found.sha256, None), path):
                     self._atomic.remove(Place(folder, "", path.name, found.status))
             except OSError as error:
                 raise translate(error, path.text) from None
 
-    def find(self, path: NormalPath) -> Found:
+    def find(self, path: NormalPath) -> ExistingFile:
         """What lies at a path a write could go to; refused if a link is in the way."""
         try:
             folder = self._jail.open_parent(path)
@@ -140,31 +104,33 @@ class Writer:
                 finally:
                     os.close(parent)
 
-    def _attempt(self, order: Order) -> WriteResult:
-        found = self.find(order.path)
-        content = judge_write(order, found)
+    def _attempt(self, request: WriteRequest) -> WriteResult:
+        found = self.find(request.path)
+        content = judge_write(request, found)
         try:
-            with self._folder_of(order.path, make=True) as (folder, made):
-                return self._replace(order, found, content, folder, made)
+            with self._folder_of(request.path, make=True) as (folder, made):
+                return self._replace(request, found, content, folder, made)
         except FileExistsError:
-            if order.mode == "create":
-                raise AlreadyExists(_exists_message(order.path)) from None
+            if request.mode == "create":
+                raise AlreadyExists(exists_message(request.path)) from None
             raise
         except OSError as error:
-            raise translate(error, order.path.text) from None
+            raise translate(error, request.path.text) from None
 
-    def _replace(self, order: Order, found: Found, content: bytes, folder: int, made: list[str]) -> WriteResult:
+    def _replace(
+        self, request: WriteRequest, found: ExistingFile, content: bytes, folder: int, made: list[str]
+    ) -> WriteResult:
         if found.content is not None:
             self.objects.put(found.content, durable=True)
         after = self.objects.put(content, durable=False)  # the file itself is the durable copy
-        path = order.path
-        change = Change(order.group, order.kind, path.text, found.sha256, after, tuple(made))
+        path = request.path
+        change = RecordedChange(request.group, request.kind, path.text, found.sha256, after, tuple(made))
         with self._recorded(change, path):
             self._atomic.put(Place(folder, "/".join(path.parts[:-1]), path.name, found.status), content)
         return WriteResult(path.text, found.sha256, after, len(content))
 
     @contextmanager
-    def _recorded(self, change: Change, path: NormalPath) -> Iterator[None]:
+    def _recorded(self, change: RecordedChange, path: NormalPath) -> Iterator[None]:
         """Record a change, and take it back if the block fails without having done it."""
         seq = self.log.append(change)
         try:
@@ -201,52 +167,3 @@ class Writer:
                 self._calls.unlink(place.name, folder)
             finally:
                 os.close(folder)
-
-
-def look_at(folder: int, path: NormalPath) -> Found:
-    """The file to be replaced, opened without following a link, with its content."""
-    status = status_at(folder, path.name)
-    if status is None:
-        return NOTHING
-    if stat.S_ISLNK(status.st_mode):
-        raise PathEscape(f"{path.text}: is a link, and a write follows none; write to the file it names.")
-    if stat.S_ISDIR(status.st_mode):
-        raise AlreadyExists(f"{path.text}: is a directory; choose another name.")
-    try:
-        fd = os.open(path.name, FILE_FLAGS, dir_fd=folder)
-    except OSError as error:
-        raise translate(error, path.text) from None
-    try:
-        status = require_regular(fd, path.text)
-        if status.st_size > KEPT_BYTES:
-            raise TooLarge(f"{path.text}: is too large to keep a copy of; replace it by hand.")
-        content = read_all(fd, KEPT_BYTES)
-    finally:
-        os.close(fd)
-    return Found(status, content, digest(content))
-
-
-def judge_write(order: Order, found: Found) -> bytes:
-    """The whole new content, if the write may be done on what was found."""
-    path = order.path.text
-    if found.status is not None and order.mode == "create":
-        raise AlreadyExists(_exists_message(order.path))
-    if order.expected is not None and order.mode != "create" and order.expected != (found.sha256 or ABSENT):
-        raise Stale(f"{path}: is not what it was when you read it; read it again first.")
-    if found.status is not None and not found.status.st_mode & 0o222:
-        raise Forbidden(f"{path}: is marked read-only; change its mode first.")
-    content = order.content
-    if order.mode == "append" and found.content is not None:
-        content = found.content + content
-    if len(content) > order.max_bytes:
-        raise TooLarge(f"{path}: would have {len(content)} bytes, more than the {order.max_bytes} allowed; split it.")
-    if order.mode == "append" and found.content is not None:
-        try:
-            found.content.decode()
-        except UnicodeDecodeError:
-            raise NotUtf8(f"{path}: is not UTF-8 text, so nothing can be appended.") from None
-    return content
-
-
-def _exists_message(path: NormalPath) -> str:
-    return f'{path.text}: exists already; use mode "overwrite" to replace it.'

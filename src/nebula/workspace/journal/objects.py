@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 from typing import Final
 
+from nebula.files.atomic import AtomicWriter, Place
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
-from nebula.workspace.atomic import AtomicWriter, Place
-from nebula.workspace.digest import digest
+from nebula.workspace.records import digest
 
 HASH_LENGTH: Final = 64
 

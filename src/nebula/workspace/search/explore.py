@@ -12,9 +12,9 @@ from nebula.value import value
 from nebula.workspace.contract import FileEntry, Listing, SearchHits
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.git import find_repository
-from nebula.workspace.jail import Jail
-from nebula.workspace.paths import NormalPath, normal_path
-from nebula.workspace.walk import Engine, best_engine
+from nebula.workspace.guard.jail import Jail
+from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.search.walk import Engine, best_engine
 
 SNIFFED_BYTES: Final = 8_000
 """A zero byte among the first so many marks a binary file, as for git."""

@@ -24,10 +24,10 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.digest import digest
 from nebula.workspace.errors import NotUtf8, ReadOnly
-from nebula.workspace.gateway_client import Answer, GatewayClient, GatewayFailed
-from nebula.workspace.paths import normal_path
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.records import digest
+from nebula.workspace.remote.client import GatewayAnswer, GatewayClient, GatewayFailed
 
 
 class RemoteWorkspace:
@@ -65,7 +65,7 @@ class RemoteWorkspace:
         if not recursive:
             return self._listing(path, self._call("list_files", asked))
         if not self._has("list_tree"):
-            from nebula.workspace import composed
+            from nebula.workspace.remote import composed
 
             return composed.list_tree(self, path, extensions, max_items)
         body = self._call("list_tree", asked).body
@@ -87,7 +87,7 @@ class RemoteWorkspace:
     ) -> WriteResult:
         self._require_writable()
         if not self._has("check_write"):
-            from nebula.workspace import composed
+            from nebula.workspace.remote import composed
 
             return composed.write_file(self, path, content, mode, expected)
         answer = self.send_write(path, content, mode, expected)
@@ -96,7 +96,7 @@ class RemoteWorkspace:
             raise GatewayFailed("The gateway did not say what it wrote.")
         return WriteResult(_field(answer.body, "path", str), answer.headers.get("x-replaced"), after, int(size))
 
-    def send_write(self, path: str, content: str, mode: WriteMode, expected: str | None = None) -> Answer:
+    def send_write(self, path: str, content: str, mode: WriteMode, expected: str | None = None) -> GatewayAnswer:
         """The bare request. What the caller saw travels as HTTP has it, beside the seed's body."""
         self._require_writable()
         headers = {}
@@ -109,7 +109,7 @@ class RemoteWorkspace:
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
         if not self._has("search_files"):
-            from nebula.workspace import composed
+            from nebula.workspace.remote import composed
 
             return composed.search(self, directory, keyword, max_files)
         body = self._call("search_files", {"path": directory, "keyword": keyword, "max_files": max_files}).body
@@ -117,7 +117,7 @@ class RemoteWorkspace:
 
     def probe(self, path: str) -> FileState:
         if not self._has("probe"):
-            from nebula.workspace import composed
+            from nebula.workspace.remote import composed
 
             return composed.probe(self, path)
         return _state(self._call("probe", {"path": path}).body)
@@ -128,7 +128,7 @@ class RemoteWorkspace:
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
         self._require_writable()
         if not self._has("check_write"):
-            from nebula.workspace import composed
+            from nebula.workspace.remote import composed
 
             return composed.check_write(self, path, mode)
         return _state(self._call("check_write", {"path": path, "mode": mode, "content": content}).body)
@@ -140,7 +140,7 @@ class RemoteWorkspace:
         """Itself: what a gateway allows is decided where it runs."""
         return self
 
-    def _call(self, endpoint: str, body: dict[str, Any]) -> Answer:
+    def _call(self, endpoint: str, body: dict[str, Any]) -> GatewayAnswer:
         return self._client.call(
             endpoint, {k: v for k, v in body.items() if v is not None or k == "path"}, self._trace_id
         )
@@ -148,7 +148,7 @@ class RemoteWorkspace:
     def _has(self, endpoint: str) -> bool:
         return endpoint in self._client.extras(self._trace_id)
 
-    def _listing(self, path: str, answer: Answer) -> Listing:
+    def _listing(self, path: str, answer: GatewayAnswer) -> Listing:
         base = normal_path(path).text
         files = []
         for entry in _field(answer.body, "files", list):

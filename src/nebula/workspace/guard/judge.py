@@ -15,9 +15,9 @@ from nebula.workspace.errors import (
     SecretPath,
     WorkspaceError,
 )
-from nebula.workspace.paths import NormalPath, normal_path
-from nebula.workspace.policy import Policy
-from nebula.workspace.protected import is_allowed
+from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.protected import is_allowed
 
 
 class Judge:

@@ -30,12 +30,12 @@ from nebula.workspace.errors import (
     StorageFailed,
     WorkspaceError,
 )
-from nebula.workspace.paths import NormalPath, normal_path
+from nebula.workspace.guard.paths import NormalPath, normal_path
 
 MAX_LINKS: Final = 16
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
-Judge = Callable[[NormalPath], None]
+JudgePath = Callable[[NormalPath], None]
 
 
 class Jail:
@@ -59,7 +59,7 @@ class Jail:
         if getattr(self, "fd", -1) >= 0:
             self.close()
 
-    def open_for_reading(self, path: NormalPath, judge: Judge, flags: int = FILE_FLAGS) -> int:
+    def open_for_reading(self, path: NormalPath, judge: JudgePath, flags: int = FILE_FLAGS) -> int:
         """A descriptor of what the path names, also through links that stay inside; `judge` sees where they lead."""
         try:
             return self._open(self.fd, path.parts, flags)
@@ -79,7 +79,7 @@ class Jail:
         """A descriptor of what the path names, if there is no link in it; OSError else."""
         return self._open(self.fd, path.parts, flags)
 
-    def open_folder(self, path: NormalPath, judge: Judge) -> int:
+    def open_folder(self, path: NormalPath, judge: JudgePath) -> int:
         return self.open_for_reading(path, judge, FOLDER_FLAGS)
 
     def open_parent(self, path: NormalPath) -> int:

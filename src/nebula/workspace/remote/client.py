@@ -56,7 +56,7 @@ class GatewayFailed(WorkspaceError):
 
 
 @value
-class Answer:
+class GatewayAnswer:
     status: int
     headers: Mapping[str, str]
     body: Any
@@ -79,7 +79,7 @@ class GatewayClient:
         *,
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
-    ) -> Answer:
+    ) -> GatewayAnswer:
         """The answer of status 200; every other one is raised as the exception it stands for."""
         sent = {"content-type": "application/json", **(headers or {})}
         answer = self._ask("POST", endpoint, json.dumps(body).encode(), trace_id, sent, repeatable=repeatable)
@@ -114,7 +114,7 @@ class GatewayClient:
         headers: dict[str, str],
         *,
         repeatable: bool,
-    ) -> Answer:
+    ) -> GatewayAnswer:
         if trace_id:
             headers["x-trace-id"] = trace_id
         if self._token:
@@ -130,7 +130,7 @@ class GatewayClient:
         except _Failed as failure:
             raise self._unreachable(failure) from None
 
-    def _once(self, method: str, endpoint: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    def _once(self, method: str, endpoint: str, body: bytes | None, headers: dict[str, str]) -> GatewayAnswer:
         from http.client import HTTPException
 
         sent = False
@@ -148,7 +148,7 @@ class GatewayClient:
             connection.close()
             raise _Failed(problem, sent) from None
         self._put_back(connection, finished)
-        return Answer(response.status, found, _decoded(text))
+        return GatewayAnswer(response.status, found, _decoded(text))
 
     def _connection(self) -> HTTPConnection:
         with self._guard:
@@ -175,7 +175,7 @@ class GatewayClient:
             f"The gateway at {self._host} cannot be reached ({reason}); is it running? See EC_MCP_URL."
         )
 
-    def _error(self, answer: Answer) -> WorkspaceError:
+    def _error(self, answer: GatewayAnswer) -> WorkspaceError:
         told = answer.body.get("error") if isinstance(answer.body, dict) else None
         code, message = (told.get("code"), told.get("message")) if isinstance(told, dict) else (None, None)
         known = ERRORS_BY_CODE.get(str(code))

@@ -13,7 +13,7 @@ import stat
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import PathEscape, WorkspaceError
-from nebula.workspace.jail import Jail, translate
+from nebula.workspace.guard.jail import Jail, translate
 
 STATE_DIR = ".nebula"
 PLAIN_FOLDERS = ("graph", "trails")

@@ -21,7 +21,6 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.digest import digest
 from nebula.workspace.errors import (
     AlreadyExists,
     ExtensionRefused,
@@ -33,8 +32,9 @@ from nebula.workspace.errors import (
     TooLarge,
     WorkspaceError,
 )
-from nebula.workspace.paths import normal_path
-from nebula.workspace.protected import UNTOUCHABLE, fold_name
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.guard.protected import UNTOUCHABLE, fold_name
+from nebula.workspace.records import digest
 
 MAX_FOLDERS: Final = 500
 MAX_READ: Final = 2_000

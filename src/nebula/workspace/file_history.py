@@ -14,16 +14,17 @@ from typing import Literal
 from nebula.value import value
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
-from nebula.workspace.jail import translate
-from nebula.workspace.journal import Change, Mark
-from nebula.workspace.paths import NormalPath, normal_path
-from nebula.workspace.writer import KEPT_BYTES, Order, Writer
+from nebula.workspace.guard.jail import translate
+from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.journal.changes import RecordedChange, TurnMark
+from nebula.workspace.writing.request import KEPT_BYTES, WriteRequest
+from nebula.workspace.writing.writer import FileWriter
 
 PlanKind = Literal["undo", "redo", "restore"]
 
 
 @value
-class Step:
+class FileStep:
     path: str
     current: str | None
     """sha256 of the file now; None: there is none."""
@@ -34,16 +35,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FilePlan:
     kind: PlanKind
     group: str
-    steps: tuple[Step, ...]
+    steps: tuple[FileStep, ...]
     """Only files that would change, sorted by path."""
     emptied: tuple[str, ...] = field(default=())
     """Directories to remove if they are empty afterwards."""
 
     @property
-    def conflicts(self) -> tuple[Step, ...]:
+    def conflicts(self) -> tuple[FileStep, ...]:
         return tuple(step for step in self.steps if step.conflict)
 
 
@@ -53,11 +54,11 @@ class _Timeline:
 
     done: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
-    changes: dict[str, list[Change]] = field(default_factory=dict)
+    changes: dict[str, list[RecordedChange]] = field(default_factory=dict)
 
-    def replay(self, entry: Change | Mark) -> None:
+    def replay(self, entry: RecordedChange | TurnMark) -> None:
         group = entry.group
-        if isinstance(entry, Mark):
+        if isinstance(entry, TurnMark):
             self._move(group, self.undone if entry.undone else self.done)
         elif entry.kind in {"write", "restore"}:
             if group in self.undone or group not in self.changes:
@@ -73,11 +74,11 @@ class _Timeline:
         to.append(group)
 
 
-class History:
-    def __init__(self, writer: Writer) -> None:
+class FileHistory:
+    def __init__(self, writer: FileWriter) -> None:
         self._writer = writer
 
-    def changes(self, group: str | None = None) -> list[Change]:
+    def changes(self, group: str | None = None) -> list[RecordedChange]:
         """The recorded changes of a turn, or all of them, oldest first."""
         return [change for change in self._writer.log.changes() if group is None or change.group == group]
 
@@ -85,7 +86,7 @@ class History:
         """A content the journal kept; None if it did not."""
         return self._writer.objects.get(sha256)
 
-    def plan_undo(self, group: str | None = None) -> Plan:
+    def plan_undo(self, group: str | None = None) -> FilePlan:
         """Take back a turn's changes; without a group, those of the last turn that changed something."""
         timeline = self._timeline()
         group = _choose(group, timeline.done, "undo")
@@ -94,21 +95,21 @@ class History:
         made = tuple(folder for change in timeline.changes[group] for folder in change.made)
         return _plan("undo", group, steps, made)
 
-    def plan_redo(self, group: str | None = None) -> Plan:
+    def plan_redo(self, group: str | None = None) -> FilePlan:
         """Do again what was undone last, as long as nothing was written since."""
         timeline = self._timeline()
         group = _choose(group, timeline.undone, "redo")
         firsts, lasts = _ends(timeline.changes[group])
         return _plan("redo", group, [self._step(path, {firsts[path].before}, lasts[path].after) for path in firsts])
 
-    def plan_restore(self, state: Mapping[str, str | None], group: str) -> Plan:
+    def plan_restore(self, state: Mapping[str, str | None], group: str) -> FilePlan:
         """Bring files to a recorded state: path -> sha256, or None for a file that was not there."""
         own: dict[str, set[str | None]] = {}
         for change in self._writer.log.changes():
             own.setdefault(change.path, set()).update({change.before, change.after})
         return _plan("restore", group, [self._restoring(path, state[path], own) for path in state])
 
-    def apply(self, plan: Plan) -> tuple[Step, ...]:
+    def apply(self, plan: FilePlan) -> tuple[FileStep, ...]:
         """Carry a plan out; Stale, with nothing touched, if it has conflicts or a file changed since it was made."""
         if plan.conflicts:
             raise Stale(" ".join(step.conflict or "" for step in plan.conflicts))
@@ -125,13 +126,13 @@ class History:
         self._writer.remove_folders(plan.emptied)
         return plan.steps
 
-    def undo(self, group: str | None = None) -> tuple[Step, ...]:
+    def undo(self, group: str | None = None) -> tuple[FileStep, ...]:
         return self.apply(self.plan_undo(group))
 
-    def redo(self, group: str | None = None) -> tuple[Step, ...]:
+    def redo(self, group: str | None = None) -> tuple[FileStep, ...]:
         return self.apply(self.plan_redo(group))
 
-    def restore(self, state: Mapping[str, str | None], group: str) -> tuple[Step, ...]:
+    def restore(self, state: Mapping[str, str | None], group: str) -> tuple[FileStep, ...]:
         return self.apply(self.plan_restore(state, group))
 
     def _timeline(self) -> _Timeline:
@@ -140,30 +141,30 @@ class History:
             timeline.replay(entry)
         return timeline
 
-    def _step(self, path: str, known: set[str | None], target: str | None) -> Step:
+    def _step(self, path: str, known: set[str | None], target: str | None) -> FileStep:
         """A step that is right only while the file has a content the journal left it with."""
         try:
             current = self._current(path)
         except WorkspaceError as error:
-            return Step(path, None, target, error.message)
+            return FileStep(path, None, target, error.message)
         if current != target and current not in known:
-            return Step(path, current, target, f"{path}: changed since; nothing was touched.")
-        return self._obtainable(Step(path, current, target))
+            return FileStep(path, current, target, f"{path}: changed since; nothing was touched.")
+        return self._obtainable(FileStep(path, current, target))
 
-    def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> Step:
+    def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> FileStep:
         try:
             current = self._current(path)
         except WorkspaceError as error:
-            return Step(path, None, target, error.message)
+            return FileStep(path, None, target, error.message)
         contents = own.get(path, set())
         if target is None and current is not None and (None not in contents or current not in contents):
-            return Step(path, current, target, f"{path}: was not made by the agent as it is now, so it stays.")
-        return self._obtainable(Step(path, current, target))
+            return FileStep(path, current, target, f"{path}: was not made by the agent as it is now, so it stays.")
+        return self._obtainable(FileStep(path, current, target))
 
-    def _obtainable(self, step: Step) -> Step:
+    def _obtainable(self, step: FileStep) -> FileStep:
         if step.target in {None, step.current} or self.content(step.target or "") is not None:
             return step
-        return Step(step.path, step.current, step.target, f"{step.path}: that content was not kept.")
+        return FileStep(step.path, step.current, step.target, f"{step.path}: that content was not kept.")
 
     def _current(self, path: str) -> str | None:
         place = normal_path(path)
@@ -171,14 +172,14 @@ class History:
             raise ProtectedPath(f"{place.text}: is never written.")
         return self._writer.find(place).sha256
 
-    def _mark(self, plan: Plan) -> None:
+    def _mark(self, plan: FilePlan) -> None:
         """Last of all: a turn half taken back by a crash counts as done, and can be taken back again."""
         try:
-            self._writer.log.mark(Mark(plan.group, undone=plan.kind == "undo"))
+            self._writer.log.mark(TurnMark(plan.group, undone=plan.kind == "undo"))
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 
-    def _contents(self, plan: Plan) -> dict[str, bytes]:
+    def _contents(self, plan: FilePlan) -> dict[str, bytes]:
         contents = {}
         for step in plan.steps:
             if step.target is not None:
@@ -188,10 +189,10 @@ class History:
                 contents[step.target] = content
         return contents
 
-    def _apply_step(self, plan: Plan, path: NormalPath, step: Step, contents: Mapping[str, bytes]) -> None:
+    def _apply_step(self, plan: FilePlan, path: NormalPath, step: FileStep, contents: Mapping[str, bytes]) -> None:
         if step.target is not None:
             self._writer.write_locked(
-                Order(
+                WriteRequest(
                     path,
                     contents[step.target],
                     "overwrite",
@@ -205,9 +206,9 @@ class History:
             self._writer.remove_locked(path, step.current, plan.group, plan.kind)
 
 
-def _plan(kind: PlanKind, group: str, steps: Sequence[Step], emptied: tuple[str, ...] = ()) -> Plan:
+def _plan(kind: PlanKind, group: str, steps: Sequence[FileStep], emptied: tuple[str, ...] = ()) -> FilePlan:
     changing = (step for step in steps if step.conflict or step.current != step.target)
-    return Plan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
+    return FilePlan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
 
 
 def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
@@ -218,9 +219,9 @@ def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
     return group
 
 
-def _ends(changes: Sequence[Change]) -> tuple[dict[str, Change], dict[str, Change]]:
+def _ends(changes: Sequence[RecordedChange]) -> tuple[dict[str, RecordedChange], dict[str, RecordedChange]]:
     """The first and the last change of each path."""
-    firsts: dict[str, Change] = {}
+    firsts: dict[str, RecordedChange] = {}
     for change in changes:
         firsts.setdefault(change.path, change)
     return firsts, {change.path: change for change in changes}

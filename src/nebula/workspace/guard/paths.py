@@ -12,7 +12,7 @@ from typing import Final
 
 from nebula.value import value
 from nebula.workspace.errors import MalformedRequest, PathEscape, PathRefused
-from nebula.workspace.protected import Standing, fold_name, standing_of
+from nebula.workspace.guard.protected import Standing, fold_name, standing_of
 
 MAX_PATH_BYTES: Final = 4_000
 MAX_NAME_BYTES: Final = 255

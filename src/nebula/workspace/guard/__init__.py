@@ -1,0 +1,1 @@
+"""Who may touch what: the jail that opens, the names that are protected, the policy and its judge."""

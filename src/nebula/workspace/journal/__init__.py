@@ -1,0 +1,1 @@
+"""What was changed, in order, and the contents before and after."""

@@ -1,0 +1,1 @@
+"""The same workspace behind a gateway."""

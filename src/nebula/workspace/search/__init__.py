@@ -1,0 +1,1 @@
+"""List and search below a folder, by the rules of git."""

@@ -1,0 +1,1 @@
+"""How a file of the user is replaced: the request, what it finds, and the only code that changes files."""

@@ -1,0 +1,94 @@
+"""One write as it was asked for, the file it finds, and whether the one may be done to the other."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from nebula.files.beneath import FILE_FLAGS
+from nebula.files.reading import read_all
+from nebula.value import value
+from nebula.workspace.contract import ABSENT, WriteMode
+from nebula.workspace.errors import AlreadyExists, Forbidden, NotUtf8, PathEscape, Stale, TooLarge
+from nebula.workspace.guard.jail import require_regular, status_at, translate
+from nebula.workspace.guard.paths import NormalPath
+from nebula.workspace.journal.changes import ChangeKind
+from nebula.workspace.records import digest
+
+KEPT_BYTES: Final = 64 * 1024 * 1024
+"""A file above this is not replaced, because its old content would have to be kept."""
+
+
+@value
+class WriteRequest:
+    """One write as it was asked for."""
+
+    path: NormalPath
+    content: bytes
+    mode: WriteMode
+    expected: str | None
+    max_bytes: int
+    group: str
+    kind: ChangeKind = "write"
+
+
+@value
+class ExistingFile:
+    """What lies where a file is to be written."""
+
+    status: os.stat_result | None
+    content: bytes | None
+    sha256: str | None
+
+
+NOTHING = ExistingFile(None, None, None)
+
+
+def look_at(folder: int, path: NormalPath) -> ExistingFile:
+    """The file to be replaced, opened without following a link, with its content."""
+    status = status_at(folder, path.name)
+    if status is None:
+        return NOTHING
+    if stat.S_ISLNK(status.st_mode):
+        raise PathEscape(f"{path.text}: is a link, and a write follows none; write to the file it names.")
+    if stat.S_ISDIR(status.st_mode):
+        raise AlreadyExists(f"{path.text}: is a directory; choose another name.")
+    try:
+        fd = os.open(path.name, FILE_FLAGS, dir_fd=folder)
+    except OSError as error:
+        raise translate(error, path.text) from None
+    try:
+        status = require_regular(fd, path.text)
+        if status.st_size > KEPT_BYTES:
+            raise TooLarge(f"{path.text}: is too large to keep a copy of; replace it by hand.")
+        content = read_all(fd, KEPT_BYTES)
+    finally:
+        os.close(fd)
+    return ExistingFile(status, content, digest(content))
+
+
+def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
+    """The whole new content, if the write may be done on what was found."""
+    path = request.path.text
+    if found.status is not None and request.mode == "create":
+        raise AlreadyExists(exists_message(request.path))
+    if request.expected is not None and request.mode != "create" and request.expected != (found.sha256 or ABSENT):
+        raise Stale(f"{path}: is not what it was when you read it; read it again first.")
+    if found.status is not None and not found.status.st_mode & 0o222:
+        raise Forbidden(f"{path}: is marked read-only; change its mode first.")
+    content = request.content
+    if request.mode == "append" and found.content is not None:
+        content = found.content + content
+    if len(content) > request.max_bytes:
+        raise TooLarge(f"{path}: would have {len(content)} bytes, more than the {request.max_bytes} allowed; split it.")
+    if request.mode == "append" and found.content is not None:
+        try:
+            found.content.decode()
+        except UnicodeDecodeError:
+            raise NotUtf8(f"{path}: is not UTF-8 text, so nothing can be appended.") from None
+    return content
+
+
+def exists_message(path: NormalPath) -> str:
+    return f'{path.text}: exists already; use mode "overwrite" to replace it.'
