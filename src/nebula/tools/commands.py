@@ -1,8 +1,9 @@
 """Running a configured command: in the root, in a process group of its own, with no terminal and firm limits.
 
 The shell reads it, as it reads the same line in a CI file or a Makefile: only the user writes such lines, and the
-model can do no more than name one. The environment is handed over without anything that looks like a secret. What the
-command itself does to files is outside the journal.
+model can do no more than name one. Of the environment only what programs need to be found and to run is handed over:
+a secret can have any name (`DATABASE_URL`, `GH_PAT`), so names are allowed, not forbidden. A check that needs more
+says so in its own line. What the command itself does to files is outside the journal.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from nebula.value import value
 
 MAX_OUTPUT_BYTES = 64_000
 """Most of a command's output that is kept: its head and its tail."""
-_SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+PASSED_ON = frozenset(
+    {
+        "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
+        "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE",
+        "AR", "CC", "CFLAGS", "CPPFLAGS", "CXX", "CXXFLAGS", "LDFLAGS", "LD_LIBRARY_PATH", "MAKEFLAGS",
+        "ANDROID_HOME", "BUN_INSTALL", "CARGO_HOME", "CONDA_DEFAULT_ENV", "CONDA_PREFIX", "DENO_DIR", "DOTNET_ROOT",
+        "GEM_HOME", "GEM_PATH", "GOBIN", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH", "GOROOT", "GRADLE_USER_HOME",
+        "JAVA_HOME", "NODE_PATH", "NVM_BIN", "NVM_DIR", "PNPM_HOME", "PYENV_ROOT", "PYENV_VERSION", "PYTHONPATH",
+        "RUSTUP_HOME", "VIRTUAL_ENV", "PKG_CONFIG_PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+    }
+)  # fmt: skip
+"""Variables a check gets, beside the locale's (`LC_…`)."""
 
 
 @value
@@ -39,7 +51,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CommandResul
         process = await asyncio.create_subprocess_shell(
             command,
             cwd=root,
-            env=clean_environment(),
+            env=reduced_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -64,10 +76,8 @@ async def run_command(command: str, root: str, timeout_s: float) -> CommandResul
     return CommandResult(command, code, output, left_out)
 
 
-def clean_environment() -> dict[str, str]:
-    kept = {
-        name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRET_WORDS)
-    }
+def reduced_environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith("LC_")}
     quiet = {"PYTHONUTF8": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "PAGER": "cat", "CI": "1"}
     return kept | quiet
 
