@@ -87,7 +87,7 @@ TEMPLATE = """\
 
 def generate(folder: Path, size: int) -> None:
     """A data folder with `size` nodes, written without flushing."""
-    from nebula.graph.disk.data_folder import numbered_paths
+    from nebula.graph.disk import numbered_paths
     from nebula.graph.formats.flow_yaml import dump_flow
     from nebula.graph.ids import new_id
     from nebula.graph.values import Edge, Entry, Flow
@@ -154,7 +154,7 @@ def spread(times: list[float]) -> tuple[float, float]:
 
 
 def last_line(folder: Path) -> tuple[str, str]:
-    from nebula.graph.disk.data_folder import tsv
+    from nebula.graph.disk import tsv
 
     line = tsv.last(str(folder / "nodes/index.tsv"), "xml")
     assert line is not None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_seed import NODE_TSV
-from nebula.graph.disk.data_folder import numbered_paths, tsv
+from nebula.graph.disk import numbered_paths, tsv
 
 
 @pytest.mark.parametrize(

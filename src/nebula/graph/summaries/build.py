@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nebula.graph.errors import GraphError
 from nebula.graph.ids import sort_key
@@ -24,7 +24,9 @@ from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden
 from nebula.value import value
 
 if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
+    from collections.abc import Iterable
+
+    from nebula.graph.disk.settings import Settings
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
 
@@ -52,6 +54,28 @@ SLACK = 2
 
 
 T = TypeVar("T")
+
+
+class SummarisedGraph(Protocol):
+    """What a build asks of a graph; `graph.Graph` has it."""
+
+    @property
+    def data_dir(self) -> str: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    def get_node(self, node_id: str) -> Node: ...
+
+    def list_nodes(self) -> list[Node]: ...
+
+    def due_nodes(self) -> list[Node]: ...
+
+    def search_nodes(self, *, keywords: Iterable[str]) -> list[Node]: ...
+
+    def save_summary(
+        self, node_id: str, summary: str, tags: Iterable[str] | None = None, *, built_from: Node | None = None
+    ) -> Node: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +106,7 @@ class BuildReport:
 
 
 async def build(
-    graph: Graph,
+    graph: SummarisedGraph,
     *,
     all: bool = False,
     node_ids: Sequence[str] | None = None,
@@ -108,12 +132,12 @@ async def build(
     return BuildReport(run.built, run.failed, run.waiting[::-1], run.stopped)
 
 
-async def build_one(graph: Graph, node_id: str, model: ChosenModel | None = None) -> Node:
+async def build_one(graph: SummarisedGraph, node_id: str, model: ChosenModel | None = None) -> Node:
     """Builds one node, due or not, and returns it. Raises ModelError, UnreadableReply, NotFound, BadFile."""
     return await _build(graph, BuiltTags(graph.data_dir), node_id, model)
 
 
-def build_node(graph: Graph, node_id: str, model: ChosenModel | str | None = None) -> Node:
+def build_node(graph: SummarisedGraph, node_id: str, model: ChosenModel | str | None = None) -> Node:
     """`build_one` for callers that are not asynchronous. `model` may be a name; without it the configured one is
     asked, and where none is configured an extract is made."""
 
@@ -125,7 +149,7 @@ def build_node(graph: Graph, node_id: str, model: ChosenModel | str | None = Non
 
 
 def build_now(
-    graph: Graph,
+    graph: SummarisedGraph,
     *,
     all: bool = False,
     node_ids: Sequence[str] | None = None,
@@ -142,7 +166,7 @@ def build_now(
 
 
 @asynccontextmanager
-async def _writer(graph: Graph, model: ChosenModel | str | None) -> AsyncIterator[ChosenModel | None]:
+async def _writer(graph: SummarisedGraph, model: ChosenModel | str | None) -> AsyncIterator[ChosenModel | None]:
     if model is not None and not isinstance(model, str):
         yield model
         return
@@ -172,7 +196,7 @@ def _finished(work: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, work).result()
 
 
-def due_ids(graph: Graph, *, all: bool = False, by_model: bool = True) -> list[str]:
+def due_ids(graph: SummarisedGraph, *, all: bool = False, by_model: bool = True) -> list[str]:
     """Nodes that a build has to look at, oldest first."""
     if all:
         return [node.id for node in reversed(graph.list_nodes())]
@@ -189,7 +213,7 @@ class _Run:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: SummarisedGraph,
         model: ChosenModel | None,
         node_ids: list[str],
         progress: Callable[[Progress], None] | None,
@@ -229,7 +253,7 @@ class _Run:
         return Outcome(node_id, node.summary, list(node.tags))
 
 
-async def _build(graph: Graph, built_tags: BuiltTags, node_id: str, model: ChosenModel | None) -> Node:
+async def _build(graph: SummarisedGraph, built_tags: BuiltTags, node_id: str, model: ChosenModel | None) -> Node:
     node = await asyncio.to_thread(graph.get_node, node_id)
     limit = (await asyncio.to_thread(lambda: graph.settings)).summary_token_limit
     if model is None:
