@@ -19,12 +19,14 @@ from typing import Any
 import uvicorn
 
 from nebula.server.asgi import App
+from nebula.server.connections import LimitedConfig, Limits
 from nebula.server.gateway.app import create_gateway
 from nebula.server.serving import Listener, listen, rules_for
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace
 
 STARTING_S = 60.0
+MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,10 @@ class Gateway:
         return [json.loads(line) for line in self.audit.read_text(encoding="utf-8").splitlines()]
 
 
-def run_in_thread(app: App, listener: Listener) -> tuple[uvicorn.Server, threading.Thread]:
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", ws="websockets-sansio", proxy_headers=False
-    )
-    server = uvicorn.Server(config)
+def run_in_thread(
+    app: App, listener: Listener, limits: Limits | None = None
+) -> tuple[uvicorn.Server, threading.Thread]:
+    server = uvicorn.Server(LimitedConfig(app, websocket_bytes=MIB, limits=limits))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True)
     thread.start()
     end = time.monotonic() + STARTING_S
@@ -96,8 +97,8 @@ def run_in_thread(app: App, listener: Listener) -> tuple[uvicorn.Server, threadi
 
 
 @contextmanager
-def served(app: App, listener: Listener) -> Iterator[None]:
-    server, thread = run_in_thread(app, listener)
+def served(app: App, listener: Listener, limits: Limits | None = None) -> Iterator[None]:
+    server, thread = run_in_thread(app, listener, limits)
     try:
         yield
     finally:

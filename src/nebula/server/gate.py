@@ -22,7 +22,7 @@ from hmac import compare_digest
 from typing import Final
 
 from nebula.events import new_trace_id
-from nebula.server.asgi import App, Message, Receive, Scope, Send
+from nebula.server.asgi import App, Message, Receive, Scope, Send, welcome
 from nebula.server.refusals import Headers, Refusal, error_body, internal_error
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -185,6 +185,8 @@ class Gate:
             await receive()
             await _deny(scope, stamped, refusal, passage)
             return
+        if passage.authorized:
+            welcome(scope)
         await self.app(scope, receive, stamped)
 
     def _admit(self, scope: Scope, passage: Passage, headers: dict[bytes, bytes], repeated: bytes) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 import uvicorn
 
 from nebula.server.asgi import App
+from nebula.server.connections import LimitedConfig
 from nebula.server.gate import Rules, own_hosts
 
 GRACE_S: Final = 10
@@ -87,20 +88,9 @@ def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: 
     messages of that size.
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="on",
-        loop="asyncio",
-        ws="websockets-sansio" if websocket_bytes else "none",
-        ws_max_size=websocket_bytes or 1,
-        ws_per_message_deflate=False,
-        timeout_graceful_shutdown=GRACE_S,
-        backlog=BACKLOG,
-    )
+    # What strangers send is no news: uvicorn would print a line for each malformed request.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    config = LimitedConfig(app, websocket_bytes=websocket_bytes, grace_s=GRACE_S)
     server = _Server(config, announce or listener.url)
     try:
         server.run(sockets=[listener.socket])
@@ -119,6 +109,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # asyncio set it to the number it accepts at once
         print(self._announce, flush=True)
 
     @contextmanager

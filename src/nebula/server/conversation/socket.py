@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
+from nebula.server.asgi import welcome
 from nebula.server.conversation.actions import flows, nodes, turns
 from nebula.server.conversation.context import Action, Client, ServerContext
 from nebula.server.conversation.hub import Subscriber
@@ -38,6 +39,7 @@ async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) 
         if not passage.authorized and not await _greeted(websocket, server, token):
             await websocket.close(CLOSE_POLICY, "unauthorized")
             return
+        welcome(websocket.scope)
         await _converse(websocket, server)
     except WebSocketDisconnect:
         return
