@@ -13,12 +13,12 @@ import pytest
 
 import nebula
 from nebula.errors import NebulaError
-from nebula.language import explain, translate, translate_count, translate_to, use_language
+from nebula.language import Sentence, explain, translate, translate_count, translate_to, use_language
 
 SOURCE = Path(nebula.__file__).parent
-ROOMS = ["files"]
+ROOMS = ["config", "files"]
 """Rooms whose sentences are held to it."""
-SPOKEN = {"translate", "translate_count", "translate_to", "Notice"}
+SPOKEN = {"translate", "translate_count", "translate_to", "Notice", "Sentence", "ModelNotice"}
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +122,13 @@ def test_a_count_chooses_the_sentence() -> None:
 
 def test_a_foreign_error_is_explained_by_its_own_text() -> None:
     assert explain(ValueError("as it is")) == "as it is"
+
+
+def test_a_sentence_inside_another_is_said_in_the_same_language() -> None:
+    from nebula.files.reading import UnreadableFile
+
+    inner = UnreadableFile("a", "b")
+    said = Sentence("{path} cannot be read: {reason}", path="x", reason=inner)
+    assert str(said) == "x cannot be read: a cannot be read: b"
+    use_language("ja")
+    assert explain(said) == "x を読めません: a を読めません: b"

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.config.addresses import without_credentials
 from nebula.llm.errors import AuthError, BadReplyError, NotFoundError, UnavailableError
 from nebula.llm.http.client import HttpClient
 from nebula.llm.http.connection import tls_context
 from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.sse import NdjsonParser, SseParser
-from nebula.llm.http.url import parse_url, percent_decode, without_credentials
+from nebula.llm.http.url import parse_url, percent_decode
 from nebula.llm.openai import OpenAIModel
 from scripted_model import ScriptedModel
 from scripted_model.proxy import ScriptedProxy

@@ -106,7 +106,7 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
     """What must never reach a file."""
-    return tuple(key for key in (settings.openai_api_key, settings.gemini_api_key, settings.token) if key)
+    return settings.secrets
 
 
 def _session_id(memory: Sessions, settings: Settings, chosen: ChosenModel, resume: str | None) -> str:

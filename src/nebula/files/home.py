@@ -10,14 +10,15 @@ import contextlib
 import hashlib
 import os
 import stat
+from collections.abc import Mapping
 
 _PLACE_NAME = "place.txt"
 _borrowed: dict[str, str] = {}
 
 
-def nebula_home() -> str:
+def nebula_home(environ: Mapping[str, str] = os.environ) -> str:
     """`NEBULA_HOME`, else `~/.nebula`, as an absolute path."""
-    return os.path.abspath(os.path.expanduser(os.environ.get("NEBULA_HOME") or "~/.nebula"))
+    return os.path.abspath(os.path.expanduser(environ.get("NEBULA_HOME") or "~/.nebula"))
 
 
 def project_id(root: str) -> str:

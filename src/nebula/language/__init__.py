@@ -35,7 +35,29 @@ def translate(sentence: str, /, **values: Any) -> str:
 
 def translate_to(lang: str, sentence: str, /, **values: Any) -> str:
     found = _table(lang).get(sentence, sentence)
-    return found.format(**values) if values else found
+    return found.format(**{name: _said(lang, each) for name, each in values.items()}) if values else found
+
+
+class Sentence:
+    """A sentence with its values, to be said later, to whoever reads it (`explain`); as text it is English."""
+
+    __slots__ = ("sentence", "values")
+
+    def __init__(self, sentence: str, /, **values: Any) -> None:
+        self.sentence = sentence
+        self.values = values
+
+    def __str__(self) -> str:
+        return self.sentence.format(**self.values) if self.values else self.sentence
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sentence) and (self.sentence, self.values) == (other.sentence, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.sentence)
+
+    def __repr__(self) -> str:
+        return f"Sentence({str(self)!r})"
 
 
 def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
@@ -43,12 +65,17 @@ def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
     return translate(one if count == 1 else many, count=count, **values)
 
 
-def explain(problem: BaseException) -> str:
+def explain(problem: BaseException | Sentence | str) -> str:
     """The sentence of an error in the current language; of one that is not ours, its own text."""
-    sentence = getattr(problem, "sentence", None)
+    return str(_said(_current, problem))
+
+
+def _said(lang: str, value: Any) -> Any:
+    """A value for a place in a sentence: one that is a sentence itself is said in the same language."""
+    sentence = getattr(value, "sentence", None)
     if sentence is None:
-        return str(problem)
-    return translate(sentence, **getattr(problem, "values", {}))
+        return value
+    return translate_to(lang, sentence, **getattr(value, "values", {}))
 
 
 def _table(lang: str) -> dict[str, str]:

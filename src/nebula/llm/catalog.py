@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nebula.llm.http.client import Timeouts
 
 PROVIDERS = ("openai", "gemini", "ollama")
+OFFERED_MODELS = ("gpt-4.1-nano", "gpt-4.1-mini")
 DEFAULT_CONTEXT = 128_000
 _KNOWN_CONTEXT = {"gpt-4.1": 1_047_576, "gpt-5": 400_000, "gpt-4o": 128_000, "gemini": 1_048_576, "o3": 200_000}
 _DOLLARS_PER_MILLION = {

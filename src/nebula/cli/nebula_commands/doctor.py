@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from nebula import __version__
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.config import Settings, load_settings
+from nebula.language import explain
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
+from nebula.stage import one_line
 
 SHOWN_MODELS = 12
-_SECRET = ("openai_api_key", "gemini_api_key", "token")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,12 +39,11 @@ def main(argv: Sequence[str]) -> int:
 def _print_settings(settings: Settings) -> None:
     print("\nsettings")
     for key, origin in sorted(settings.origins.items()):
-        value = "(set)" if key in _SECRET else getattr(settings, key)
-        print(f"  {key:18} {value!s:36} {_short(origin)}")
+        print(f"  {key:18} {one_line(settings.shown(key)):36} {_short(origin)}")
     trusted = "yes" if settings.trust else "no (--trust, NEBULA_TRUST=1, or say yes once in a session)"
     print(f"  {'folder trusted':18} {trusted}")
     for remark in settings.remarks:
-        print(f"  ! {remark}")
+        print(f"  ! {explain(remark)}")
 
 
 async def _print_providers(settings: Settings, every: bool) -> int:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from nebula.config.addresses import without_credentials
 from nebula.llm.errors import (
     AuthError,
     BadReplyError,
@@ -15,7 +16,6 @@ from nebula.llm.errors import (
     UnavailableError,
 )
 from nebula.llm.http.retry import parse_retry_after
-from nebula.llm.http.url import without_credentials
 
 MAX_QUOTED = 300
 CONTEXT_WORDS = (

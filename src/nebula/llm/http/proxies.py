@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nebula.config.addresses import without_credentials
 from nebula.llm.errors import UnavailableError
-from nebula.llm.http.url import Url, parse_url, percent_decode, without_credentials
+from nebula.llm.http.url import Url, parse_url, percent_decode
 
 
 def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:

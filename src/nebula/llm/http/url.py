@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nebula.config.addresses import split_authority, without_credentials
 from nebula.llm.errors import NotFoundError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -45,23 +46,13 @@ def parse_url(text: str) -> Url:
         raise NotFoundError(
             f"{without_credentials(text)!r} is not a web address: it must begin with http:// or https://."
         )
-    authority, slash, tail = _split_authority(rest)
+    authority, path = split_authority(rest)
     userinfo, _, hostport = authority.rpartition("@")
     host, port = _split_port(hostport, DEFAULT_PORTS[scheme], text)
-    target = slash + tail if slash == "/" else "/" + slash + tail
-    target = target.partition("#")[0]
+    target = (path if path.startswith("/") else "/" + path).partition("#")[0]
     if not target.isascii() or " " in target:
         target = percent_encode(target, keep="/?#[]@!$&'()*+,;=:%~")
     return Url(scheme, host, port, target, userinfo)
-
-
-def without_credentials(text: str) -> str:
-    """`text` with `user:password@` and the query left out, for error messages."""
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return text.rpartition("@")[2].partition("?")[0]
-    authority, slash, tail = _split_authority(rest)
-    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{tail}".partition("?")[0]
 
 
 def percent_encode(text: str, keep: str = "/") -> str:
@@ -80,11 +71,6 @@ def percent_decode(text: str) -> str:
         except ValueError:
             out += b"%" + part.encode()
     return out.decode("utf-8", "replace")
-
-
-def _split_authority(rest: str) -> tuple[str, str, str]:
-    end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
-    return rest[:end], rest[end : end + 1], rest[end + 1 :]
 
 
 def _split_port(hostport: str, default: int, text: str) -> tuple[str, int]:

@@ -8,7 +8,8 @@ from nebula.agent.session import MODES
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.waiting import waiting
 from nebula.cli.terminal.turns import take_turn
-from nebula.config import OFFERED_MODELS, save_choice
+from nebula.config import save_choice
+from nebula.llm.catalog import OFFERED_MODELS
 from nebula.llm.choose import choose_model, list_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError

@@ -1,0 +1,12 @@
+"""Settings and where they come from.
+
+Precedence: command line > environment > project `.nebula/config.json` > `~/.nebula/config.json` > defaults.
+`settings` declares each of them once; `load` reads the layers; `user_file` keeps what the user chose.
+"""
+
+from nebula.config.errors import ConfigError
+from nebula.config.load import load_settings
+from nebula.config.settings import DEFAULT_MODEL, Settings
+from nebula.config.user_file import remember_trust, save_choice
+
+__all__ = ["DEFAULT_MODEL", "ConfigError", "Settings", "load_settings", "remember_trust", "save_choice"]

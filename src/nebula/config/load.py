@@ -1,0 +1,160 @@
+"""Reading the layers: what each may say, and what is wrong with it.
+
+Keys for the models come from the environment alone and are never written anywhere. Whatever is wrong with a project's
+file costs a remark, never the turn: it is a stranger's. What is wrong with the user's own settings is an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nebula.config.errors import ConfigError
+from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
+from nebula.config.settings import NOBODY, PROJECT, TABLE, Settings
+from nebula.config.user_file import is_trusted, read_user_file
+from nebula.errors import NebulaError
+from nebula.files.home import nebula_home
+from nebula.files.reading import read_below
+from nebula.language import Sentence
+from nebula.value import replace
+
+MAX_REMARKS = 10
+MAX_SHOWN = 60
+
+
+def load_settings(
+    root: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Reads every layer once. `overrides` is the command line; a value of None there means "not said"."""
+    env = os.environ if environ is None else environ
+    bare = Settings(home=nebula_home(env), root=os.path.abspath(root or os.getcwd()))
+    remarks: list[Sentence] = []
+    layers = [
+        ("default", {"lang": _language_of_locale(env)}),
+        (bare.config_path, _user_layer(bare.config_path, remarks)),
+        (bare.project_config_path, _project_layer(bare, remarks)),
+        ("environment", _environment_layer(env)),
+        ("command line", overrides or {}),
+    ]
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        said = {key: each for key, each in layer.items() if each not in (None, "")}  # an empty string says nothing
+        if origin == bare.project_config_path and "model" in said:
+            values["user_model"] = values.get("model", "")
+        values |= said
+        origins |= dict.fromkeys(said, origin)
+    settings = replace(bare, **values, origins=origins, remarks=_at_most(MAX_REMARKS, remarks))
+    return replace(settings, trust=settings.trust or env.get("NEBULA_TRUST") == "1" or is_trusted(settings))
+
+
+def _user_layer(path: str, remarks: list[Sentence]) -> dict[str, Any]:
+    layer: dict[str, Any] = {}
+    for key, said in read_user_file(path).items():
+        if _is_known(key):
+            layer[key] = _checked(path, key, said)
+        else:
+            remarks.append(_unknown(path, key))
+    return layer
+
+
+def _project_layer(bare: Settings, remarks: list[Sentence]) -> dict[str, Any]:
+    path = bare.project_config_path
+    layer: dict[str, Any] = {}
+    try:
+        data = read_below(bare.root, ".nebula/config.json", MAX_CONFIG_BYTES)
+        found = parse_object(path, data) if data is not None else {}
+    except NebulaError as problem:
+        remarks.append(_ignored(problem))
+        return layer
+    for key, said in found.items():
+        if not _is_known(key):
+            remarks.append(_unknown(path, key))
+        elif TABLE[key].file < PROJECT:
+            place = printable(path)
+            remarks.append(
+                Sentence(
+                    "{path}: '{key}' is not for a project to set and was ignored; put it into your own config.json",
+                    path=place,
+                    key=key,
+                )
+            )
+        else:
+            try:
+                layer[key] = _checked(path, key, said)
+            except ConfigError as problem:
+                remarks.append(_ignored(problem))
+    return layer
+
+
+def _environment_layer(env: Mapping[str, str]) -> dict[str, Any]:
+    layer: dict[str, Any] = {}
+    for each in TABLE.values():
+        for variable in each.variables:
+            text = env.get(variable, "").strip()  # a key from a file often brings its line break along
+            if text:
+                try:
+                    layer[each.name] = each.check(int(text) if type(each.default) is int else text)
+                except ValueError:
+                    raise _unfit(variable, text, ConfigError("expected a whole number")) from None
+                except ConfigError as problem:
+                    raise _unfit(variable, text, problem) from None
+    return layer
+
+
+def _is_known(key: str) -> bool:
+    return key in TABLE and TABLE[key].file != NOBODY
+
+
+def _checked(path: str, key: str, said: Any) -> Any:
+    try:
+        return TABLE[key].check(said)
+    except ConfigError as problem:
+        raise ConfigError("{path}: '{key}': {problem}", path=printable(path), key=key, problem=problem) from None
+
+
+def _unfit(variable: str, text: str, problem: ConfigError) -> ConfigError:
+    return ConfigError(
+        "{variable}='{text}': {problem}", variable=variable, text=printable(text, MAX_SHOWN), problem=problem
+    )
+
+
+def _ignored(problem: NebulaError) -> Sentence:
+    return Sentence("Ignored: {problem}", problem=problem)
+
+
+def _unknown(path: str, key: str) -> Sentence:
+    place, name = printable(path), printable(key, MAX_SHOWN)
+    if "key" in key.lower() or "token" in key.lower():
+        return Sentence(
+            "{path}: unknown key '{key}'; keys are read from the environment ({variables}) and never from a file",
+            path=place,
+            key=name,
+            variables=", ".join(variable for each in TABLE.values() if each.secret for variable in each.variables),
+        )
+    near = _nearest(name, [each.name for each in TABLE.values() if each.file != NOBODY])
+    if near:
+        return Sentence("{path}: unknown key '{key}'; did you mean '{near}'?", path=place, key=name, near=near[0])
+    return Sentence("{path}: unknown key '{key}'", path=place, key=name)
+
+
+def _nearest(name: str, known: Iterable[str]) -> Sequence[str]:
+    import difflib
+
+    return difflib.get_close_matches(name, known, n=1)
+
+
+def _at_most(limit: int, remarks: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    if len(remarks) <= limit:
+        return tuple(remarks)
+    rest = Sentence("… and {count} more remarks on config files", count=len(remarks) - limit)
+    return (*remarks[:limit], rest)
+
+
+def _language_of_locale(env: Mapping[str, str]) -> str:
+    locale = env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or ""
+    return "ja" if locale.lower().startswith("ja") else "en"

@@ -1,0 +1,169 @@
+"""Every setting, declared once: its default, the check that reads it, who may set it, and its variables.
+
+A new setting is one field of `Settings`. What a config.json may hold, what a project may say, what the environment
+sets and what must never be shown all follow from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, cast
+
+from nebula.config.addresses import password_in, without_credentials
+from nebula.config.checks import address, count, extensions, flag, one_of, positive, seconds, text, texts, trusted
+from nebula.language import LANGUAGES, Sentence
+from nebula.value import value
+
+DEFAULT_MODEL = "gpt-4.1-nano"
+PROVIDER_NAMES = ("openai", "gemini", "ollama")
+NOBODY, USER, PROJECT = range(3)
+"""Whose config.json may hold a setting: nobody's (environment and command line only), the user's alone, a project's
+too. A project may say nothing about where requests go, who approves, or which root and hooks."""
+
+T = TypeVar("T")
+
+
+class Setting(NamedTuple):
+    name: str
+    default: Any
+    check: Callable[[Any], Any]
+    file: int
+    variables: tuple[str, ...]
+    """Where several are set, the last one counts."""
+    secret: bool
+    """Never shown, stored or logged."""
+    runs: bool
+    """Holds commands: a project's count only once its folder is trusted."""
+
+
+TABLE: dict[str, Setting] = {}
+"""All settings by name."""
+
+
+def setting(
+    default: T,
+    check: Callable[[Any], T],
+    *variables: str,
+    file: int = USER,
+    secret: bool = False,
+    runs: bool = False,
+) -> T:
+    """One setting, as the default of its field."""
+    return cast("T", Setting("", default, check, file, variables, secret, runs))
+
+
+def declared(cls: type[T]) -> type[T]:
+    """Moves the declarations of the fields into the table, and leaves their defaults."""
+    for name, found in list(vars(cls).items()):
+        if isinstance(found, Setting):
+            TABLE[name] = found._replace(name=name)
+            setattr(cls, name, found.default)
+    return cls
+
+
+@value
+@declared
+class Settings:
+    """Everything that can be set, resolved. `origins` tells which layer each key came from."""
+
+    home: str = ""
+    root: str = ""
+
+    model: str = setting(DEFAULT_MODEL, text, "NEBULA_MODEL", file=PROJECT)
+    provider: str = setting("", one_of(*PROVIDER_NAMES), "NEBULA_PROVIDER")
+    openai_api_key: str = setting("", text, "OPENAI_API_KEY", file=NOBODY, secret=True)
+    openai_base_url: str = setting("https://api.openai.com/v1", address, "OPENAI_BASE_URL")
+    gemini_api_key: str = setting("", text, "GEMINI_API_KEY", file=NOBODY, secret=True)
+    gemini_base_url: str = setting("https://generativelanguage.googleapis.com", address, "GEMINI_BASE_URL")
+    ollama_host: str = setting("http://127.0.0.1:11434", address, "OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
+    planner: str = setting("", text, file=PROJECT)
+    executor: str = setting("", text, "EC_MODEL_NAME", file=PROJECT)
+    context_tokens: int = setting(0, count, file=PROJECT)
+    """How much of a model's context to use; 0 is what the model is known to take."""
+    max_rounds: int = setting(100, positive, file=PROJECT)
+
+    lang: str = setting("en", one_of(*LANGUAGES), "NEBULA_LANG", file=PROJECT)
+    curtain: str = setting("quiet", one_of("quiet", "paths"), file=PROJECT)
+    backstage: bool = setting(False, flag)
+    auto_summary: bool = setting(False, flag, file=PROJECT)
+
+    allow_ext: tuple[str, ...] = setting((".py", ".md", ".txt", ".json", ".yaml", ".yml"), extensions, "EC_ALLOW_EXT")
+    max_bytes: int = setting(524_288, positive, "EC_MAX_BYTES")
+    checks: tuple[str, ...] = setting((), texts, file=PROJECT, runs=True)
+    check_timeout_s: float = setting(120.0, seconds, file=PROJECT)
+    repair_rounds: int = setting(2, count, file=PROJECT)
+
+    database_path: str = setting("", text)
+    audit_log: str = setting("", text, "EC_AUDIT_LOG", file=NOBODY)
+    mcp_url: str = setting("", address, "EC_MCP_URL", file=NOBODY)
+    rag_url: str = setting("", address, "EC_RAG_URL", file=NOBODY)
+    index_url: str = setting("", address, "EC_INDEX_URL")
+    token: str = setting("", text, "EC_TOKEN", file=NOBODY, secret=True)
+    trusted_folders: Mapping[str, str] = setting(MappingProxyType({}), trusted)
+
+    trust: bool = False
+    """The project's own commands may run: remembered for what they say, or said for this start."""
+    user_model: str = ""
+    """The model that counts where the project's own is set aside: the user's choice, or empty."""
+    origins: Mapping[str, str] = MappingProxyType({})
+    remarks: tuple[Sentence, ...] = ()
+    """Things in the files that were not used, one sentence each, for stderr."""
+
+    def __repr__(self) -> str:
+        """Without the keys: a representation may end in a log."""
+        return f"Settings(root={self.root!r}, model={self.model!r}, provider={self.provider!r})"
+
+    @property
+    def config_path(self) -> str:
+        return os.path.join(self.home, "config.json")
+
+    @property
+    def project_config_path(self) -> str:
+        return os.path.join(self.state_dir, "config.json")
+
+    @property
+    def memory_path(self) -> str:
+        return self.database_path or os.path.join(self.home, "memory.db")
+
+    @property
+    def state_dir(self) -> str:
+        return os.path.join(self.root, ".nebula")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must never reach a file or a screen: keys, and passwords inside addresses."""
+        keys = [getattr(self, each.name) for each in TABLE.values() if each.secret]
+        passwords = [password_in(getattr(self, each.name)) for each in TABLE.values() if each.check is address]
+        return tuple(filter(None, keys + passwords))
+
+    def shown(self, name: str) -> str:
+        """The value of a setting for people."""
+        declared = TABLE.get(name)
+        if declared is not None and declared.secret:
+            return "(set)" if getattr(self, name) else ""
+        said = str(getattr(self, name))
+        return without_credentials(said) if declared is not None and declared.check is address else said
+
+    def is_from_project(self, name: str) -> bool:
+        return self.origins.get(name) == self.project_config_path
+
+    @property
+    def checks_need_trust(self) -> bool:
+        """The checks are the project's own, and nobody has trusted them yet. What the user set is the user's."""
+        return bool(self.checks) and self.is_from_project("checks") and not self.trust
+
+    @property
+    def allowed_checks(self) -> tuple[str, ...]:
+        return () if self.checks_need_trust else self.checks
+
+    @property
+    def commands(self) -> list[tuple[str, Any]]:
+        """What the project would run, for whoever is asked to trust it."""
+        return [(each.name, getattr(self, each.name)) for each in TABLE.values() if each.runs]
+
+
+def variable_of(name: str) -> str:
+    """The environment variable that sets this."""
+    return TABLE[name].variables[0]

@@ -1,0 +1,73 @@
+"""The user's own config.json: read, added to, and where trust in a project's commands is remembered."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from nebula.config.errors import ConfigError
+from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
+from nebula.config.settings import Settings
+from nebula.files.reading import UnreadableFile, read_limited
+from nebula.value import replace
+
+
+def read_user_file(path: str) -> dict[str, Any]:
+    """Raises ConfigError. The file may be a link: it is the user's."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as problem:
+        raise _unreadable(path, problem.strerror or type(problem).__name__) from None
+    try:
+        return parse_object(path, read_limited(handle, path, MAX_CONFIG_BYTES))
+    except UnreadableFile as problem:
+        raise _unreadable(path, problem.reason) from None
+    finally:
+        os.close(handle)
+
+
+def save_choice(settings: Settings, **choices: Any) -> None:
+    """Puts choices of the user, such as the model, into the user's config.json and leaves the rest of it as it is.
+
+    A file that cannot be read as JSON is not overwritten.
+    """
+    current = read_user_file(settings.config_path)
+    _write_private(settings.config_path, json.dumps({**current, **choices}, ensure_ascii=False, indent=2) + "\n")
+
+
+def is_trusted(settings: Settings) -> bool:
+    """Whether the user trusted this very folder, wherever a link to it stands, with these very commands."""
+    known = settings.trusted_folders.get(os.path.realpath(settings.root)) if settings.trusted_folders else None
+    return known is not None and known == _fingerprint(settings)
+
+
+def remember_trust(settings: Settings) -> Settings:
+    """What was shown is trusted from now on; changed commands are asked about again."""
+    folders = {**settings.trusted_folders, os.path.realpath(settings.root): _fingerprint(settings)}
+    save_choice(settings, trusted_folders=folders)
+    return replace(settings, trusted_folders=folders, trust=True)
+
+
+def _fingerprint(settings: Settings) -> str:
+    from hashlib import sha256
+
+    return "sha256:" + sha256(json.dumps(settings.commands, sort_keys=True).encode()).hexdigest()
+
+
+def _unreadable(path: str, reason: str) -> ConfigError:
+    return ConfigError("{path} cannot be read ({reason}); fix or remove it", path=printable(path), reason=reason)
+
+
+def _write_private(path: str, text: str) -> None:
+    """Whole or not at all, readable by its owner alone."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
