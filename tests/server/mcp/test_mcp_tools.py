@@ -23,7 +23,6 @@ from gateway_rig import served
 from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server
 from nebula.server.serving import listen, rules_for
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.audited import AuditedWorkspace
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 
@@ -73,7 +72,7 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Connect:
             return
         with open_workspace(str(root), Policy(), read_only="--read-only" in flags) as workspace:
             log = AuditLog.of_project(str(root))
-            server = create_mcp_server(GuardedTools(AuditedWorkspace(workspace, log), str(root)))
+            server = create_mcp_server(GuardedTools(workspace, str(root), log))
             if kind == "http":
                 listener = listen("127.0.0.1", 0)
                 with served(create_mcp_app(server, rules_for(listener), log), listener):
@@ -195,13 +194,54 @@ async def test_every_call_is_audited(connect: Connect, root: Path) -> None:
         await call(client, "readFile", path="a.txt")
         await refused(client, "readFile", path=".env")
         await call(client, "writeFile", path="n.txt", content="x")
-    lines = [json.loads(line) for line in (root / ".nebula" / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = audited(root)
     assert [(line["method"], line["path"], line["status"]) for line in lines] == [
         ("read_file", "a.txt", 200),
         ("read_file", ".env", 400),
         ("write_file", "n.txt", 200),
     ]
     assert all(line["trace_id"] for line in lines)
+
+
+def audited(root: Path) -> list[dict[str, Any]]:
+    text = (root / ".nebula" / "audit.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+async def test_a_refusal_by_roots_leaves_exactly_one_line(connect: Connect, root: Path) -> None:
+    elsewhere = {
+        "readFile": {"path": "a.txt"},
+        "list": {"path": "other"},
+        "searchInDirectory": {"directory": "other", "keyword": "hello"},
+        "writeFile": {"path": "n.txt", "content": "x"},
+        "editFile": {"path": "a.txt", "new_content": "x"},
+    }
+    async with connect(list_roots_callback=offering((root / "src").as_uri())) as client:
+        for number, (name, arguments) in enumerate(elsewhere.items(), start=1):
+            await refused(client, name, **arguments)
+            assert len(audited(root)) == number
+    places = [next(iter(arguments.values())) for arguments in elsewhere.values()]
+    assert [(line["path"], line["status"]) for line in audited(root)] == [(place, 400) for place in places]
+
+
+async def test_a_call_over_several_roots_is_one_line(connect: Connect, root: Path) -> None:
+    async with connect(list_roots_callback=offering((root / "src").as_uri(), (root / "other").as_uri())) as client:
+        await call(client, "list", path=".", recursive=True)
+        await call(client, "searchInDirectory", directory=".", keyword="hello")
+    assert [(line["method"], line["path"], line["status"]) for line in audited(root)] == [
+        ("list_files", ".", 200),
+        ("search", ".", 200),
+    ]
+
+
+@pytest.mark.parametrize("connect", ["legacy"], indirect=True)  # newer clients give up by themselves, before they call
+async def test_roots_that_are_promised_and_not_named_leave_a_line(connect: Connect, root: Path) -> None:
+    async def silent(_: Any) -> types.ErrorData:
+        return types.ErrorData(code=-32603, message="no")
+
+    async with connect(list_roots_callback=silent) as client:
+        assert "nothing was done" in await refused(client, "readFile", path="a.txt")
+    assert [(line["path"], line["status"]) for line in audited(root)] == [("a.txt", 400)]
 
 
 @pytest.fixture

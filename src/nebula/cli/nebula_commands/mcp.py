@@ -65,13 +65,12 @@ def _over_http(options: argparse.Namespace, settings: Settings) -> int:
 
 def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | None) -> GuardedTools:
     from nebula.server.mcp.app import GuardedTools
-    from nebula.workspace.audited import AuditedWorkspace
     from nebula.workspace.guard.policy import Policy
     from nebula.workspace.local import open_workspace
 
     policy = Policy(max_bytes=settings.max_bytes, allowed=frozenset(options.allow))
     workspace = open_workspace(settings.root, policy, read_only=options.read_only)
-    return GuardedTools(workspace if audit is None else AuditedWorkspace(workspace, audit), settings.root)
+    return GuardedTools(workspace, settings.root, audit)
 
 
 def _audit(settings: Settings) -> AuditLog | None:

@@ -36,6 +36,7 @@ from nebula.tools.toolset import ToolSet
 from nebula.tools.write_file import WriteFile
 from nebula.tools.writing import Unasked
 from nebula.workspace.audit import AuditLog
+from nebula.workspace.audited import AuditedWorkspace
 from nebula.workspace.contract import Workspace
 
 MCP_PATH: Final = "/mcp"
@@ -58,6 +59,7 @@ class GuardedTools:
 
     workspace: Workspace
     root: str
+    audit: AuditLog | None = None
     ledger: ReadLedger = field(default_factory=ReadLedger)
 
     @property
@@ -66,7 +68,11 @@ class GuardedTools:
 
     async def run(self, name: str, args: Any, workspace: Workspace, trace_id: str) -> Outcome:
         missing = dict.fromkeys(WRITERS, READ_ONLY) if self.workspace.read_only else {}
-        tools = ToolSet.of(self._tools(workspace.for_turn(trace_id)), missing)
+        files = workspace.for_turn(trace_id)
+        if self.audit is not None:
+            # Outermost, so that a refusal by the client's own roots is recorded like any other.
+            files = AuditedWorkspace(files, self.audit, trace_id)
+        tools = ToolSet.of(self._tools(files), missing)
         clean = clean_tool_arguments(args)
         return await tools.run(Call(AssistantToolUse(trace_id, name, name, clean, clean)))
 
@@ -76,6 +82,11 @@ class GuardedTools:
             return self.workspace
         folders = folders_below(self.root, offered)
         return self.workspace if folders == ((),) else NarrowedWorkspace(self.workspace, self.root, folders)
+
+    def record_refusal(self, name: str, args: Any, trace_id: str) -> None:
+        """For a call that no tool ever saw."""
+        if self.audit is not None:
+            self.audit.record(trace_id, name, str(args.get("path") or args.get("directory") or ""), None, 400)
 
     def _tools(self, workspace: Workspace) -> list[Tool]:
         readers: list[Tool] = [
@@ -101,12 +112,13 @@ def create_mcp_server(tools: GuardedTools) -> Server[Any]:
             and ROOTS not in (params.input_responses or {})
         ):
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
+        arguments, trace_id = params.arguments or {}, _trace_id(context)
         try:
             offered = await _roots(context, params)
         except MCPError:
+            tools.record_refusal(params.name, arguments, trace_id)
             return _failure("Your client offers roots but does not say which; nothing was done.")
-        outcome = await tools.run(params.name, params.arguments or {}, tools.within(offered), _trace_id(context))
-        return _result(outcome)
+        return _result(await tools.run(params.name, arguments, tools.within(offered), trace_id))
 
     return Server(
         "nebula", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
