@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -14,6 +15,7 @@ from nebula.graph.formats import node_xml
 from nebula.graph.formats.node_edit import edit_node, reidentified
 from nebula.graph.formats.node_xml import dump_node, load_head, load_node
 from nebula.graph.values import FileState, Node, Text, Usage
+from nebula.value import replace
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 nasty = st.lists(
@@ -67,8 +69,22 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
         session="s\"'",
         usage=Usage(3, 4, 0.5),
         files=(FileState(path, "", "abc"), FileState("b", "1", "")),
+        references=("0198-77", *(f"#{tag}" for tag in tags)),
     )
     assert load_node(dump_node(node), "x") == node
+    assert Node.from_json(json.loads(json.dumps(node.to_json()))) == node
+
+
+def test_an_edit_reaches_every_part_of_the_metadata() -> None:
+    old = load_node(FOREIGN.encode(), "x")
+    more = {"session": "s", "usage": Usage(1, 2), "files": (FileState("a"),), "references": ("id-9", "#タグ")}
+    node = replace(old, **more)
+    edited = edit_node(FOREIGN.encode(), node, "x")
+    assert load_node(edited, "x") == node
+    assert b'<rating by="me">5</rating>' in edited
+    back = edit_node(edited, old, "x")
+    assert load_node(back, "x") == old
+    assert b"<references>" not in back
 
 
 def test_tool_texts_stand_in_order_between_the_others() -> None:
@@ -81,7 +97,7 @@ def test_tool_texts_stand_in_order_between_the_others() -> None:
 
 
 def test_a_lone_surrogate_is_refused_with_a_clear_error() -> None:
-    with pytest.raises(BadText, match=r"user text holds a lone surrogate \(U\+D800 at position 2\)"):
+    with pytest.raises(BadText, match=r"the prompt holds a lone surrogate \(U\+D800 at position 2\)"):
         dump_node(node_with("ab\ud800"))
 
 
@@ -116,6 +132,9 @@ lines
         b"<node id='x'>" + b"<a>" * 30 + b"</a>" * 30 + b"</node>",
         b"\xff\xfe\x00",
         b"<node id='x'>\x1b</node>",
+        b"<?xml version='1.0' encoding='no-such-thing'?><node id='x'/>",
+        b"<?xml version='1.0' encoding='shift_jis'?><node id='x'/>",
+        b"<?xml version='1.0' encoding='utf-7'?><node id='x'/>",
     ],
 )
 def test_what_is_no_node_file_is_reported_not_crashed_on(data: bytes) -> None:

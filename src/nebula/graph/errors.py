@@ -2,6 +2,7 @@
 
 GraphError
   NotFound
+    AmbiguousId
   CycleError
   BadText
   BadRequest
@@ -9,6 +10,8 @@ GraphError
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from nebula.errors import NebulaError
 
@@ -23,6 +26,22 @@ class NotFound(GraphError, LookupError):
     """No such node, flow or connection."""
 
     code = "not_found"
+
+
+class AmbiguousId(NotFound):
+    """More than one id begins so; `candidates` are those."""
+
+    code = "ambiguous_id"
+
+    def __init__(self, beginning: str, candidates: Sequence[str]) -> None:
+        shown = ", ".join(candidates[:5]) + (", …" if len(candidates) > 5 else "")
+        super().__init__(
+            "{beginning} stands for {count} nodes; say more of the id: {candidates}",
+            beginning=beginning,
+            count=len(candidates),
+            candidates=shown,
+        )
+        self.candidates = tuple(candidates)
 
 
 class CycleError(GraphError, ValueError):

@@ -1,4 +1,12 @@
-"""Tells subscribers what happened to the graph, in order, after it is on the disk."""
+"""Tells subscribers what happened to the graph, in order, after it is on the disk.
+
+What an event carries, besides `node_id` or `flow_id`:
+
+    node_created     node (the whole value), flow_id, parents (the connections that lead to it)
+    node_updated     node; summary_built the same, for a node whose summary was built
+    node_deleted     nothing more
+    flow_updated     name, change (a FlowChange; none for a flow that is new)
+"""
 
 from __future__ import annotations
 

@@ -11,16 +11,20 @@ Synchronous, safe to use from several threads and processes at once. What a call
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from nebula.graph import events
+from nebula.graph.commit import Commit
 from nebula.graph.disk.settings import Settings
-from nebula.graph.errors import BadFile, BadRequest, NotFound
+from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, NotFound
 from nebula.graph.flows.chain_map import draw_map
-from nebula.graph.flows.topology import history, rebuilt, without_connection, without_node
-from nebula.graph.ids import new_id, now
+from nebula.graph.flows.change import Change, FlowChange, difference
+from nebula.graph.flows.topology import history, rebuilt, rewired
+from nebula.graph.ids import new_id, now, shortest_unique
 from nebula.graph.store import Store
 from nebula.graph.text_figures import measured, with_text
 from nebula.graph.values import DEFAULT_FLOW, Connection, FileState, Flow, Node, Problem, Text, Usage, clean_tags
@@ -40,6 +44,7 @@ class Graph:
 
     def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
         self._store = Store(os.fspath(data_dir))
+        self._recorded = threading.local()
 
     @property
     def data_dir(self) -> str:
@@ -66,6 +71,44 @@ class Graph:
         """Calls `subscriber(event, data)` after each change made through this object, in order; returns the function
         that ends it. Events: node_created, node_updated, node_deleted, flow_updated, summary_built."""
         return self._store.events.subscribe(subscriber)
+
+    # Changes
+
+    def apply(self, change: Change) -> Change:
+        """Carries out a change as one durable step: all of it, or none and an exception. Returns its inverse, which
+        can be applied in turn."""
+        with self._store.writing():
+            for node in change.create:
+                self._refuse_taken(node.id)
+            return self._apply(change)
+
+    @contextmanager
+    def recording(self) -> Iterator[list[Change]]:
+        """Collects the inverses of the changes that this thread makes inside, oldest first: to undo them, apply them
+        in reverse order."""
+        outer = getattr(self._recorded, "inverses", None)
+        self._recorded.inverses = inverses = list[Change]()
+        try:
+            yield inverses
+        finally:
+            self._recorded.inverses = outer
+            if outer is not None:
+                outer += inverses
+
+    def _apply(self, change: Change) -> Change:
+        inverse = Commit(self._store, change).run()
+        recorded = getattr(self._recorded, "inverses", None)
+        if recorded is not None and inverse != Change():
+            recorded.append(inverse)
+        return inverse
+
+    def _change_flow(self, change: FlowChange) -> Flow:
+        self._apply(Change(flows=(change,)))
+        return self._store.flows.get(change.flow).flow
+
+    def _refuse_taken(self, node_id: str) -> None:
+        if self._store.node_index.locate(node_id):
+            raise BadRequest("there is a node {node_id} already", node_id=node_id)
 
     # Nodes
 
@@ -102,6 +145,7 @@ class Graph:
         session: str = "",
         usage: Usage | None = None,
         files: Iterable[FileState] = (),
+        references: Iterable[str] = (),
     ) -> Node:
         """One finished turn as a node, with its place in the flow, in one durable step."""
         moment = timestamp or now()
@@ -116,20 +160,37 @@ class Graph:
             session=session,
             usage=usage,
             files=tuple(files),
+            references=tuple(references),
         )
-        parents = list(dict.fromkeys(parents))
+        connections = tuple(Connection(parent, node.id, branch) for parent in dict.fromkeys(parents))
         with self._store.writing():
-            if node_id is not None and self._store.node_index.locate(node_id):
-                raise BadRequest(f"there is a node {node_id} already")
-            loaded = self._store.flow_for_writing(flow)
-            self._store.require(parents, loaded)
-            self._store.create(node, loaded, parents, branch)
+            if node_id is not None:
+                self._refuse_taken(node_id)
+            self._apply(Change(create=(node,), flows=(FlowChange(flow, add=(node.id,), connect=connections),)))
         return node
 
     def get_node(self, node_id: str) -> Node:
         """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
         with self._store.reading():
             return self._store.read(node_id)
+
+    def resolve_id(self, beginning: str) -> str:
+        """The id that begins so. Raises NotFound for none, and AmbiguousId, with the candidates, for several."""
+        wanted = beginning.strip().lower() if beginning.strip().isascii() else beginning.strip()
+        with self._store.reading():
+            found = self._store.node_index.ids_beginning(wanted) if wanted else []
+        if not found:
+            raise NotFound("no node {node_id}", node_id=beginning)
+        if len(found) > 1:
+            raise AmbiguousId(beginning, found)
+        return found[0]
+
+    def shortest_unique_ids(self, node_ids: Iterable[str]) -> dict[str, str]:
+        """Each id with its shortest beginning that stands for it alone, for lists that people read."""
+        wanted = list(node_ids)
+        with self._store.reading():
+            among = self._store.node_index.neighbours(wanted)
+        return shortest_unique(wanted, among)
 
     def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
         """Nodes, newest first."""
@@ -162,7 +223,8 @@ class Graph:
                 node = replace(node, tags=clean_tags(tags))
             if node.texts != old.texts:
                 node = replace(node, updated=True)
-            return self._store.save(old, node, events.NODE_UPDATED)
+            self._apply(Change(edit=(node,)))
+        return node
 
     def save_summary(
         self, node_id: str, summary: str, tags: Iterable[str] | None = None, *, built_from: Node | None = None
@@ -177,7 +239,8 @@ class Graph:
             node = replace(old, summary=summary, updated=edited, last_built=now())
             if tags is not None:
                 node = replace(node, tags=clean_tags(tags))
-            return self._store.save(old, node, events.SUMMARY_BUILT)
+            self._apply(Change(edit=(node,)))
+        return node
 
     def build_summary(self, node_id: str, model: ChosenModel | str | None = None) -> Node:
         """Builds summary and tags of a node by the model given or configured; without one, as an extract."""
@@ -195,7 +258,7 @@ class Graph:
     def delete_node(self, node_id: str) -> None:
         """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
         with self._store.writing():
-            self._store.delete(node_id, without_node)
+            self._apply(Change(remove=(node_id,)))
 
     def search_nodes(
         self,
@@ -247,48 +310,41 @@ class Graph:
             if found:
                 return found.flow
             draft = self._store.flows.draft(name, description, self._store.step)
-            return self._store.replace_flow(draft, draft.flow)
+            return self._store.put_flow(draft, draft.flow)
 
     def update_flow(self, flow: str, *, name: str | None = None, description: str | None = None) -> Flow:
         """Renames or describes a flow."""
         with self._store.writing():
-            loaded = self._store.flows.get(flow)
-            other = self._store.flows.find(name) if name is not None else None
-            if other and other.path != loaded.path:
-                raise BadRequest(f"there is a flow {name!r} already")
-            changed = loaded.flow
-            if name is not None:
-                changed = replace(changed, name=name)
-            if description is not None:
-                changed = replace(changed, description=description)
-            return self._store.replace_flow(loaded, changed)
+            flow = self._store.flows.get(flow).flow.id
+            return self._change_flow(FlowChange(flow, name=name, description=description))
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
         """Puts a node into a flow, unconnected; one that is in it already stays as it is."""
         with self._store.writing():
-            self._store.require([node_id])
-            return self._store.extend_flow(self._store.flow_for_writing(flow), [node_id], ())
+            return self._change_flow(FlowChange(flow, add=(node_id,)))
 
     def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
         """Takes a node and its connections out of a flow; the node itself stays. Raises NotFound."""
         with self._store.writing():
-            loaded = self._store.flows.get(flow)
-            return self._store.replace_flow(loaded, without_node(loaded.flow, node_id))
+            return self._change_flow(FlowChange(flow, drop=(node_id,)))
 
     def connect_nodes(
         self, source_id: str, target_id: str, branch_name: str | None = None, flow: str = DEFAULT_FLOW
     ) -> Flow:
         """Makes the target follow the source. Raises CycleError; a connection already there is left as it is."""
         with self._store.writing():
-            loaded = self._store.flow_for_writing(flow)
-            self._store.require([source_id, target_id], loaded)
-            return self._store.extend_flow(loaded, (), [Connection(source_id, target_id, branch_name)])
+            return self._change_flow(FlowChange(flow, connect=(Connection(source_id, target_id, branch_name),)))
 
     def disconnect_nodes(self, source_id: str, target_id: str, flow: str = DEFAULT_FLOW) -> Flow:
         """Takes away that one connection. Raises NotFound when there is none."""
         with self._store.writing():
-            loaded = self._store.flows.get(flow)
-            return self._store.replace_flow(loaded, without_connection(loaded.flow, source_id, target_id))
+            return self._change_flow(FlowChange(flow, disconnect=(Connection(source_id, target_id),)))
+
+    def rewire_flow(self, flow: str, nodes: Sequence[str] | None, connections: Sequence[Connection]) -> Flow:
+        """Makes a flow hold exactly these nodes (None: those it has) and connections, in one step."""
+        with self._store.writing():
+            before = self._store.flow_for_writing(flow).flow
+            return self._change_flow(difference(before, rewired(before, nodes, connections)))
 
     def create_branch(
         self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
@@ -299,9 +355,8 @@ class Graph:
     def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
         """Makes the flow the chain of exactly these nodes, in this order."""
         with self._store.writing():
-            self._store.require(node_ids)
-            loaded = self._store.flow_for_writing(flow)
-            return self._store.replace_flow(loaded, rebuilt(loaded.flow, list(node_ids)))
+            before = self._store.flow_for_writing(flow).flow
+            return self._change_flow(difference(before, rebuilt(before, node_ids)))
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
         """Ids of the path to a node, oldest first, in the given flow or the one it is in."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import pairwise
 
 _last_tick = 0
 _tick_lock = threading.Lock()
@@ -25,6 +27,19 @@ def new_id() -> str:
     number = (tick >> 12) << 80 | 0x7 << 76 | (tick & 0xFFF) << 64 | 0b10 << 62 | tail & (1 << 62) - 1
     text = f"{number:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def shortest_unique(ids: Iterable[str], among: Iterable[str] = (), at_least: int = 4) -> dict[str, str]:
+    """Each id with the shortest beginning that no other of `ids` and `among` shares, `at_least` characters long."""
+    wanted = set(ids)
+    ordered = sorted(wanted.union(among))
+    shared = [_shared(one, other) for one, other in pairwise(ordered)]
+    needed = zip(ordered, [0, *shared], [*shared, 0], strict=True)
+    return {each: each[: max(left + 1, right + 1, at_least)] for each, left, right in needed if each in wanted}
+
+
+def _shared(one: str, other: str) -> int:
+    return next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
 def now() -> str:

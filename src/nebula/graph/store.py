@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from nebula.graph import events
@@ -15,19 +15,16 @@ from nebula.graph.disk import tsv
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.flow_files import INDEX as FLOW_INDEX
 from nebula.graph.disk.flow_files import FlowFiles, Loaded
-from nebula.graph.disk.journal import Extend, Operation, Put
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.disk.node_files import NodeFiles
 from nebula.graph.disk.settings import SettingsFile
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.housekeeping import Housekeeper
-from nebula.graph.ids import now
-from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node
+from nebula.graph.values import DEFAULT_FLOW, Flow, Node
 
 _FLUSH_AFTER = 0.5
 _TIDY_AFTER = 1.0
-_MANY_RECENT = 5000
 
 
 class Store:
@@ -85,7 +82,7 @@ class Store:
         """Files with that id, the one that counts first (seed §4.4). Raises NotFound."""
         paths = self.node_index.locate(node_id)
         if not paths:
-            raise NotFound(f"no node {node_id}")
+            raise NotFound("no node {node_id}", node_id=node_id)
         return paths
 
     def read(self, node_id: str) -> Node:
@@ -101,7 +98,7 @@ class Store:
             # Moved, removed or renumbered by somebody else.
             self.node_index.forget(node_id)
             self.node_index.reread([path])
-        raise NotFound(f"no node {node_id}")
+        raise NotFound("no node {node_id}", node_id=node_id)
 
     def require(self, node_ids: Iterable[str], loaded: Loaded | None = None) -> None:
         """Raises NotFound unless all are nodes; those in the flow at hand are known to be."""
@@ -148,75 +145,18 @@ class Store:
             return found
         if flow == DEFAULT_FLOW:
             return self.flows.draft(flow, "", self.step)
-        raise NotFound(f"no flow {flow!r}")
+        raise NotFound("no flow {flow}", flow=repr(flow))
 
-    def create(self, node: Node, loaded: Loaded, parents: Sequence[str], branch: str | None) -> None:
-        """A new node in its flow, behind its parents, as one step."""
-        moment = now()
-        path = self.nodes.free_path(self.step)
-        put = self.nodes.create(path, node)
-        connections = [Connection(parent, node.id, branch) for parent in parents]
-        change = self.flows.extension(loaded, [node.id], connections, moment)
-        self._commit(loaded, [put] if change is None else [put, change])
-        self.nodes.index(path, node)
-        self.node_index.add(path, node)
-        self.metadata.add(node, moment, is_first=path == "000/000.xml")
-        self.events.note(events.NODE_CREATED, node_id=node.id, flow_id=loaded.file.flow.id)
-        self._flow_written(loaded, change)
-
-    def extend_flow(self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection]) -> Flow:
-        change = self.flows.extension(loaded, nodes, connections, now())
-        if change is not None:
-            self._commit(loaded, [change])
-            self._flow_written(loaded, change)
-        return loaded.flow
-
-    def replace_flow(self, loaded: Loaded, flow: Flow) -> Flow:
-        if loaded.is_new or flow != loaded.flow:
-            self._commit(loaded, [self.flows.replacement(loaded, flow)])
-            self._flow_written(loaded)
-        return loaded.flow
-
-    def save(self, old: Node, node: Node, event: str) -> Node:
-        """A changed node."""
-        if node != old:
-            path = self.path_of(node.id)
-            self.disk.commit([self.nodes.change(path, node)])
-            self.metadata.mark_old()
-            self.events.note(event, node_id=node.id)
-        return node
-
-    def delete(self, node_id: str, without: Callable[[Flow, str], Flow]) -> None:
-        """Takes a node out of all its flows and removes its files, as one step."""
-        paths = self.paths_of(node_id)
-        changed = self.flows.with_node(node_id)
-        operations: list[Operation] = []
+    def put_flow(self, loaded: Loaded, flow: Flow) -> Flow:
+        """Writes a flow as a whole: one that is new, or repaired."""
         try:
-            operations += [self.flows.replacement(loaded, without(loaded.flow, node_id)) for loaded in changed]
-            operations += [self.nodes.remove(path) for path in paths]
-            self.disk.commit(operations)
+            self.disk.commit([self.flows.replacement(loaded, flow)])
         except BaseException:
-            for loaded in changed:
-                self.flows.forget(loaded.path)
+            self.flows.forget(loaded.path)  # what memory says was not written
             raise
-        self.node_index.forget(node_id)
-        self.metadata.mark_old(() if self.nodes.unindex(paths) else paths)
-        self.events.note(events.NODE_DELETED, node_id=node_id)
-        for loaded in changed:
-            self._flow_written(loaded)
-
-    def _commit(self, loaded: Loaded, operations: Sequence[Operation]) -> None:
-        try:
-            self.disk.commit(operations)
-        except BaseException:
-            # What memory says was not written.
-            self.flows.forget(loaded.path)
-            raise
-
-    def _flow_written(self, loaded: Loaded, change: Put | Extend | None = None) -> None:
-        self.flows.written(loaded, change)
-        flow = loaded.file.flow
-        self.events.note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name)
+        self.flows.written(loaded)
+        self.events.note(events.FLOW_UPDATED, flow_id=loaded.flow.id, name=loaded.flow.name)
+        return loaded.flow
 
     # What may wait
 

@@ -6,7 +6,7 @@ that a value read and written again is the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nebula.value import value
@@ -46,7 +46,11 @@ class FileState:
 
 @value
 class Node:
-    """A prompt and its answer. `tags` is a list of its own for each reader."""
+    """A prompt and its answer. `tags` is a list of its own for each reader.
+
+    A new attribute is a field here, a line in `formats.node_xml.PARTS` and, if callers may set it, an argument of
+    `Graph.add_turn`; JSON, the cache and edits in place follow from the fields.
+    """
 
     id: str
     timestamp: str
@@ -60,6 +64,8 @@ class Node:
     session: str = ""
     usage: Usage | None = None
     files: tuple[FileState, ...] = ()
+    references: tuple[str, ...] = ()
+    """Earlier nodes by id, and tags as `#tag`, that the prompt named beside the path it continued."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", list(self.tags))
@@ -88,29 +94,43 @@ class Node:
         return "\n\n".join(text.text for text in self.texts if text.role == role)
 
     def to_json(self) -> dict[str, Any]:
-        """The node as the WebSocket and `--json` show it."""
-        shown: dict[str, Any] = {
-            "id": self.id,
-            "timestamp": self.timestamp,
-            "prompt": self.prompt,
-            "response": self.response,
-            "summary": self.summary,
-            "tags": list(self.tags),
-            "model": self.model,
-            "updated": self.updated,
-            "last_built": self.last_built,
-            "texts": [
-                {"role": t.role, "text": t.text, "count": t.count, "duration": t.duration, "rate": t.rate}
-                for t in self.texts
-            ],
-        }
-        if self.session:
-            shown["session"] = self.session
-        if self.usage:
-            shown["usage"] = {"input": self.usage.input, "output": self.usage.output, "cost": self.usage.cost}
-        if self.files:
-            shown["files"] = [{"path": f.path, "before": f.before, "after": f.after} for f in self.files]
+        """The node as the WebSocket and `--json` show it: its fields, those of an agent's turn only where set."""
+        shown = {"prompt": self.prompt, "response": self.response}
+        for name in _field_names(self):
+            held = getattr(self, name)
+            if held or name not in _ADDITIONS:
+                shown[name] = _plain(held)
         return shown
+
+    @classmethod
+    def from_json(cls, shown: dict[str, Any]) -> Node:
+        """The inverse; what is not a field is passed over, what is missing has its default."""
+        return cls(**{name: _PARTS.get(name, _as_is)(shown[name]) for name in cls.__match_args__ if name in shown})
+
+
+_ADDITIONS = {"session", "usage", "files", "references"}
+_PARTS: dict[str, Callable[[Any], Any]] = {
+    "texts": lambda texts: tuple(Text(**text) for text in texts),
+    "usage": lambda usage: Usage(**usage) if usage else None,
+    "files": lambda files: tuple(FileState(**file) for file in files),
+    "references": tuple,
+}
+
+
+def _field_names(held: Any) -> tuple[str, ...]:
+    return held.__match_args__  # type: ignore[no-any-return]
+
+
+def _as_is(held: Any) -> Any:
+    return held
+
+
+def _plain(held: Any) -> Any:
+    if isinstance(held, (tuple, list)):
+        return [_plain(each) for each in held]
+    if isinstance(held, (Text, Usage, FileState)):
+        return {name: getattr(held, name) for name in _field_names(held)}
+    return held
 
 
 @value

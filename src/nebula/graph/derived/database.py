@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
-VERSION = 3
+VERSION = 4
 _SCHEMA = f"""
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;

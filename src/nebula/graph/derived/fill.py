@@ -12,7 +12,7 @@ from nebula.graph.disk import files
 from nebula.graph.disk.node_files import FOLDER
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.ids import sort_key
-from nebula.graph.values import FileState, Node, Text, Usage
+from nebula.graph.values import Node
 
 if TYPE_CHECKING:
     import sqlite3
@@ -91,38 +91,10 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
 
 
 def encode(node: Node) -> str:
-    usage = [node.usage.input, node.usage.output, node.usage.cost] if node.usage else None
-    return json.dumps(
-        [
-            node.id,
-            node.timestamp,
-            [[t.role, t.text, t.count, t.duration, t.rate] for t in node.texts],
-            node.summary,
-            node.tags,
-            node.model,
-            node.updated,
-            node.last_built,
-            node.session,
-            usage,
-            [[f.path, f.before, f.after] for f in node.files],
-        ],
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
+    shown = node.to_json()
+    del shown["prompt"], shown["response"]  # they follow from the texts
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(body: str) -> Node:
-    node_id, timestamp, texts, summary, tags, model, updated, last_built, session, usage, changed = json.loads(body)
-    return Node(
-        node_id,
-        timestamp,
-        tuple(Text(*text) for text in texts),
-        summary,
-        tags,
-        model,
-        updated,
-        last_built,
-        session,
-        Usage(*usage) if usage else None,
-        tuple(FileState(*file) for file in changed),
-    )
+    return Node.from_json(json.loads(body))

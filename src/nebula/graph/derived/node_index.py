@@ -85,6 +85,24 @@ class NodeIndex:
             found = self._paths(node_id)
         return found
 
+    def ids_beginning(self, beginning: str) -> list[str]:
+        """The ids that begin so, in order; an id that is just this one alone."""
+        if beginning in self._recent or self.locate(beginning):
+            return [beginning]
+        self.refresh()
+        high = beginning + "\U0010ffff"
+        query = "SELECT DISTINCT id FROM files WHERE id >= ? AND id < ? AND state != 2"
+        return sorted({row[0] for row in self.ask(query, beginning, high)})
+
+    def neighbours(self, ids: Iterable[str]) -> set[str]:
+        """The ids next to each in alphabetical order: those that share most with it."""
+        self._refresh_if_due()
+        found: set[str] = set(self._recent)
+        for each in ids:
+            found.update(row[0] for row in self.ask("SELECT max(id) FROM files WHERE id < ?", each) if row[0])
+            found.update(row[0] for row in self.ask("SELECT min(id) FROM files WHERE id > ?", each) if row[0])
+        return found
+
     def _is_built(self) -> bool:
         """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
         if not self._built:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from threading import Lock
 
 from nebula.graph.disk import files, numbered_paths, tsv
@@ -31,11 +31,11 @@ class NodeFiles:
         self._index = tsv.Index(disk.path(INDEX), "xml")
         self._root = disk.path(FOLDER)
 
-    def free_path(self, step: int) -> str:
-        """Where the next node goes: behind the last line of the index, past whatever is there already."""
+    def free_path(self, step: int, taken: Container[str] = ()) -> str:
+        """Where the next node goes: behind the last line of the index, past whatever is there or taken already."""
         last = self._index.last()
         number = numbered_paths.number_of(last.path, step) + 1 if last else 0
-        while os.path.lexists(f"{self._root}/{(path := numbered_paths.path_of(number, step, 'xml'))}"):
+        while (path := numbered_paths.path_of(number, step, "xml")) in taken or os.path.lexists(f"{self._root}/{path}"):
             number += 1
         return path
 
@@ -55,11 +55,12 @@ class NodeFiles:
     def unindex(self, paths: Iterable[str]) -> bool:
         """Takes lines out of the index; False when it is so long that this is better done later."""
         found = files.signature(self._disk.path(INDEX))
+        gone = set(paths)
         if found is None or found.size > _LONG_INDEX:
-            return False
-        data = self._disk.read(INDEX)
+            return not gone
+        data = self._disk.read(INDEX) if gone else None
         if data is not None:
-            self._disk.write(INDEX, tsv.without(data, set(paths)))
+            self._disk.write(INDEX, tsv.without(data, gone))
         return True
 
     def read(self, path: str) -> Node:

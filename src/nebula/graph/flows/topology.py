@@ -85,10 +85,14 @@ def extend(
         if target in topology.children[source]:
             continue
         if topology.leads_to(target, source):
-            reason = "a node cannot follow itself" if source == target else "the second already leads to the first"
             raise CycleError(
-                f"cannot connect {connection.source} to {connection.target} in flow {name!r}: {reason}, "
-                "and a flow has no cycles"
+                "cannot connect {source} to {target}: a node cannot follow itself, and flow {flow} has no cycles"
+                if source == target
+                else "cannot connect {source} to {target}: the second already leads to the first, "
+                "and flow {flow} has no cycles",
+                source=connection.source,
+                target=connection.target,
+                flow=repr(name),
             )
         edge = Edge(source, target, connection.branch or None)
         topology.link(edge)
@@ -96,21 +100,31 @@ def extend(
     return entries, edges
 
 
-def without_connection(flow: Flow, source: str, target: str) -> Flow:
-    """The flow without that one connection. Raises NotFound when it has none."""
-    numbers = _numbers(flow)
-    sources, targets = numbers.get(source, []), numbers.get(target, [])
-    edges = tuple(edge for edge in flow.edges if not (edge.source in sources and edge.target in targets))
-    if len(edges) == len(flow.edges):
-        raise NotFound(f"flow {flow.name!r} has no connection from {source} to {target}")
-    return replace(flow, edges=edges)
-
-
-def without_node(flow: Flow, node: str) -> Flow:
-    """The flow without a node and its connections; its neighbours are not joined. Raises NotFound."""
-    gone = set(_numbers(flow).get(node, []))
+def without_connections(flow: Flow, connections: Iterable[Connection]) -> Flow:
+    """The flow without these connections, whatever their branch. Raises NotFound for one that it has not."""
+    gone = {(c.source, c.target) for c in connections}
     if not gone:
-        raise NotFound(f"flow {flow.name!r} has no node {node}")
+        return flow
+    id_of = {entry.index: entry.id for entry in flow.entries}
+    pairs = [(id_of[edge.source], id_of[edge.target]) for edge in flow.edges]
+    for source, target in gone.difference(pairs):
+        raise NotFound(
+            "flow {flow} has no connection from {source} to {target}",
+            flow=repr(flow.name),
+            source=source,
+            target=target,
+        )
+    return replace(flow, edges=tuple(edge for edge, pair in zip(flow.edges, pairs, strict=True) if pair not in gone))
+
+
+def without_nodes(flow: Flow, nodes: Iterable[str]) -> Flow:
+    """The flow without these nodes and their connections; neighbours are not joined. Raises NotFound."""
+    leaving = set(nodes)
+    if not leaving:
+        return flow
+    for node in leaving.difference(flow.nodes):
+        raise NotFound("flow {flow} has no node {node}", flow=repr(flow.name), node=node)
+    gone = {entry.index for entry in flow.entries if entry.id in leaving}
     return replace(
         flow,
         entries=tuple(entry for entry in flow.entries if entry.index not in gone),
@@ -130,18 +144,19 @@ def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
     return replace(flow, entries=entries, edges=edges)
 
 
-def _numbers(flow: Flow) -> dict[str, list[int]]:
-    numbers: dict[str, list[int]] = {}
-    for entry in flow.entries:
-        numbers.setdefault(entry.id, []).append(entry.index)
-    return numbers
+def rewired(flow: Flow, nodes: Sequence[str] | None, connections: Sequence[Connection]) -> Flow:
+    """The flow with exactly these nodes (None: those it has) and connections; ends not named are added. CycleError."""
+    bare = replace(flow, edges=())
+    bare = without_nodes(bare, set(flow.nodes).difference(nodes)) if nodes is not None else bare
+    entries, edges = extend(flow.name, Topology(bare), nodes or (), connections)
+    return replace(bare, entries=bare.entries + tuple(entries), edges=tuple(edges))
 
 
 def history(flow: Flow, node: str, topology: Topology | None = None) -> list[str]:
     """Ids of the path to a node: all it descends from and itself, oldest first. Raises NotFound."""
     topology = topology or Topology(flow)
     if node not in topology.index_of:
-        raise NotFound(f"flow {flow.name!r} has no node {node}")
+        raise NotFound("flow {flow} has no node {node}", flow=repr(flow.name), node=node)
     members = topology.ancestors(topology.index_of[node])
     order = stable_order(topology, [entry.index for entry in flow.entries if entry.index in members])
     id_of = {entry.index: entry.id for entry in flow.entries if entry.index in members}

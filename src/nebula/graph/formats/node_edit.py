@@ -11,12 +11,12 @@ from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import xml_text
 from nebula.graph.formats.node_xml import (
     MAX_NODE_BYTES,
+    PARTS,
+    TEXT_PATHS,
     Element,
     NodeFile,
     dump_node,
     parse_node,
-    summary_element,
-    tags_element,
     text_element,
 )
 from nebula.graph.values import Node
@@ -25,11 +25,10 @@ from nebula.value import replace
 _KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped"}
 _ID = re.compile(rb"""(<node\s[^<>]*?\bid\s*=\s*["'])[^"'<>]*(["'])""")
 _Change = tuple[int, int, str]
-_TEXTS = (("node", "contents", "text"), ("node", "contents", "content"))
 
 
 def edit_node(data: bytes, node: Node, path: str) -> bytes:
-    """The file's bytes changed to say what `node` says about texts, model, summary and tags."""
+    """The file's bytes changed to say what `node` says."""
     file = parse_node(data, path)
     if file.node == node:
         return data
@@ -56,7 +55,7 @@ def _patched(data: bytes, file: NodeFile, node: Node) -> bytes:
 def _text_changes(data: bytes, file: NodeFile, node: Node) -> list[_Change]:
     if file.node.texts == node.texts:
         return []
-    elements = [element for element in file.elements if element.path in _TEXTS]
+    elements = [element for element in file.elements if element.path in TEXT_PATHS]
     changes = []
     for number, text in enumerate(node.texts):
         if number >= len(elements):
@@ -78,21 +77,16 @@ def _other_attributes(element: Element) -> str:
 
 
 def _metadata_changes(data: bytes, file: NodeFile, node: Node) -> list[_Change]:
-    old = file.node
-    wanted = {}
-    if (old.summary, old.updated, old.last_built) != (node.summary, node.updated, node.last_built):
-        wanted["summary"] = summary_element(node.summary, node.updated, node.last_built)
-    if old.tags != node.tags:
-        wanted["tags"] = tags_element(node.tags)
-    if old.model != node.model:
-        wanted["model"] = xml_text.inline("model", node.model)
     changes = []
     missing = ""
-    for name, text in wanted.items():
-        element = file.first("node", "metadata", name)
+    for part in PARTS:
+        if all(getattr(file.node, name) == getattr(node, name) for name in part.fields):
+            continue
+        text = part.write(node)
+        element = file.first("node", "metadata", part.name)
         if element:
             changes.append((element.start, element.end, text))
-        else:
+        elif text:
             missing += text + "\n"
     if missing:
         has_metadata = file.first("node", "metadata") is not None

@@ -7,7 +7,8 @@ stands in the file, so that `node_edit` can change one and leave the rest of a h
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, NoReturn
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
 from nebula.graph.errors import BadFile, BadText
@@ -20,7 +21,7 @@ MAX_DEPTH = 16
 _KNOWN_ID = re.compile(r"[^\s\x00-\x1f]{1,200}")
 _HEAD = re.compile(rb"<node\s([^<>]*)>")
 _ATTRIBUTE = re.compile(rb"""([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
-_TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
+TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
 
 
 def dump_node(node: Node) -> bytes:
@@ -35,10 +36,7 @@ def dump_node(node: Node) -> bytes:
         *(text_element(text) for text in node.texts),
         "</contents>",
         "<metadata>",
-        xml_text.inline("model", node.model),
-        summary_element(node.summary, node.updated, node.last_built),
-        tags_element(node.tags),
-        *_additions(node),
+        *(element for part in PARTS if (element := part.write(node))),
         "</metadata>",
         "</node>",
         "",
@@ -61,45 +59,22 @@ def text_element(text: Text, more: str = "") -> str:
     return xml_text.block("text", attributes, text.text)
 
 
-def summary_element(summary: str, updated: bool, last_built: str) -> str:
-    attributes = f' updated="{str(updated).lower()}" last_built="{xml_text.attribute(last_built)}"'
-    return xml_text.block("summary", attributes, summary)
-
-
-def tags_element(tags: list[str]) -> str:
-    if not tags:
-        return "<tags/>"
-    return "\n".join(["<tags>", *(xml_text.inline("tag", tag) for tag in tags), "</tags>"])
-
-
-def _additions(node: Node) -> list[str]:
-    lines = []
-    if node.session:
-        lines.append(xml_text.inline("session", node.session))
-    if node.usage:
-        cost = "" if node.usage.cost is None else f"{node.usage.cost:.6f}"
-        lines.append(f'<usage input="{node.usage.input}" output="{node.usage.output}" cost="{cost}"/>')
-    if node.files:
-        lines += ["<files>", *map(_file_element, node.files), "</files>"]
-    return lines
-
-
-def _file_element(file: FileState) -> str:
-    path, escaped = xml_text.escape_impossible(file.path)
-    mark = ' escaped="true"' if escaped else ""
-    before, after = xml_text.attribute(file.before), xml_text.attribute(file.after)
-    return f'<file path="{xml_text.attribute(path)}" before="{before}" after="{after}"{mark}/>'
-
-
 def _refuse_surrogates(node: Node) -> None:
     """Says which text it is that cannot be written."""
-    strings = [("the model", node.model), ("the summary", node.summary), ("the session", node.session)]
-    strings += [("a tag", tag) for tag in node.tags]
-    strings += [(f"the {text.role} text", text.text) for text in node.texts]
-    strings += [("a file path", file.path + file.before + file.after) for file in node.files]
-    strings += [("a role", text.role) for text in node.texts] + [("the id", node.id), ("the timestamp", node.timestamp)]
-    for what, value in strings:
-        xml_text.refuse_surrogates(value, what)
+    for name, held in node.to_json().items():
+        for what, text in _strings(name, held):
+            xml_text.refuse_surrogates(text, f"the {what}")
+
+
+def _strings(name: str, held: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(held, str):
+        yield name, held
+    elif isinstance(held, list):
+        for each in held:
+            yield from _strings(name, each)
+    elif isinstance(held, dict):
+        for key, each in held.items():
+            yield from _strings(f"{held['role']} text" if key == "text" else f"{name} {key}", each)
 
 
 class Element:
@@ -146,7 +121,7 @@ def parse_node(data: bytes, path: str) -> NodeFile:
     reader = _Reader(data, path)
     try:
         reader.parser.Parse(data, True)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: an encoding that is none or unknown
         raise BadFile(path, f"not a node file: {error}") from None
     return NodeFile(_node_of(reader.elements, path), reader.elements)
 
@@ -223,28 +198,17 @@ def _node_of(elements: list[Element], path: str) -> Node:
     node_id = root.attributes.get("id", "")
     if not _KNOWN_ID.fullmatch(node_id):
         raise BadFile(path, "the node has no usable id")
-    by_path: dict[tuple[str, ...], Element] = {}
+    by_path: dict[tuple[str, ...], list[Element]] = {}
     for element in elements:
-        by_path.setdefault(element.path, element)
-    summary = by_path.get(("node", "metadata", "summary"))
-    model = by_path.get(("node", "metadata", "model"))
-    session = by_path.get(("node", "metadata", "session"))
+        by_path.setdefault(element.path, []).append(element)
+    fields: dict[str, Any] = {}
+    for part in PARTS:
+        fields |= part.read(by_path)
     return Node(
         id=node_id,
         timestamp=root.attributes.get("timestamp", ""),
-        texts=tuple(_text_of(element) for element in elements if element.path in _TEXT_PATHS),
-        summary=summary.text if summary else "",
-        tags=[
-            tag
-            for element in elements
-            if element.path == ("node", "metadata", "tags", "tag") and (tag := element.text.strip())
-        ],
-        model=model.text.strip() if model else "",
-        updated=summary is not None and summary.attributes.get("updated") == "true",
-        last_built=summary.attributes.get("last_built", "") if summary else "",
-        session=session.text.strip() if session else "",
-        usage=_usage_of(by_path.get(("node", "metadata", "usage"))),
-        files=tuple(_file_of(e) for e in elements if e.path == ("node", "metadata", "files", "file")),
+        texts=tuple(_text_of(element) for element in elements if element.path in TEXT_PATHS),
+        **fields,
     )
 
 
@@ -259,22 +223,6 @@ def _text_of(element: Element) -> Text:
     )
 
 
-def _usage_of(element: Element | None) -> Usage | None:
-    if element is None:
-        return None
-    get = element.attributes.get
-    cost = get("cost", "")
-    return Usage(int(_number(get("input", ""))), int(_number(get("output", ""))), _number(cost) if cost else None)
-
-
-def _file_of(element: Element) -> FileState:
-    get = element.attributes.get
-    path = get("path", "")
-    if get("escaped") == "true":
-        path = xml_text.unescape(path)
-    return FileState(path, get("before", ""), get("after", ""))
-
-
 def _number(text: str) -> float:
     """A figure from a file anyone may have edited: what is no finite number counts as unknown."""
     try:
@@ -282,3 +230,113 @@ def _number(text: str) -> float:
     except ValueError:
         return 0.0
     return number if -1e15 < number < 1e15 else 0.0
+
+
+# The elements of <metadata>, each with the fields it holds
+
+_Elements = dict[tuple[str, ...], list[Element]]
+
+
+class Part(NamedTuple):
+    """One element of `<metadata>`: `write` gives its text, empty where there is nothing to say; `read` its fields."""
+
+    name: str
+    fields: tuple[str, ...]
+    write: Callable[[Node], str]
+    read: Callable[[_Elements], dict[str, Any]]
+
+
+def _find(elements: _Elements, *path: str) -> list[Element]:
+    return elements.get(("node", "metadata", *path), [])
+
+
+def _line(name: str, *, always: bool = False) -> Part:
+    """A field that is one short text."""
+
+    def write(node: Node) -> str:
+        text = getattr(node, name)
+        return xml_text.inline(name, text) if text or always else ""
+
+    def read(elements: _Elements) -> dict[str, Any]:
+        found = _find(elements, name)
+        return {name: found[0].text.strip()} if found else {}
+
+    return Part(name, (name,), write, read)
+
+
+def _lines(name: str, item: str, kind: Callable[[Iterable[str]], Any], *, always: bool = False) -> Part:
+    """A field that is a list of short texts."""
+
+    def write(node: Node) -> str:
+        return _listed(name, [xml_text.inline(item, text) for text in getattr(node, name)], always=always)
+
+    def read(elements: _Elements) -> dict[str, Any]:
+        return {name: kind(text for element in _find(elements, name, item) if (text := element.text.strip()))}
+
+    return Part(name, (name,), write, read)
+
+
+def _listed(name: str, items: list[str], *, always: bool = False) -> str:
+    if not items:
+        return f"<{name}/>" if always else ""
+    return "\n".join([f"<{name}>", *items, f"</{name}>"])
+
+
+def _write_summary(node: Node) -> str:
+    attributes = f' updated="{str(node.updated).lower()}" last_built="{xml_text.attribute(node.last_built)}"'
+    return xml_text.block("summary", attributes, node.summary)
+
+
+def _read_summary(elements: _Elements) -> dict[str, Any]:
+    for found in _find(elements, "summary"):
+        get = found.attributes.get
+        return {"summary": found.text, "updated": get("updated") == "true", "last_built": get("last_built", "")}
+    return {}
+
+
+def _write_usage(node: Node) -> str:
+    if not node.usage:
+        return ""
+    cost = "" if node.usage.cost is None else f"{node.usage.cost:.6f}"
+    return f'<usage input="{node.usage.input}" output="{node.usage.output}" cost="{cost}"/>'
+
+
+def _read_usage(elements: _Elements) -> dict[str, Any]:
+    for found in _find(elements, "usage"):
+        get = found.attributes.get
+        cost = get("cost", "")
+        counts = int(_number(get("input", ""))), int(_number(get("output", "")))
+        return {"usage": Usage(*counts, _number(cost) if cost else None)}
+    return {}
+
+
+def _write_file(file: FileState) -> str:
+    path, escaped = xml_text.escape_impossible(file.path)
+    mark = ' escaped="true"' if escaped else ""
+    before, after = xml_text.attribute(file.before), xml_text.attribute(file.after)
+    return f'<file path="{xml_text.attribute(path)}" before="{before}" after="{after}"{mark}/>'
+
+
+def _read_file(element: Element) -> FileState:
+    get = element.attributes.get
+    path = get("path", "")
+    if get("escaped") == "true":
+        path = xml_text.unescape(path)
+    return FileState(path, get("before", ""), get("after", ""))
+
+
+PARTS = (
+    _line("model", always=True),
+    Part("summary", ("summary", "updated", "last_built"), _write_summary, _read_summary),
+    _lines("tags", "tag", list, always=True),
+    _line("session"),
+    Part("usage", ("usage",), _write_usage, _read_usage),
+    Part(
+        "files",
+        ("files",),
+        lambda node: _listed("files", list(map(_write_file, node.files))),
+        lambda elements: {"files": tuple(map(_read_file, _find(elements, "files", "file")))},
+    ),
+    _lines("references", "reference", tuple),
+)
+"""In the order in which they are written."""

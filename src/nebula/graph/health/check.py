@@ -202,7 +202,7 @@ class Check:
                 flow = replace(flow, name=name)
             names.add(flow.name)
             if flow != item.flow and self._repair:
-                self._store.replace_flow(item, flow)
+                self._store.put_flow(item, flow)
 
     # Indexes
 

@@ -1,0 +1,155 @@
+"""One change on its way to the disk: what it does to which files, in one step, and what is reported afterwards."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nebula.graph import events
+from nebula.graph.disk.flow_files import Loaded
+from nebula.graph.disk.journal import Extend, Operation, Put
+from nebula.graph.errors import BadFile, BadRequest
+from nebula.graph.flows.change import Change, FlowChange, additions_taken_back, changed, difference
+from nebula.graph.ids import now
+from nebula.graph.store import Store
+from nebula.graph.values import Node
+from nebula.value import replace
+
+
+class _FlowEdit(NamedTuple):
+    loaded: Loaded
+    change: FlowChange
+
+
+class Commit:
+    """Run once, with the store's lock held."""
+
+    def __init__(self, store: Store, change: Change) -> None:
+        self._store = store
+        self._change = change
+        self._moment = now()
+        self._operations: list[Operation] = []
+        self._created: dict[str, Node] = {}
+        self._edited: list[tuple[Node, Node]] = []
+        self._removed: list[tuple[str, Node | None]] = []
+        self._gone_paths: list[str] = []
+        self._flows: list[tuple[_FlowEdit, Put | Extend]] = []
+        self._inverse_flows: list[FlowChange] = []
+
+    def run(self) -> Change:
+        """Carries the change out and returns its inverse; on an exception nothing has happened."""
+        edits = self._flow_edits()
+        try:
+            self._create_nodes()
+            self._edit_nodes()
+            self._remove_nodes()
+            for edit in edits:
+                self._edit_flow(edit)
+            if self._operations:
+                self._store.disk.commit(self._operations)
+        except BaseException:
+            for edit in edits:  # what memory says of them was not written
+                self._store.flows.forget(edit.loaded.path)
+            raise
+        self._finish_nodes()
+        self._finish_flows()
+        return Change(
+            create=tuple(node for _, node in self._removed if node),
+            edit=tuple(old for old, _ in self._edited),
+            remove=tuple(node.id for node in self._created.values()),
+            flows=tuple(self._inverse_flows),
+        )
+
+    def _flow_edits(self) -> list[_FlowEdit]:
+        """The flows to change, each once; those that a removed node is in are among them."""
+        store, edits = self._store, dict[str, _FlowEdit]()
+        for change in self._change.flows:
+            loaded = store.flow_for_writing(change.flow)
+            if loaded.path in edits:
+                raise BadRequest("flow {flow} stands twice in one change", flow=repr(change.flow))
+            edits[loaded.path] = _FlowEdit(loaded, change)
+            self._require(loaded, change)
+        for node_id in self._change.remove:
+            for loaded in store.flows.with_node(node_id):
+                known = edits.get(loaded.path) or _FlowEdit(loaded, FlowChange(loaded.flow.id))
+                edits[loaded.path] = _FlowEdit(loaded, replace(known.change, drop=(*known.change.drop, node_id)))
+        # Additions last: making a flow anew may flush what memory holds of others.
+        return sorted(edits.values(), key=lambda edit: edit.change.only_adds())
+
+    def _require(self, loaded: Loaded, change: FlowChange) -> None:
+        new = {node.id for node in self._change.create}
+        ends = (end for c in change.connect for end in (c.source, c.target))
+        self._store.require((node for node in (*change.add, *ends) if node not in new), loaded)
+        other = self._store.flows.find(change.name) if change.name is not None else None
+        if other and other.path != loaded.path:
+            raise BadRequest("there is a flow {name} already", name=repr(change.name))
+
+    def _create_nodes(self) -> None:
+        nodes, step = self._store.nodes, self._store.step
+        for node in self._change.create:
+            path = nodes.free_path(step, self._created)
+            self._operations.append(nodes.create(path, node))
+            self._created[path] = node
+
+    def _edit_nodes(self) -> None:
+        for node in self._change.edit:
+            old = self._store.read(node.id)
+            if old != node:
+                self._operations.append(self._store.nodes.change(self._store.path_of(node.id), node))
+                self._edited.append((old, node))
+
+    def _remove_nodes(self) -> None:
+        for node_id in self._change.remove:
+            paths = self._store.paths_of(node_id)
+            try:
+                self._removed.append((node_id, self._store.read(node_id)))
+            except BadFile:
+                self._removed.append((node_id, None))  # it can go, but not come back
+            self._operations += [self._store.nodes.remove(path) for path in paths]
+            self._gone_paths += paths
+
+    def _edit_flow(self, edit: _FlowEdit) -> None:
+        loaded, change = edit
+        operation: Put | Extend | None
+        if change.only_adds():
+            inverse = additions_taken_back(loaded.file.flow.id, loaded.topology, change)
+            operation = self._store.flows.extension(loaded, change.add, change.connect, self._moment)
+        else:
+            before = loaded.flow
+            after = changed(before, change)
+            inverse = difference(after, before)
+            operation = self._store.flows.replacement(loaded, after) if after != before else None
+        if operation is not None:
+            self._operations.append(operation)
+            self._flows.append((edit, operation))
+            self._inverse_flows.append(inverse)
+
+    # Afterwards: indexes, metadata, events
+
+    def _finish_nodes(self) -> None:
+        store, note = self._store, self._store.events.note
+        for path, node in self._created.items():
+            store.nodes.index(path, node)
+            store.node_index.add(path, node)
+            store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
+            note(events.NODE_CREATED, node_id=node.id, node=node, **self._place_of(node.id))
+        for old, node in self._edited:
+            built = node.last_built != old.last_built
+            note(events.SUMMARY_BUILT if built else events.NODE_UPDATED, node_id=node.id, node=node)
+        for node_id, _ in self._removed:
+            store.node_index.forget(node_id)
+            note(events.NODE_DELETED, node_id=node_id)
+        if self._edited or self._removed:
+            store.metadata.mark_old(() if store.nodes.unindex(self._gone_paths) else self._gone_paths)
+
+    def _place_of(self, node_id: str) -> dict[str, object]:
+        for (loaded, change), _ in self._flows:
+            if node_id in change.add:
+                parents = [connection for connection in change.connect if connection.target == node_id]
+                return {"flow_id": loaded.file.flow.id, "parents": parents}
+        return {"flow_id": "", "parents": []}
+
+    def _finish_flows(self) -> None:
+        for (loaded, change), operation in self._flows:
+            self._store.flows.written(loaded, operation)
+            flow = loaded.file.flow
+            self._store.events.note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name, change=change)

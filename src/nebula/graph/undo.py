@@ -1,0 +1,47 @@
+"""Undo and redo of what was done to a graph through one front door."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TypeVar
+
+from nebula.graph.flows.change import Change
+from nebula.graph.graph import Graph
+
+T = TypeVar("T")
+KEPT = 100
+
+
+class EditHistory:
+    """What can be undone, newest first. Anything done anew forgets what could have been done again."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._lock = threading.Lock()
+        self._done: deque[list[Change]] = deque(maxlen=KEPT)
+        self._undone: list[list[Change]] = []
+
+    def do(self, action: Callable[[], T]) -> T:
+        """Runs an action on the graph; all its changes are undone together."""
+        with self._lock, self._graph.recording() as inverses:
+            result = action()
+        if inverses:
+            self._done.append(inverses)
+            self._undone.clear()
+        return result
+
+    def undo(self) -> bool:
+        """Takes back what was done last; False when there is nothing. A GraphError says that others changed it since;
+        it is then forgotten."""
+        with self._lock:
+            return bool(self._done) and self._turn(self._done.pop(), self._undone)
+
+    def redo(self) -> bool:
+        with self._lock:
+            return bool(self._undone) and self._turn(self._undone.pop(), self._done)
+
+    def _turn(self, changes: list[Change], onto: deque[list[Change]] | list[list[Change]]) -> bool:
+        onto.append([self._graph.apply(change) for change in reversed(changes)])
+        return True

@@ -1,0 +1,177 @@
+"""Changes as values: one commit each, an inverse for each, events that carry what changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nebula.graph.errors import AmbiguousId, BadRequest, CycleError, NotFound
+from nebula.graph.flows.change import Change, FlowChange, changed, difference
+from nebula.graph.flows.topology import rewired
+from nebula.graph.graph import Graph
+from nebula.graph.ids import shortest_unique
+from nebula.graph.undo import EditHistory
+from nebula.graph.values import Connection, Flow
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Graph:
+    return Graph(tmp_path / "graph")
+
+
+def state(graph: Graph) -> tuple[list[Any], list[Any]]:
+    """What a person would see: nodes by id, and each flow's lists in their order."""
+    flows = [(flow.name, flow.description, flow.entries, flow.edges) for flow in graph.list_flows()]
+    return sorted(graph.list_nodes(), key=lambda node: node.id), flows
+
+
+def chain(graph: Graph, count: int) -> list[str]:
+    ids: list[str] = []
+    for number in range(count):
+        ids.append(graph.create_node(f"p{number}", f"r{number}", parents=ids[-1:]).id)
+    return ids
+
+
+def test_every_edit_is_undone_exactly_and_done_again(graph: Graph) -> None:
+    a, b, c, d = chain(graph, 4)
+    edits = [
+        lambda: graph.delete_node(b),
+        lambda: graph.update_node(c, prompt="new", tags=["x"]),
+        lambda: graph.disconnect_nodes(c, d),
+        lambda: graph.connect_nodes(a, d, "short"),
+        lambda: graph.remove_node_from_flow("main", c),
+        lambda: graph.create_node("late", parents=[a]),
+        lambda: graph.rebuild_flow("main", [d, a]),
+        lambda: graph.rewire_flow("main", [a, c, d], [Connection(d, c), Connection(c, a, "back")]),
+        lambda: graph.update_flow("main", description="said"),
+        lambda: graph.add_node_to_flow("main", b),
+    ]
+    history = EditHistory(graph)
+    states = [state(graph)]
+    for edit in edits[:-1]:
+        history.do(edit)
+        states.append(state(graph))
+    for earlier in reversed(states[:-1]):
+        assert history.undo()
+        assert state(graph) == earlier
+    assert not history.undo()
+    for later in states[1:]:
+        assert history.redo()
+        assert state(graph) == later
+    assert not history.redo()
+
+
+def test_an_undo_keeps_what_others_did_meanwhile(graph: Graph) -> None:
+    a, b, c = chain(graph, 3)
+    inverse = graph.apply(Change(remove=(b,)))
+    late = graph.create_node("late", parents=[c]).id
+    graph.apply(inverse)
+    flow = graph.get_flow()
+    assert set(flow.connections) == {Connection(a, b), Connection(b, c), Connection(c, late)}
+
+
+def test_a_change_is_all_or_nothing(graph: Graph) -> None:
+    a, b = chain(graph, 2)
+    before = state(graph)
+    heard: list[str] = []
+    graph.subscribe(lambda name, _: heard.append(name))
+    with pytest.raises(CycleError):
+        graph.apply(
+            Change(remove=(), flows=(FlowChange("main", connect=(Connection(b, a),)),), edit=(graph.get_node(a),))
+        )
+    with pytest.raises(NotFound):
+        graph.apply(Change(remove=(a,), flows=(FlowChange("main", disconnect=(Connection(b, a),)),)))
+    with pytest.raises(BadRequest, match="already"):
+        graph.apply(Change(create=(graph.get_node(a),)))
+    assert state(graph) == before
+    assert state(Graph(graph.data_dir)) == before
+    assert heard == []
+
+
+def test_a_rewired_flow_is_one_commit(graph: Graph) -> None:
+    ids = chain(graph, 6)
+    heard: list[str] = []
+    graph.subscribe(lambda name, _: heard.append(name))
+    wanted = [Connection(ids[0], each, str(number)) for number, each in enumerate(ids[1:])]
+    flow = graph.rewire_flow("main", None, wanted)
+    assert flow.connections == wanted
+    assert heard == ["flow_updated"]
+    with pytest.raises(CycleError):
+        graph.rewire_flow("main", ids[:2], [Connection(ids[0], ids[1]), Connection(ids[1], ids[0])])
+    assert graph.get_flow().connections == wanted
+
+
+def test_events_carry_the_node_and_its_place(graph: Graph) -> None:
+    heard: list[tuple[str, dict[str, Any]]] = []
+    graph.subscribe(lambda name, data: heard.append((name, data)))
+    first = graph.create_node("p", "r")
+    second = graph.create_node("q", "s", parents=[first.id], branch="b")
+    changed_node = graph.update_node(second.id, response="t")
+    built = graph.save_summary(second.id, "short")
+    graph.delete_node(first.id)
+    created = [data for name, data in heard if name == "node_created"]
+    assert [data["node"] for data in created] == [first, second]
+    assert created[1]["parents"] == [Connection(first.id, second.id, "b")]
+    assert created[1]["flow_id"] == graph.get_flow().id
+    rest = [(name, data.get("node")) for name, data in heard if name not in ("node_created", "flow_updated")]
+    assert rest == [("node_updated", changed_node), ("summary_built", built), ("node_deleted", None)]
+    changes = [data["change"] for name, data in heard if name == "flow_updated"]
+    assert changes[1].connect == (Connection(first.id, second.id, "b"),)
+    assert changes[-1].drop == (first.id,)
+
+
+flows = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(1, 6)).filter(lambda pair: pair[0] < pair[1]), max_size=8
+).map(
+    lambda pairs: rewired(
+        Flow("f", "main"), [str(n) for n in range(1, 4)], [Connection(str(s), str(t)) for s, t in dict.fromkeys(pairs)]
+    )
+)
+
+
+@given(flows, flows)
+@settings(max_examples=60)
+def test_a_difference_leads_from_one_flow_to_the_other(old: Flow, new: Flow) -> None:
+    after = changed(old, difference(old, new))
+    assert after == new
+    assert changed(after, difference(after, old)) == old
+
+
+# Ids
+
+
+def test_a_unique_beginning_of_an_id_stands_for_it(graph: Graph) -> None:
+    ids = chain(graph, 3)
+    short = graph.shortest_unique_ids(ids)
+    for each in ids:
+        assert graph.resolve_id(short[each]) == each
+        assert graph.resolve_id(each) == each
+        assert graph.resolve_id(f" {short[each].upper()} ") == each
+        assert len(short[each]) < len(each)
+    with pytest.raises(AmbiguousId) as caught:
+        graph.resolve_id(ids[0][:8])
+    assert set(caught.value.candidates) == set(ids)
+    assert ids[0] in str(caught.value)
+    for wrong in ("zzz", "", "  "):
+        with pytest.raises(NotFound):
+            graph.resolve_id(wrong)
+
+
+def test_an_id_that_begins_another_stands_for_itself(graph: Graph) -> None:
+    for node_id in ("abc", "abcd"):
+        graph.add_turn(texts=(), node_id=node_id)
+    assert graph.resolve_id("abc") == "abc"
+    assert graph.resolve_id("abcd") == "abcd"
+
+
+@given(st.sets(st.text("ab", min_size=6, max_size=9), min_size=1, max_size=8))
+def test_shortest_beginnings_are_unique_and_no_longer_than_needed(ids: set[str]) -> None:
+    for each, short in shortest_unique(ids, at_least=1).items():
+        assert each.startswith(short)
+        others = [other for other in ids if other != each]
+        assert short == each or not any(other.startswith(short) for other in others)
+        assert len(short) == 1 or any(other.startswith(short[:-1]) for other in others)
