@@ -14,10 +14,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from nebula.errors import NebulaError
+from nebula.language import translate_to
 from nebula.messages import AssistantMessage, ToolUseResult
-from nebula.value import value
+from nebula.messages.redaction import Redactor
+from nebula.value import replace, value
 
 Status = Literal["ok", "error", "refused", "interrupted", "limit"]
 
@@ -127,6 +131,8 @@ class Message(Event):
     rung: str | None = None
     task_id: str | None = None
     duration_s: float | None = None
+    stop: str | None = None
+    """Why it ended early: `length` (cut at the output limit), `filter` (held back by the provider)."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -137,7 +143,7 @@ class Message(Event):
             "message": self.message.to_json(),
             "usage": self.usage.to_json(),
         }
-        optional = {"rung": self.rung, "task_id": self.task_id, "duration_s": self.duration_s}
+        optional = {"rung": self.rung, "task_id": self.task_id, "duration_s": self.duration_s, "stop": self.stop}
         return body | {key: value for key, value in optional.items() if value is not None}
 
 
@@ -168,7 +174,7 @@ class Approval(Event):
 
 @value
 class ToolResult(Event):
-    """What a tool answered, exactly as the model will see it."""
+    """What a tool answered, exactly as the model will see it; but of a secret file only that it was read."""
 
     type: ClassVar[str] = "tool_result"
     tool: str
@@ -177,6 +183,11 @@ class ToolResult(Event):
     """How its approval ended: "yes", "no", "all" or the sentence that refused it."""
     duration_s: float | None = None
     task_id: str | None = None
+    refused: bool = False
+    """By a rule or a person: a task that ends without it did not do what was asked."""
+    check: CheckRun | None = None
+    secret: bool = False
+    """It came from a secret file: what it says is for the model alone."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -186,7 +197,13 @@ class ToolResult(Event):
             "status": self.result.status.value,
             "result": self.result.to_json(),
         }
-        optional = {"decision": self.decision, "duration_s": self.duration_s, "task_id": self.task_id}
+        optional = {
+            "decision": self.decision,
+            "duration_s": self.duration_s,
+            "task_id": self.task_id,
+            "refused": self.refused or None,
+            "check": self.check.to_json() if self.check else None,
+        }
         return body | {key: value for key, value in optional.items() if value is not None}
 
 
@@ -215,25 +232,52 @@ class Retry(Event):
     task_id: str | None = None
 
 
+class _Told:
+    """An event that is one sentence: a template and its values, said in whatever language the reader has."""
+
+    __slots__ = ()
+    sentence: str
+    values: Mapping[str, Any]
+
+    @property
+    def message(self) -> str:
+        """In English, as the wire and the records have it."""
+        return self.sentence.format(**self.values) if self.values else self.sentence
+
+    def in_language(self, lang: str) -> str:
+        return translate_to(lang, self.sentence, **self.values)
+
+
 @value
-class Notice(Event):
+class Notice(_Told, Event):
     """Something that the user should know; nothing failed."""
 
     type: ClassVar[str] = "notice"
-    message: str
+    sentence: str
+    values: Mapping[str, Any] = MappingProxyType({})
     task_id: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        optional = {"task_id": self.task_id} if self.task_id is not None else {}
+        return {"type": self.type, "message": self.message, **optional}
 
 
 @value
-class Error(Event):
+class Error(_Told, Event):
     """What went wrong, in one sentence that says what to do."""
 
     type: ClassVar[str] = "error"
     kind: str
-    message: str
+    sentence: str
+    values: Mapping[str, Any] = MappingProxyType({})
     task_id: str | None = None
     detail: str | None = None
     """Where a bug showed itself; for the trace, never for the audience."""
+
+    def to_json(self) -> dict[str, Any]:
+        optional = {"task_id": self.task_id, "detail": self.detail}
+        body = {"type": self.type, "kind": self.kind, "message": self.message}
+        return body | {key: value for key, value in optional.items() if value is not None}
 
 
 @value
@@ -282,8 +326,12 @@ Reader = Callable[[Stamped], None]
 """One who reads the stream: a recorder, or somebody in the audience."""
 
 
-class RecordingFailed(Exception):
+class RecordingFailed(NebulaError):
     """An event could not be written down. The turn ends: what cannot be recorded must not go on."""
+
+
+class TurnNotKept(NebulaError):
+    """The turn could not become a node of the graph. Nothing is lost: memory and log have every word of it."""
 
 
 def new_trace_id() -> str:
@@ -302,26 +350,50 @@ def now() -> datetime:
 
 @dataclass(slots=True)
 class EventStream:
-    """Stamps events and hands each to every recorder and then to the audience, in order, before the next may happen."""
+    """Stamps events and hands each to every recorder and then to the audience, in order, before the next may happen.
+
+    Here secrets are taken out, once, before anybody reads: recorders and audience alike get the redacted event. Only
+    a question is shown as it is, and to the audience alone: what somebody approves must be seen.
+    """
 
     session_id: str
     trace_id: str = field(default_factory=new_trace_id)
     recorders: tuple[Reader, ...] = ()
     audience: tuple[Reader, ...] = ()
+    redactor: Redactor = field(default_factory=Redactor)
     seq: int = 0
+
+    def read_first_by(self, reader: Reader) -> None:
+        self.recorders = (reader, *self.recorders)
 
     def emit(self, event: Event, *, must_record: bool = True) -> Stamped:
         """Without `must_record` a failing recorder keeps nobody else from hearing how the turn ended."""
-        self.seq += 1
-        stamped = Stamped(event, self.trace_id, self.session_id, self.seq, now().isoformat(timespec="milliseconds"))
+        stamped = Stamped(
+            self._redacted(event),
+            self.trace_id,
+            self.session_id,
+            self.seq + 1,
+            now().isoformat(timespec="milliseconds"),
+        )
         for record in self.recorders:
             try:
                 record(stamped)
+            except TurnNotKept:
+                raise  # by the first recorder: nobody else has heard of this event, and it has no number yet
             except Exception as problem:
                 if must_record:
+                    self.seq += 1
                     raise RecordingFailed(
-                        f"This turn could not be recorded ({problem}). Make room or mend the place, then go on."
+                        "This turn could not be recorded ({problem}). Make room or repair the place, then go on.",
+                        problem=problem,
                     ) from problem
+        self.seq += 1
+        shown = replace(stamped, event=event) if isinstance(event, Approval) and event.decision is None else stamped
         for show in self.audience:
-            show(stamped)
+            show(shown)
         return stamped
+
+    def _redacted(self, event: Event) -> Event:
+        if isinstance(event, ToolResult) and event.secret:
+            event = replace(event, result=self.redactor.secret_result(event.result))
+        return self.redactor.value(event)

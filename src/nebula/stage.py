@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nebula.events import Approval, Diff, Error, Final, Message, Notice, Plan, Retry, Step, Task, ToolResult
+from nebula.language import translate_to
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Final):
         return _close(scene, event, options)
     if isinstance(event, Error | Notice):
-        return _remark(scene, event.message)
+        return _remark(scene, event.message, event.in_language(options.lang))
     if isinstance(event, Approval) and event.decision is None:
         return scene._replace(curtain_down=False), (Ask(_seen_whole(event)),)
     return _interlude(scene, event, options)
@@ -141,11 +142,12 @@ def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene
     return scene, tuple(cues)
 
 
-def _remark(scene: Scene, sentence: str) -> tuple[Scene, tuple[Cue, ...]]:
-    text = neutralise(sentence).strip()
-    if not text or text in scene.remarks:
+def _remark(scene: Scene, sentence: str, said: str) -> tuple[Scene, tuple[Cue, ...]]:
+    """`sentence` in English is what tells remarks apart, `said` is what the audience hears."""
+    text = neutralise(said).strip()
+    if not text or sentence in scene.remarks:
         return scene, ()
-    return scene._replace(remarks=(*scene.remarks, text), curtain_down=False), (Remark(text),)
+    return scene._replace(remarks=(*scene.remarks, sentence), curtain_down=False), (Remark(text),)
 
 
 def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -155,11 +157,11 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
         cues.append(Say(neutralise(final.text), 2))
         scene = scene._replace(spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
-    sentence = final.remark
+    said = translate_to(options.lang, final.remark)
     told = final.status == "error" and scene.remarks
-    if not sentence and cut_short and not told:
-        sentence = _words(options.lang)[final.status if final.status != "ok" else "unanswered"]
-    scene, remark = _remark(scene, sentence)
+    if not said and cut_short and not told:
+        said = _how_it_ended(final, options.lang)
+    scene, remark = _remark(scene, final.remark or said, said)
     cues.extend(remark)
     cues.append(Close(final, closing_line(final, options.lang)))
     return scene._replace(curtain_down=False), tuple(cues)
@@ -250,77 +252,54 @@ def one_line(text: str) -> str:
 
 # What the program says of a turn
 
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "error": "The turn ended with an error; what was said and done so far is kept.",
-        "refused": "A change was refused and not made.",
-        "interrupted": "Interrupted; what was said and done so far is kept.",
-        "limit": "The turn reached its limit of model calls; what was said and done so far is kept.",
-        "unanswered": "The turn ended without an answer.",
-        "one_file": "1 file changed: {files}",
-        "files": "{count} files changed: {files}",
-        "more": "and {count} more",
-        "verified": "verified by {names}",
-        "failed": "unverified: {names} failed",
-        "unverified": "unverified",
-        "tokens": "{input:,} tokens in, {output:,} out",
-        "seconds": "{seconds:.1f} s",
-        "minutes": "{minutes} min {seconds} s",
-        "comma": ", ",
-    },
-    "ja": {
-        "error": "エラーで終わりました。ここまでの発言と変更は残っています。",
-        "refused": "変更は拒否され、行われませんでした。",
-        "interrupted": "中断しました。ここまでの発言と変更は残っています。",
-        "limit": "モデル呼び出しの上限に達しました。ここまでの発言と変更は残っています。",
-        "unanswered": "回答のないまま終わりました。",
-        "one_file": "変更 1 ファイル: {files}",
-        "files": "変更 {count} ファイル: {files}",
-        "more": "ほか {count} 件",
-        "verified": "検証済み: {names}",
-        "failed": "未検証: {names} が失敗",
-        "unverified": "未検証",
-        "tokens": "入力 {input:,}・出力 {output:,} トークン",
-        "seconds": "{seconds:.1f} 秒",
-        "minutes": "{minutes} 分 {seconds} 秒",
-        "comma": "、",
-    },
-}
 _FILES_NAMED = 5
 
 
-def _words(lang: str) -> Mapping[str, str]:
-    return _WORDS.get(lang, _WORDS["en"])
+def _how_it_ended(final: Final, lang: str) -> str:
+    if final.status == "error":
+        return translate_to(lang, "The turn ended with an error; what was said and done so far is kept.")
+    if final.status == "refused":
+        return translate_to(lang, "A change was refused and not made.")
+    if final.status == "interrupted":
+        return translate_to(lang, "Interrupted; what was said and done so far is kept.")
+    if final.status == "limit":
+        return translate_to(lang, "The turn reached its limit; what was said and done so far is kept.")
+    return translate_to(lang, "The turn ended without an answer.")
 
 
 def closing_line(final: Final, lang: str = "en") -> str:
     """Files changed, whether that was checked, tokens, time: facts counted by the program, on one line."""
-    words = _words(lang)
     parts = []
     if final.files_changed:
-        parts += [_files(final.files_changed, words), _verdict(final, words)]
-    if final.usage.input_tokens or final.usage.output_tokens:
-        parts.append(words["tokens"].format(input=final.usage.input_tokens, output=final.usage.output_tokens))
-    parts.append(_elapsed(final.duration_s, words))
+        parts += [_files(final.files_changed, lang), _verdict(final, lang)]
+    usage = final.usage
+    if usage.input_tokens or usage.output_tokens:
+        counts = {"input": f"{usage.input_tokens:,}", "output": f"{usage.output_tokens:,}"}
+        parts.append(translate_to(lang, "{input} tokens in, {output} out", **counts))
+    parts.append(_elapsed(final.duration_s, lang))
     return " · ".join(parts)
 
 
-def _files(changes: Sequence[FileChange], words: Mapping[str, str]) -> str:
+def _files(changes: Sequence[FileChange], lang: str) -> str:
     named = [f"{one_line(change.path)} +{change.added} −{change.removed}" for change in changes[:_FILES_NAMED]]
     if len(changes) > _FILES_NAMED:
-        named.append(words["more"].format(count=len(changes) - _FILES_NAMED))
-    form = words["one_file" if len(changes) == 1 else "files"]
-    return form.format(count=len(changes), files=words["comma"].join(named))
+        named.append(translate_to(lang, "and {count} more", count=len(changes) - _FILES_NAMED))
+    files = translate_to(lang, ", ").join(named)
+    if len(changes) == 1:
+        return translate_to(lang, "1 file changed: {files}", files=files)
+    return translate_to(lang, "{count} files changed: {files}", count=len(changes), files=files)
 
 
-def _verdict(final: Final, words: Mapping[str, str]) -> str:
+def _verdict(final: Final, lang: str) -> str:
     failed = [check for check in final.checks if not check.passed]
-    names = words["comma"].join(one_line(check.name) for check in failed or final.checks)
-    return words["failed" if failed else "verified" if final.checks else "unverified"].format(names=names)
+    names = translate_to(lang, ", ").join(one_line(check.name) for check in failed or final.checks)
+    if failed:
+        return translate_to(lang, "unverified: {names} failed", names=names)
+    return translate_to(lang, "verified by {names}", names=names) if final.checks else translate_to(lang, "unverified")
 
 
-def _elapsed(duration_s: float, words: Mapping[str, str]) -> str:
+def _elapsed(duration_s: float, lang: str) -> str:
     if duration_s < 60:
-        return words["seconds"].format(seconds=duration_s)
+        return translate_to(lang, "{seconds} s", seconds=f"{duration_s:.1f}")
     minutes, seconds = divmod(round(duration_s), 60)
-    return words["minutes"].format(minutes=minutes, seconds=seconds)
+    return translate_to(lang, "{minutes} min {seconds} s", minutes=minutes, seconds=seconds)

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from nebula.agent.loop import NotKept, Turn, run_turn
-from nebula.events import EventStream, Task
+from nebula.agent.loop import Turn, run_turn
+from nebula.events import EventStream, Task, TurnNotKept
+from nebula.llm.contract import ModelReply
 from nebula.llm.errors import AuthError, FormatError
 from nebula.llm.replay import ReplayModel
-from nebula.messages import ToolSpec, UserMessage
+from nebula.messages import AssistantMessage, ToolSpec, UserMessage
 from nebula.tools.contract import Outcome, ToolFailure
 from nebula.tools.toolset import ToolSet
 
@@ -34,6 +35,18 @@ class Failing:
     async def stream(self, request):
         raise self._error
         yield
+
+
+class Saying:
+    """A model whose replies are given whole."""
+
+    provider = "saying"
+
+    def __init__(self, *replies):
+        self._replies = iter(replies)
+
+    async def stream(self, request):
+        yield next(self._replies)
 
 
 def call(name="look", text=""):
@@ -123,13 +136,17 @@ def test_what_cannot_be_recorded_does_not_go_on():
 
 
 def test_a_turn_that_cannot_become_a_node_still_has_its_answer():
-    def keep(result, status):
-        raise NotKept("the graph is read-only")
+    def keep(stamped):
+        if stamped.event.type == "final" and stamped.event.node_id:
+            raise TurnNotKept("the graph is read-only")
 
-    turn, told = turn_of([{"text": "Answer."}], keep=keep)
+    written = []
+    turn, told = turn_of([{"text": "Answer."}], recorders=[keep, written.append], node_id="n1")
     final = run(turn)
-    assert types(told) == ["task", "message", "error", "final"]
+    assert types(told) == types(written) == ["task", "message", "error", "final"]
     assert (final.text, final.status, final.node_id) == ("Answer.", "ok", None)
+    assert [stamped.seq for stamped in written] == [1, 2, 3, 4]
+    assert told[-1].event == final
 
 
 def test_a_bug_in_a_tool_ends_the_turn_in_order_and_is_in_the_trace():
@@ -150,3 +167,27 @@ def test_every_call_of_a_message_is_answered_in_order(count):
     run(turn)
     answered = [s.event.result.tool_use_id for s in told if s.event.type == "tool_result"]
     assert answered == [f"c{n}" for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "exit_code", "words"),
+    [
+        ("", {}, 1, "empty answer"),
+        ("", {"stop": "filter"}, 1, "held the answer back"),
+        ("", {"stop": "length"}, 1, "output limit"),
+        (" \n", {"rung": "object"}, 3, "empty answer"),
+    ],
+)
+def test_a_turn_without_a_word_of_answer_is_an_error_and_no_node(text, how, exit_code, words):
+    reply = ModelReply(AssistantMessage.new_response(None, text), **how)
+    turn, told = turn_of(Saying(reply), node_id="n1")
+    final = run(turn)
+    assert types(told) == ["task", "message", "final"]
+    assert (final.status, final.exit_code, final.node_id) == ("error", exit_code, None)
+    assert words in final.remark
+
+
+def test_a_turn_that_spoke_only_before_its_tools_has_an_answer():
+    turn, _ = turn_of([call(text="I look."), {"text": ""}], node_id="n1")
+    final = run(turn)
+    assert (final.status, final.text, final.node_id) == ("ok", "I look.", "n1")

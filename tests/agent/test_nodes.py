@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.agent.nodes import round_texts, turn_of
-from nebula.agent.turn_result import Round, TurnResult
-from nebula.events import Usage
+from nebula.agent.turn_result import TurnResult
+from nebula.events import EventStream, Message, Task, ToolResult
 from nebula.graph.values import Node, Text
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult, UserMessage
 
@@ -22,15 +22,16 @@ def node_of(result):
 
 
 def result_of(prompt, acts, last):
-    result = TurnResult(prompt)
+    result = TurnResult()
+    stream = EventStream("s", recorders=(result,))
+    stream.emit(Task(prompt, "agent", "m"))
     for number, said in enumerate(acts):
         use = AssistantToolUse(f"c{number}", "readFile", "readFile", {"path": said}, {"path": said})
         message = AssistantMessage.new_tool_use(None, said, [use])
-        result.heard(message, Usage(), 0)
-        result.rounds.append(
-            Round(message, (ToolUseResult(f"c{number}", [Json({"content": said})], ToolResultStatus.Success),))
-        )
-    result.heard(AssistantMessage.new_response(None, last), Usage(), 0)
+        stream.emit(Message(message))
+        answered = ToolUseResult(f"c{number}", [Json({"content": said})], ToolResultStatus.Success)
+        stream.emit(ToolResult("readFile", answered))
+    stream.emit(Message(AssistantMessage.new_response(None, last)))
     return result
 
 

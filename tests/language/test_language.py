@@ -16,7 +16,14 @@ from nebula.errors import NebulaError
 from nebula.language import Sentence, explain, translate, translate_count, translate_to, use_language
 
 SOURCE = Path(nebula.__file__).parent
-ROOMS = ["config", "files"]
+ROOMS = [
+    "agent",
+    "config",
+    "events",
+    "files",
+    "messages",
+    "stage",
+]
 """Rooms whose sentences are held to it."""
 SPOKEN = {"translate", "translate_count", "translate_to", "Notice", "Sentence", "ModelNotice"}
 

@@ -136,7 +136,7 @@ def test_an_error_after_a_tool_is_told_once():
     [
         ("interrupted", "en", "Interrupted"),
         ("interrupted", "ja", "中断"),
-        ("limit", "en", "limit of model calls"),
+        ("limit", "en", "reached its limit"),
         ("limit", "ja", "上限"),
         ("error", "en", "error"),
         ("error", "ja", "エラー"),

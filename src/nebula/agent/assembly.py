@@ -23,6 +23,7 @@ from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader
 from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
+from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals, Approver
 from nebula.tools.contract import Tool
 from nebula.tools.read_node import ReadNode
@@ -53,7 +54,7 @@ async def open_session(
     memory = Sessions(settings.memory_path)
     session_id = _session_id(memory, settings, chosen, resume)
     made = SessionNodes(os.path.join(settings.state_dir, "trails"))
-    archive = TurnArchive(open_graph or graph_opener(settings), made, secrets_of(settings))
+    archive = TurnArchive(open_graph or graph_opener(settings), made)
     session = Session(
         id=session_id,
         settings=settings,
@@ -61,6 +62,7 @@ async def open_session(
         project=open_project_access(settings, Approvals(approver, by_rule), allow, [ReadNode(archive.find)]),
         archive=archive,
         recorders=_recorders(settings, memory, session_id),
+        redactor=Redactor(secrets_of(settings)),
         memory=memory,
         mode=mode,
     )
@@ -115,7 +117,9 @@ def _session_id(memory: Sessions, settings: Settings, chosen: ChosenModel, resum
     if resume:
         found = memory.find(resume)
         if found.project_path != os.path.realpath(settings.root):
-            raise UnknownSession(f"session {found.id} belongs to {found.project_path}; go there to resume it")
+            raise UnknownSession(
+                "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path
+            )
         return _resumed(memory, found.id, chosen)
     newest = memory.latest(settings.root)
     return _resumed(memory, newest.id, chosen) if newest else memory.start(settings.root, chosen.name)
@@ -128,11 +132,9 @@ def _resumed(memory: Sessions, session_id: str, chosen: ChosenModel) -> str:
     return found.id
 
 
-def _recorders(settings: Settings, memory: Sessions, session_id: str) -> Callable[[], tuple[Reader, ...]]:
-    secrets = secrets_of(settings)
-    readers = (
-        MemoryReader(memory, session_id, secrets),
-        LogReader(os.path.join(settings.state_dir, "log.txt"), secrets=secrets),
-        TraceReader(os.path.join(settings.state_dir, "trace.jsonl"), secrets=secrets),
+def _recorders(settings: Settings, memory: Sessions, session_id: str) -> tuple[Reader, ...]:
+    return (
+        MemoryReader(memory, session_id),
+        LogReader(os.path.join(settings.state_dir, "log.txt")),
+        TraceReader(os.path.join(settings.state_dir, "trace.jsonl")),
     )
-    return lambda: readers

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from nebula.agent.turn_result import EXIT_FORMAT, Round, TurnResult
+from nebula.agent.turn_result import Ending, TurnResult
+from nebula.errors import EXIT_FORMAT, NebulaError
 from nebula.events import (
     Diff,
     Error,
@@ -22,16 +24,17 @@ from nebula.events import (
     Notice,
     RecordingFailed,
     Retry,
-    Status,
     Step,
     Task,
     ToolResult,
+    TurnNotKept,
 )
 from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
     AssistantToolUse,
+    ToolSpec,
     ToolUseResult,
     UserMessage,
     truncate_safe_tool_use_results,
@@ -39,11 +42,11 @@ from nebula.messages import (
 from nebula.messages import Message as Said
 from nebula.messages.truncation import byte_length
 from nebula.tools.contract import Call, Outcome, ToolFailure
-from nebula.tools.toolset import ToolSet
+from nebula.value import replace
 
 _CUT_SHORT = {
-    "length": "The model stopped at its output limit; what it said is not complete.",
-    "filter": "The provider held the answer back; ask in other words, or choose another model.",
+    "length": Notice("The model stopped at its output limit; what it said is not complete."),
+    "filter": Notice("The provider held the answer back; ask in other words, or choose another model."),
 }
 
 
@@ -51,12 +54,19 @@ def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
     return history
 
 
-class NotKept(Exception):
-    """The turn could not become a node. It is told, and lost nowhere: memory and log have every word of it."""
+class Tools(Protocol):
+    """A tool set, or a wrapper around one."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]: ...
+
+    async def run(self, call: Call) -> Outcome:
+        """Never raises but `TurnLimit`."""
+        ...
 
 
-def _no_node(_: TurnResult, __: Status) -> str | None:
-    return None
+class TurnLimit(NebulaError):
+    """Enough: the turn ends here, with the status `limit`."""
 
 
 @dataclass(slots=True)
@@ -69,47 +79,61 @@ class Turn:
     system: str
     history: list[Said]
     """Grows by the turn's own messages, and stays with the session."""
-    tools: ToolSet
+    tools: Tools
     max_rounds: int = 100
     room_for_results: int = MAX_USER_MESSAGE_SIZE
     """Bytes for all results of one message; they share it evenly."""
     temperature: float | None = None
     seed: int | None = None
     task_id: str | None = None
+    node_id: str | None = None
+    """The node that the turn becomes, where a recorder makes it one."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = field(default=_as_it_is)
     """What of the history is sent: repaired, and cut to the model's context."""
-    keep: Callable[[TurnResult, Status], str | None] = field(default=_no_node)
-    """Makes the finished turn a node of the graph and tells its id."""
 
 
 async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
-    so_far = TurnResult(task.prompt)
-    exit_code: int | None = None
-    remark = ""
-    status: Status
+    result = TurnResult()
+    turn.stream.read_first_by(result)
+    ending = await _run_to_the_end(turn, task, prompt)
+    final = result.final(ending, turn.node_id)
+    try:
+        turn.stream.emit(final, must_record=False)
+    except TurnNotKept as problem:
+        turn.stream.emit(Error("graph", problem.sentence, problem.values, turn.task_id), must_record=False)
+        final = replace(final, node_id=None)
+        turn.stream.emit(final, must_record=False)
+    return final
+
+
+async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending:
     try:
         turn.stream.emit(task)
         turn.history.append(_within_limit(turn, prompt))
-        status = await run_rounds(turn, so_far)
+        await run_rounds(turn)
     except asyncio.CancelledError:
-        status = "interrupted"
+        return Ending("interrupted")
+    except TurnLimit as limit:
+        return Ending("limit", str(limit))
     except ModelError as error:
-        status, remark = "error", str(error)
-        exit_code = EXIT_FORMAT if isinstance(error, BadReplyError) and error.exhausted else None
-        turn.stream.emit(Error(error.kind, str(error), turn.task_id))
+        turn.stream.emit(Error(error.kind, error.sentence, error.values, turn.task_id), must_record=False)
+        unusable = isinstance(error, BadReplyError) and error.exhausted
+        return Ending("error", str(error), EXIT_FORMAT if unusable else None)
     except RecordingFailed as failure:
-        status, remark = "error", str(failure)
-        turn.stream.emit(Error("recording", remark, turn.task_id), must_record=False)
+        turn.stream.emit(Error("recording", failure.sentence, failure.values, turn.task_id), must_record=False)
+        return Ending("error", str(failure))
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
-        status, remark = "error", f"An internal error ended the turn: {type(bug).__name__}: {bug}"
-        turn.stream.emit(Error("internal", remark, turn.task_id, _where(bug)), must_record=False)
-    if status == "ok" and so_far.refused:
-        status = "refused"
-    node_id = _kept(turn, so_far, status)
-    final = so_far.final(status, exit_code=exit_code, remark=remark, node_id=node_id)
-    turn.stream.emit(final, must_record=False)
-    return final
+        internal = Error(
+            "internal",
+            "An internal error ended the turn: {problem}",
+            {"problem": f"{type(bug).__name__}: {bug}"},
+            turn.task_id,
+            _where(bug),
+        )
+        turn.stream.emit(internal, must_record=False)
+        return Ending("error", internal.message)
+    return Ending("ok")
 
 
 def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
@@ -117,8 +141,8 @@ def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
     cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
     if cut == prompt:
         return prompt
-    limit = f"{MAX_USER_MESSAGE_SIZE:,} bytes"
-    turn.stream.emit(Notice(f"The prompt is longer than {limit}; its end was not sent.", turn.task_id))
+    limit = {"limit": f"{MAX_USER_MESSAGE_SIZE:,}"}
+    turn.stream.emit(Notice("The prompt is longer than {limit} bytes; its end was not sent.", limit, turn.task_id))
     frame = byte_length(cut.content_with_context()) - MAX_USER_MESSAGE_SIZE
     return prompt.truncate_safe(MAX_USER_MESSAGE_SIZE - max(frame, 0))
 
@@ -129,35 +153,26 @@ def _where(bug: Exception) -> str:
     return "".join(traceback.format_exception(bug))
 
 
-def _kept(turn: Turn, so_far: TurnResult, status: Status) -> str | None:
-    try:
-        return turn.keep(so_far, status)
-    except NotKept as problem:
-        turn.stream.emit(Error("graph", str(problem), turn.task_id), must_record=False)
-        return None
-
-
-async def run_rounds(turn: Turn, so_far: TurnResult) -> Status:
+async def run_rounds(turn: Turn) -> None:
     for _ in range(turn.max_rounds):
-        reply = await _ask(turn, so_far)
+        reply = await _ask(turn)
         turn.history.append(reply.message)
         uses = reply.message.tool_uses
         if not uses:
-            return "ok"
+            return
         results: list[ToolUseResult] = []
         try:
             for use in uses:
-                results.append(await _run_tool(turn, so_far, use, uses, reply.invalid_calls.get(use.id)))
+                results.append(await _run_tool(turn, use, uses, reply.invalid_calls.get(use.id)))
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
-            so_far.rounds.append(Round(reply.message, tuple(results)))
             if results:
                 kept = truncate_safe_tool_use_results(results, turn.room_for_results)
                 turn.history.append(UserMessage.new_tool_use_results(kept))
-    return "limit"
+    raise TurnLimit("The turn reached its limit of model calls; what was said and done so far is kept.")
 
 
-async def _ask(turn: Turn, so_far: TurnResult) -> ModelReply:
+async def _ask(turn: Turn) -> ModelReply:
     request = ModelRequest(
         turn.model_name,
         turn.system,
@@ -172,19 +187,23 @@ async def _ask(turn: Turn, so_far: TurnResult) -> ModelReply:
             if isinstance(item, Retrying):
                 turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id))
             elif isinstance(item, ModelNotice):
-                turn.stream.emit(Notice(item.text, turn.task_id))
+                turn.stream.emit(Notice(item.text, task_id=turn.task_id))
             elif isinstance(item, ModelReply):
-                seconds = time.monotonic() - started
-                so_far.heard(item.message, item.usage, seconds)
-                turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, round(seconds, 3)))
-                if item.stop in _CUT_SHORT:
-                    turn.stream.emit(Notice(_CUT_SHORT[item.stop], turn.task_id))
+                _emit_reply(turn, item, round(time.monotonic() - started, 3))
                 return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
 
 
+def _emit_reply(turn: Turn, reply: ModelReply, seconds: float) -> None:
+    notice = _CUT_SHORT.get(reply.stop)
+    stop = reply.stop if notice else None
+    turn.stream.emit(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop))
+    if notice and reply.message.content:  # one without a word is told at the end of the turn
+        turn.stream.emit(replace(notice, task_id=turn.task_id))
+
+
 async def _run_tool(
-    turn: Turn, so_far: TurnResult, use: AssistantToolUse, peers: Sequence[AssistantToolUse], invalid: str | None
+    turn: Turn, use: AssistantToolUse, peers: Sequence[AssistantToolUse], invalid: str | None
 ) -> ToolUseResult:
     original = use.orig_name if use.orig_name != use.name else None
     turn.stream.emit(Step(use.id, use.name, use.args, original, turn.task_id))
@@ -194,13 +213,17 @@ async def _run_tool(
     else:
         room = turn.room_for_results // len(peers)
         outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room))
-    so_far.ran(use, outcome)
-    if outcome.change is not None:
-        change = outcome.change
-        turn.stream.emit(
-            Diff(change.path, change.diff, change.added, change.removed, change.before, change.after, turn.task_id)
-        )
     result = ToolUseResult(use.id, outcome.content, outcome.status)
-    seconds = round(time.monotonic() - started, 3)
-    turn.stream.emit(ToolResult(use.name, result, outcome.decision, seconds, turn.task_id))
+    _emit_outcome(turn, use.name, result, outcome, round(time.monotonic() - started, 3))
     return result
+
+
+def _emit_outcome(turn: Turn, tool: str, result: ToolUseResult, outcome: Outcome, seconds: float) -> None:
+    change, task_id = outcome.change, turn.task_id
+    if change is not None:
+        turn.stream.emit(
+            Diff(change.path, change.diff, change.added, change.removed, change.before, change.after, task_id)
+        )
+    turn.stream.emit(
+        ToolResult(tool, result, outcome.decision, seconds, task_id, outcome.refused, outcome.check, outcome.secret)
+    )

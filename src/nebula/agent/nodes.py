@@ -32,7 +32,7 @@ def round_texts(result: TurnResult) -> list[str]:
 
 
 def _round_text(each: Round) -> str:
-    results = truncate_safe_tool_use_results(list(each.results), MAX_ROUND_RESULT_BYTES)
+    results = truncate_safe_tool_use_results(each.results, MAX_ROUND_RESULT_BYTES)
     value = {"message": each.message.to_json(), "results": [result.to_json() for result in results]}
     return json.dumps(value, ensure_ascii=False)
 

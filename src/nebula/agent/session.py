@@ -7,7 +7,7 @@ model; what was recorded elsewhere (memory, graph, journal) is handed in ready m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,12 +19,13 @@ from nebula.agent.nodes import turn_of
 from nebula.agent.project_context import ProjectContext, gather_project_context
 from nebula.agent.system_prompt import system_prompt
 from nebula.agent.tools import Checks, agent_tools, plan_tools
-from nebula.agent.turn_archive import TurnArchive
+from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
 from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
+from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.ledger import ReadLedger
@@ -70,8 +71,10 @@ class Session:
     chosen: ChosenModel
     project: ProjectAccess
     archive: TurnArchive
-    recorders: Callable[[], tuple[Reader, ...]]
-    """The recorders for a turn about to begin."""
+    recorders: tuple[Reader, ...]
+    """Those that write down every turn."""
+    redactor: Redactor = field(default_factory=Redactor)
+    """Keeps what it learns from one turn to the next."""
     memory: Sessions | None = None
     mode: str = "agent"
     conversation: Conversation = field(default_factory=Conversation)
@@ -92,7 +95,9 @@ class Session:
         flow: str | None = None,
     ) -> Final:
         """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
-        stream = EventStream(self.id, trace_id or new_trace_id(), self.recorders(), tuple(audience))
+        writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow)
+        recorders = (writer, *self.recorders)
+        stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         seen = self.project.read_only.for_turn(stream.trace_id)
         facts = await asyncio.to_thread(gather_project_context, seen, self.project.root)
         tools = self.tools(stream.trace_id)
@@ -110,7 +115,7 @@ class Session:
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
             fit=Fit(tuple(past), self._tool_names(tools), room),
-            keep=self.archive.for_turn(stream.trace_id, self.id, self.chosen, task.parents, flow),
+            node_id=stream.trace_id if self.archive.keeps_turns else None,
         )
         said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
         final = await run_turn(turn, task, said)

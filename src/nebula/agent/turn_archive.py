@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nebula.agent.loop import NotKept
 from nebula.agent.nodes import round_texts
 from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
-from nebula.events import Status
-from nebula.llm.catalog import cost
-from nebula.memory.redaction import Redactor
+from nebula.events import Final, Stamped, TurnNotKept
+from nebula.language import explain
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
@@ -22,15 +21,9 @@ if TYPE_CHECKING:
 class TurnArchive:
     """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
 
-    def __init__(
-        self,
-        open_graph: Callable[[], Graph] | None,
-        session_nodes: SessionNodes | None = None,
-        secrets: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, open_graph: Callable[[], Graph] | None, session_nodes: SessionNodes | None = None) -> None:
         self._open = open_graph
         self._session_nodes = session_nodes
-        self._redactor = Redactor(secrets)
         self._graph: Graph | None = None
 
     @property
@@ -39,56 +32,33 @@ class TurnArchive:
             self._graph = self._open()
         return self._graph
 
-    def for_turn(
-        self, node_id: str, session_id: str, chosen: ChosenModel, parents: Sequence[str], flow: str | None = None
-    ) -> Callable[[TurnResult, Status], str | None]:
-        def keep(result: TurnResult, status: Status) -> str | None:
-            nothing_said = not result.messages and not result.files
-            if self._open is None or (nothing_said and status in ("error", "interrupted")):
-                return None
-            from nebula.graph.errors import GraphError
+    @property
+    def keeps_turns(self) -> bool:
+        return self._open is not None
 
-            try:
-                self._add(node_id, session_id, chosen, parents, flow, result)
-                if self._session_nodes is not None:
-                    self._session_nodes.add(session_id, node_id, parents)
-            except (GraphError, OSError) as problem:
-                raise NotKept(f"This turn could not be put into the conversation graph: {problem}") from problem
-            return node_id
-
-        return keep
-
-    def _add(
-        self,
-        node_id: str,
-        session_id: str,
-        chosen: ChosenModel,
-        parents: Sequence[str],
-        flow: str | None,
-        result: TurnResult,
-    ) -> None:
+    def add(self, final: Final, turn: TurnResult, session_id: str, chosen: ChosenModel, flow: str | None) -> None:
+        """Makes the turn the node that its `final` names."""
         from nebula.graph.values import DEFAULT_FLOW, FileState, Text, Usage
 
-        usage = result.usage
-        seconds = round(result.model_seconds, 3)
-        rate = round(usage.output_tokens / seconds, 2) if seconds else 0.0
-        clean = self._redactor.text
-        texts = [
-            Text("user", clean(result.prompt), usage.input_tokens),
-            *(Text("tool", clean(text)) for text in round_texts(result)),
-            Text("assistant", clean(result.answer), usage.output_tokens, seconds, rate),
-        ]
-        assert self.graph is not None  # noqa: S101 - the caller looked
+        if self.graph is None or final.node_id is None:
+            return
+        usage = turn.usage
         self.graph.add_turn(
-            node_id=node_id,
-            texts=texts,
-            parents=parents,
+            node_id=final.node_id,
+            texts=[
+                Text("user", turn.prompt),
+                *(Text("tool", text) for text in round_texts(turn)),
+                Text("assistant", turn.answer, duration=turn.answer_seconds),
+            ],
+            parents=turn.parents,
             flow=flow or DEFAULT_FLOW,
             model=chosen.name,
             session=session_id,
-            usage=Usage(usage.input_tokens, usage.output_tokens, cost(chosen.provider, chosen.name, usage)),
-            files=[FileState(change.path, change.before, change.after) for change in result.files],
+            usage=Usage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
+            files=[FileState(change.path, change.before, change.after) for change in turn.files],
         )
+        if self._session_nodes is not None:
+            self._session_nodes.add(session_id, final.node_id, turn.parents)
 
     def path_to(self, node_ids: Sequence[str]) -> list[Node]:
         """The nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
@@ -120,3 +90,31 @@ class TurnArchive:
             return self.graph.get_node(node_id)
         except GraphError:
             return None
+
+
+@dataclass(slots=True)
+class NodeWriter:
+    """The reader of one turn's events that makes it a node, at its `Final` and before anybody else hears of that.
+
+    Raises TurnNotKept where it cannot; a `Final` without a node id is not its business.
+    """
+
+    archive: TurnArchive
+    session_id: str
+    chosen: ChosenModel
+    flow: str | None = None
+    _turn: TurnResult = field(default_factory=TurnResult)
+
+    def __call__(self, stamped: Stamped) -> None:
+        self._turn(stamped)
+        event = stamped.event
+        if not isinstance(event, Final) or event.node_id is None:
+            return
+        from nebula.graph.errors import GraphError
+
+        try:
+            self.archive.add(event, self._turn, self.session_id, self.chosen, self.flow)
+        except (GraphError, OSError) as problem:
+            raise TurnNotKept(
+                "This turn could not be put into the conversation graph: {problem}", problem=explain(problem)
+            ) from problem

@@ -1,4 +1,4 @@
-"""What a turn has come to so far, counted from what happened in it."""
+"""What a turn has come to so far: a reader of its events, like any other."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nebula.events import CheckRun, FileChange, Final, Status, Usage
-from nebula.messages import AssistantMessage, AssistantToolUse, ToolUseResult
-from nebula.tools.contract import Outcome
-from nebula.tools.writing import count_lines
-from nebula.value import value
-
-EXIT_OK, EXIT_FAILED, EXIT_POLICY, EXIT_FORMAT, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 3, 64, 130
+from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
+from nebula.events import CheckRun, Diff, FileChange, Final, Message, Stamped, Status, Step, Task, ToolResult, Usage
+from nebula.messages import AssistantMessage, ToolUseResult
+from nebula.value import replace, value
 
 _EXIT_CODES: Mapping[Status, int] = {
     "ok": EXIT_OK,
@@ -22,57 +19,87 @@ _EXIT_CODES: Mapping[Status, int] = {
     "limit": EXIT_FAILED,
     "interrupted": EXIT_INTERRUPTED,
 }
+_NO_ANSWER = {
+    "filter": "The provider held the answer back, and there is none. Ask in other words, or choose another model.",
+    "length": "The model reached its output limit before it said a word. Ask for less, or choose another model.",
+}
+_EMPTY_ANSWER = "The model sent an empty answer. Ask again, or choose another model."
+_WRITERS = ("writeFile", "editFile")
 
 
 @value
+class Ending:
+    """How a turn ended, as the loop saw it."""
+
+    status: Status
+    remark: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(slots=True)
 class Round:
     """One assistant message that called tools, and what they answered."""
 
     message: AssistantMessage
-    results: tuple[ToolUseResult, ...]
+    results: list[ToolUseResult] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class TurnResult:
     """Grows with the turn; `final` reads the sum off it."""
 
-    prompt: str
+    prompt: str = ""
+    parents: tuple[str, ...] = ()
     started: float = field(default_factory=time.monotonic)
-    messages: list[AssistantMessage] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
-    model_seconds: float = 0.0
+    _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
 
-    def heard(self, message: AssistantMessage, usage: Usage, seconds: float) -> None:
-        self.messages.append(message)
-        self.usage = self.usage + usage
-        self.model_seconds += seconds
+    def __call__(self, stamped: Stamped) -> None:
+        event = stamped.event
+        if isinstance(event, Task):
+            self.prompt, self.parents = event.prompt, event.parents
+        elif isinstance(event, Message):
+            self._read_message(event)
+        elif isinstance(event, Step):
+            self._steps[event.tool_use_id] = event
+        elif isinstance(event, Diff):
+            self._read_change(event)
+        elif isinstance(event, ToolResult):
+            self._read_result(event)
 
-    def ran(self, use: AssistantToolUse, outcome: Outcome) -> None:
-        """Done under its right name, a write that was refused under a wrong one (an absolute path) is done."""
-        if outcome.change is not None:
-            change = outcome.change
-            self.changed(change.path, change.before, change.after, change.diff)
-            self._refused = {each for each in self._refused if not f"/{each}".endswith(f"/{change.path}")}
-        if outcome.check is not None:
-            self._checks[outcome.check.name] = outcome.check
-        if outcome.refused and use.orig_name in ("writeFile", "editFile"):
-            self._refused.add(_path_of(use.orig_args))
+    def _read_message(self, event: Message) -> None:
+        self.messages.append(event)
+        self.usage = self.usage + event.usage
+        if event.message.tool_uses:
+            self.rounds.append(Round(event.message))
 
-    def changed(self, path: str, before: str, after: str, diff: str) -> None:
+    def _read_change(self, diff: Diff) -> None:
         """Several writes to one file add up; the first one's `before` and the last one's `after` stand.
 
-        A check that ran before a change says nothing about it any more.
+        A check that ran before a change says nothing about it any more. Done under its right name, a write that was
+        refused under a wrong one (an absolute path) is done.
         """
-        added, removed = count_lines(diff)
-        earlier = self._changes.get(path)
+        added, removed, before = diff.added, diff.removed, diff.before
+        earlier = self._changes.get(diff.path)
         if earlier is not None:
             added, removed, before = added + earlier.added, removed + earlier.removed, earlier.before
-        self._changes[path] = FileChange(path, added, removed, before, after)
+        self._changes[diff.path] = FileChange(diff.path, added, removed, before, diff.after)
         self._checks.clear()
+        self._refused = {each for each in self._refused if not f"/{each}".endswith(f"/{diff.path}")}
+
+    def _read_result(self, event: ToolResult) -> None:
+        if self.rounds:
+            self.rounds[-1].results.append(event.result)
+        if event.check is not None:
+            self._checks[event.check.name] = event.check
+        step = self._steps.get(event.result.tool_use_id)
+        if event.refused and step is not None and (step.orig_name or step.name) in _WRITERS:
+            self._refused.add(_path_of(step.args))
 
     @property
     def files(self) -> tuple[FileChange, ...]:
@@ -81,25 +108,37 @@ class TurnResult:
     @property
     def answer(self) -> str:
         """The turn's answer: the texts of all its assistant messages, joined by a blank line."""
-        return "\n\n".join(text for message in self.messages if (text := message.content))
+        return "\n\n".join(text for event in self.messages if (text := event.message.content))
 
     @property
-    def refused(self) -> bool:
-        """A write was refused, and the turn ended without doing it."""
-        return bool(self._refused)
+    def answer_seconds(self) -> float:
+        """How long the model took for the messages that the answer consists of."""
+        return sum(event.duration_s or 0.0 for event in self.messages if event.message.content)
 
-    def final(self, status: Status, *, exit_code: int | None = None, remark: str = "", node_id: str | None) -> Final:
+    def final(self, ending: Ending, node_id: str | None) -> Final:
+        """`node_id` is for a turn that said or changed something; one that did neither becomes no node."""
+        ending = self._judged(ending)
         return Final(
             text=self.answer,
-            status=status,
-            exit_code=_EXIT_CODES[status] if exit_code is None else exit_code,
+            status=ending.status,
+            exit_code=_EXIT_CODES[ending.status] if ending.exit_code is None else ending.exit_code,
             files_changed=self.files,
             usage=self.usage,
             duration_s=round(time.monotonic() - self.started, 3),
-            node_id=node_id,
-            remark=remark,
+            node_id=node_id if self.answer.strip() or self._changes else None,
+            remark=ending.remark,
             checks=tuple(self._checks.values()),
         )
+
+    def _judged(self, ending: Ending) -> Ending:
+        """A turn that ended by itself is not ok without a word of answer, nor where a write was refused for good."""
+        if ending.status != "ok":
+            return ending
+        if not self.answer.strip():
+            last = self.messages[-1]
+            dialect = EXIT_FORMAT if last.rung is not None else None
+            return Ending("error", _NO_ANSWER.get(last.stop or "", _EMPTY_ANSWER), dialect)
+        return replace(ending, status="refused") if self._refused else ending
 
 
 def _path_of(args: Any) -> str:

@@ -18,6 +18,7 @@ from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
 from nebula.memory.errors import RecordError
 from nebula.memory.trace import TraceReader, json_line
+from nebula.messages.redaction import Redactor
 from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 from nebula.tools.approval import Decision, Question, allow_all
 from nebula.workspace.errors import WorkspaceError
@@ -128,7 +129,8 @@ def _not_begun(
     show: Callable[[Stamped], None],
 ) -> int:
     """No model, no session: the stream still has a beginning and an end, for whoever reads it."""
-    stream = EventStream("", recorders=_trace(settings), audience=(show,))
+    redactor = Redactor(secrets_of(settings))
+    stream = EventStream("", recorders=_trace(settings), audience=(show,), redactor=redactor)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
     for event in (task, Error(kind, reason), Final("", "error", 1, remark=reason)):
         stream.emit(event, must_record=False)
@@ -140,7 +142,7 @@ def _trace(settings: Settings) -> tuple[Reader, ...]:
         folder = ensure_state_dir(settings.root)
     except WorkspaceError:
         return ()
-    return (TraceReader(os.path.join(folder, "trace.jsonl"), secrets=secrets_of(settings)),)
+    return (TraceReader(os.path.join(folder, "trace.jsonl")),)
 
 
 def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:

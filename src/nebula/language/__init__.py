@@ -79,7 +79,7 @@ def _said(lang: str, value: Any) -> Any:
 
 
 def _table(lang: str) -> dict[str, str]:
-    table = _tables.get(lang)
+    table = _tables.get(lang if lang in LANGUAGES else "en")
     if table is None:
         table = _tables[lang] = _load(lang)
     return table

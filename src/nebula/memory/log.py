@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nebula.events import Message, Task, ToolResult
 from nebula.memory.append import Appender
-from nebula.memory.redaction import Redactor
 from nebula.memory.rows import storable
 from nebula.memory.trace import json_line
 
@@ -32,13 +31,12 @@ _UNFIT_FOR_HEADER = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 class LogReader:
     """Appends each message to the log, one write each, before anybody is shown it."""
 
-    def __init__(self, path: str, user: str | None = None, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, path: str, user: str | None = None) -> None:
         self._file = Appender(path, entry_end=b"\n\n")
         self._user = user or login_name()
-        self._redactor = Redactor(secrets)
 
     def __call__(self, stamped: Stamped) -> None:
-        entry = entry_of(stamped.event, self._user, self._redactor)
+        entry = entry_of(stamped.event, self._user)
         if entry:
             self._file.append(entry.encode("utf-8"))
 
@@ -55,17 +53,16 @@ def login_name() -> str:
         return "user"
 
 
-def entry_of(event: Event, user: str, redactor: Redactor) -> str:
+def entry_of(event: Event, user: str) -> str:
     """The entry for an event, or nothing: only what was said is logged."""
     if isinstance(event, Task):
-        return _entry(f"USER:{_header_part(redactor.text(user))}", redactor.text(event.prompt))
+        return _entry(f"USER:{_header_part(user)}", event.prompt)
     if isinstance(event, Message):
-        message = redactor.message(event.message)
+        message = event.message
         calls = [json_line({"id": use.id, "name": use.name, "args": use.args}) for use in message.tool_uses or ()]
         return _entry("AGENT:nebula", message.content, calls)
     if isinstance(event, ToolResult):
-        tool = _header_part(redactor.text(event.tool)).replace(":", "_")
-        result = redactor.result(event.result)
+        tool, result = _header_part(event.tool).replace(":", "_"), event.result
         text = "\n".join(block.as_text() for block in result.content)
         return _entry(f"SYSTEM:tool_result:{tool}:{_header_part(result.tool_use_id)}", text)
     return ""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from nebula.memory.append import Appender
-from nebula.memory.redaction import Redactor
 
 if TYPE_CHECKING:
     from nebula.events import Stamped
@@ -27,10 +25,8 @@ def json_line(value: Any) -> str:
 class TraceReader:
     """Writes each event before anybody is shown it."""
 
-    def __init__(self, path: str, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, path: str) -> None:
         self._file = Appender(path, entry_end=b"\n")
-        self._redactor = Redactor(secrets)
 
     def __call__(self, stamped: Stamped) -> None:
-        line = json_line(self._redactor.value(stamped.to_json()))
-        self._file.append(line.encode("utf-8") + b"\n")
+        self._file.append(json_line(stamped.to_json()).encode("utf-8") + b"\n")

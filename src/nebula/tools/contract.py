@@ -46,6 +46,8 @@ class Outcome:
     check: CheckRun | None = None
     decision: str | None = None
     refused: bool = False
+    secret: bool = False
+    """It shows what a secret file holds: meant for the model alone, and for nobody's records."""
 
     @classmethod
     def ok(cls, value: Mapping[str, Any], **facts: Any) -> Outcome:

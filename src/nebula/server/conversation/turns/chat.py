@@ -6,12 +6,13 @@ import asyncio
 
 from nebula.agent.assembly import secrets_of
 from nebula.agent.loop import Turn, run_turn
-from nebula.agent.turn_archive import TurnArchive
+from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Reader, Task, now
 from nebula.graph.context.preview import preview_context
 from nebula.llm.choose import choose_model
 from nebula.messages import UserMessage, strip_hidden_characters
+from nebula.messages.redaction import Redactor
 from nebula.server.conversation.served_graph import ServedGraph
 from nebula.server.conversation.turns.turns import Ask, Job
 from nebula.tools.toolset import ToolSet
@@ -23,7 +24,8 @@ SHARE_FOR_CONTEXT = 0.6
 class ChatTurns:
     def __init__(self, settings: Settings, graph: ServedGraph) -> None:
         self._settings = settings
-        self._archive = TurnArchive(lambda: graph, secrets=secrets_of(settings))
+        self._archive = TurnArchive(lambda: graph)
+        self._redactor = Redactor(secrets_of(settings))
         self._graph = graph
 
     async def run(self, job: Job, hear: Reader, _ask: Ask) -> None:
@@ -31,15 +33,16 @@ class ChatTurns:
         try:
             budget = int(chosen.context * SHARE_FOR_CONTEXT)
             system = await asyncio.to_thread(self._context, job, chosen.name, budget)
+            writer = NodeWriter(self._archive, "", chosen, job.flow)
             turn = Turn(
-                stream=EventStream("", job.trace_id, audience=(hear,)),
+                stream=EventStream("", job.trace_id, (writer,), (hear,), self._redactor),
                 model=chosen.connector,
                 model_name=chosen.name,
                 system=system,
                 history=[],
                 tools=ToolSet.of(()),
                 max_rounds=self._settings.max_rounds,
-                keep=self._archive.for_turn(job.trace_id, "", chosen, job.parents, job.flow),
+                node_id=job.trace_id,
             )
             task = Task(job.prompt, "chat", chosen.name, chosen.provider, job.parents)
             await run_turn(turn, task, UserMessage.new_prompt(strip_hidden_characters(job.prompt), now()))

@@ -1,0 +1,101 @@
+"""Secrets stay out of every record, wherever they turn up: in a prompt, a tool's answer, an error of a provider.
+
+Done once, where the stream of events begins, so that no reader of it can forget it. A redactor knows the keys of the
+settings from the start, and learns the values of a secret file when a tool reads one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from .tool_results import Json, Text, ToolUseResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+REDACTED = "[redacted]"
+SECRET_CONTENT = "[the content of a secret file is not recorded]"  # noqa: S105 - the words that stand for one
+SHORTEST_KEY = 7
+"""Stand-ins for keys such as "none" or "ollama" are no secrets, and redacting them would shred ordinary words."""
+SHORTEST_VALUE = 8
+"""A shorter value of a secret file is as likely a port or a flag."""
+
+# What stands right of `=` or `:`, quoted or a single word; the password in a URL; a line of a private key.
+_VALUES = r"""[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"',;]+))"""
+_REST_OF_LINE = r"(?m)[=:][ \t]*(\S.*?)[ \t,;]*$"
+_PASSWORD = r"://[^\s/:@]*:([^\s/@]+)@"  # noqa: S105
+_ENCODED = r"()([A-Za-z0-9+/_-]{24,}={0,2})"
+
+
+class Redactor:
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: list[str] = []
+        self._add(secrets, SHORTEST_KEY)
+
+    def learn(self, text: str) -> None:
+        """The values in what was read from a secret file."""
+        patterns = (_VALUES, _REST_OF_LINE, _PASSWORD, _ENCODED)
+        found = (group for pattern in patterns for match in re.finditer(pattern, text) for group in match.groups())
+        self._add((value.strip("\"'") for value in found if value), SHORTEST_VALUE)
+
+    def _add(self, secrets: Iterable[str], shortest: int) -> None:
+        # Longest first, so that a key that contains another leaves no rest behind.
+        known = {*self._secrets, *(each for each in secrets if len(each) >= shortest)}
+        self._secrets = sorted(known, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, REDACTED)
+        return text
+
+    def value(self, value: T) -> T:
+        """The same for JSON and for values of ours, inside strings only: a key of digits must not eat a number.
+
+        Hardly any event holds a secret, and looking is much cheaper than copying: what holds none is returned itself.
+        """
+        return self._copy(value) if self._secrets and self._is_in(value) else value
+
+    def secret_result(self, result: ToolUseResult) -> ToolUseResult:
+        """The result of reading a secret file as it may be recorded; its values are known from now on."""
+        for block in result.content:
+            for text in _strings(block.value if isinstance(block, Json) else block.as_text()):
+                self.learn(text)
+        return ToolUseResult(result.tool_use_id, (Text(SECRET_CONTENT),), result.status)
+
+    def _is_in(self, value: Any) -> bool:
+        return any(secret in text for text in _strings(value) for secret in self._secrets)
+
+    def _copy(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value) if self._is_in(value) else value
+        if isinstance(value, Mapping):
+            return {self._copy(key): self._copy(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)([self._copy(inner) for inner in value])
+        names = _fields(value)
+        return type(value)(*[self._copy(getattr(value, name)) for name in names]) if names else value
+
+
+def _strings(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _strings(key)
+            yield from _strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings(inner)
+    else:
+        for name in _fields(value):
+            yield from _strings(getattr(value, name))
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    """Of a `@value`; nothing else has them."""
+    return tuple(getattr(type(value), "__fields__", ()))
