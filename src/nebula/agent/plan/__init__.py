@@ -1,0 +1,1 @@
+"""Planning a task and carrying the plan out step by step."""

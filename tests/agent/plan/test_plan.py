@@ -1,0 +1,146 @@
+"""Plans: read strictly, ordered by dependency, compared by what they do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nebula.agent.plan.plan as plan_module
+from nebula.agent.plan.plan import BadPlan, PlanStep, StepPlan, read_plan, reproducibility, step_graph
+
+SCHEMA = json.loads(Path(plan_module.__file__).with_name("plan.schema.json").read_text("utf-8"))
+
+
+def plan(*tasks: dict[str, Any]) -> StepPlan:
+    return read_plan({"tasks": list(tasks)})
+
+
+def ids(steps: list[PlanStep]) -> list[str]:
+    return [step.id for step in steps]
+
+
+def test_a_plan_is_read_with_its_defaults() -> None:
+    read = plan({"id": "a", "goal": "write it"}, {"id": "b", "tool": "write_file", "parameters": {"path": "x.py"}})
+    assert read == StepPlan(
+        (PlanStep("a", goal="write it"), PlanStep("b", tool="write_file", parameters={"path": "x.py"}))
+    )
+    assert read_plan(read.to_json()) == read
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        ([], "no tasks"),
+        ("x", 'list "tasks"'),
+        ([1], "Task 1 is not"),
+        ([{"goal": "g"}], '"id"'),
+        ([{"id": 3, "goal": "g"}], '"id" of task 1 must be a string'),
+        ([{"id": " ", "goal": "g"}], '"id"'),
+        ([{"id": "a"}], "either"),
+        ([{"id": "a", "goal": "g", "tool": "t"}], "either"),
+        ([{"id": "a", "goal": "g", "parameters": {"x": 1}}], "parameters"),
+        ([{"id": "a", "tool": "t", "parameters": []}], "parameters"),
+        ([{"id": "a", "goal": "g", "files": "x"}], "list of strings"),
+        ([{"id": "a", "goal": "g", "depends_on": [1]}], "list of strings"),
+        ([{"id": "a", "goal": "g", "on_error": "panic"}], "stop, skip or retry"),
+        ([{"id": "a", "goal": "g", "colour": 1}], "unknown key 'colour'"),
+        ([{"id": "a", "goal": "g"}, {"id": "a", "goal": "h"}], "Two tasks"),
+        ([{"id": "a", "goal": "g", "depends_on": ["z"]}], "not in the plan"),
+        ([{"id": "a", "goal": "g", "depends_on": ["a"]}], "a → a"),
+        (
+            [{"id": "a", "goal": "g", "depends_on": ["b"]}, {"id": "b", "goal": "g", "depends_on": ["a"]}],
+            "wait for each other",
+        ),
+        ([{"id": str(n), "goal": "g"} for n in range(201)], "201 tasks"),
+    ],
+)
+def test_what_is_wrong_is_named(tasks: Any, words: str) -> None:
+    with pytest.raises(BadPlan) as refused:
+        read_plan({"tasks": tasks})
+    assert words in str(refused.value)
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize("found", [None, [], "plan", {"steps": []}])
+def test_what_is_no_plan_is_refused(found: Any) -> None:
+    with pytest.raises(BadPlan, match="JSON object"):
+        read_plan(found)
+
+
+def test_order_is_by_dependency_and_ties_by_position() -> None:
+    read = plan(
+        {"id": "z", "goal": "last", "depends_on": ["b", "a"]},
+        {"id": "b", "goal": "second", "depends_on": ["a"]},
+        {"id": "y", "goal": "free"},
+        {"id": "a", "goal": "first"},
+    )
+    assert ids(read.in_order()) == ["y", "a", "b", "z"]
+
+
+@given(st.data())
+def test_any_plan_without_circles_is_ordered(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 12))
+    names = data.draw(st.permutations([f"s{n}" for n in range(count)]))
+    tasks = [
+        {
+            "id": name,
+            "goal": "g",
+            "depends_on": data.draw(st.lists(st.sampled_from(names[:n]), max_size=3)) if n else [],
+        }
+        for n, name in enumerate(names)
+    ]
+    shuffled = data.draw(st.permutations(tasks))
+    read = plan(*shuffled)
+    ordered = ids(read.in_order())
+    assert sorted(ordered) == sorted(names)
+    for step in read.steps:
+        assert all(ordered.index(wanted) < ordered.index(step.id) for wanted in step.depends_on)
+
+
+task_like = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": st.sampled_from(["a", "b", "", " ", 1]),
+        "title": st.sampled_from(["t", None, 3]),
+        "goal": st.sampled_from(["g", "", " ", None, 5]),
+        "tool": st.sampled_from(["t", "", None, []]),
+        "parameters": st.sampled_from([{}, {"x": 1}, None, [], "x"]),
+        "files": st.sampled_from([[], ["x"], [1], None, "x"]),
+        "depends_on": st.sampled_from([[], None, [2]]),
+        "on_error": st.sampled_from(["stop", "skip", "retry", "", None, "panic"]),
+        "other": st.just(1),
+    },
+)
+
+
+@given(task_like)
+def test_the_published_schema_and_the_reader_agree(task: dict[str, Any]) -> None:
+    found = {"tasks": [task]}
+    try:
+        read_plan(found)
+        accepted = True
+    except BadPlan:
+        accepted = False
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(found) == accepted
+
+
+def test_plans_that_do_the_same_are_the_same() -> None:
+    one = plan(
+        {"id": "1", "title": "Make it", "goal": "Write  the app", "files": ["./app/main.py"]},
+        {"id": "2", "goal": "test", "depends_on": ["1"]},
+    )
+    other = plan(
+        {"id": "make", "goal": "write the whole app", "files": ["app/main.py"]},
+        {"id": "check", "goal": " Test ", "depends_on": ["make"]},
+    )
+    third = plan({"id": "make", "goal": "write the whole app", "files": ["app/other.py"]})
+    assert step_graph(one) == step_graph(other) != step_graph(third)
+    assert reproducibility([one, other, third]) == pytest.approx(2 / 3)
+    assert reproducibility([one]) == 1.0
+    assert reproducibility([]) == 0.0
