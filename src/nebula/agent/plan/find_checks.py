@@ -1,0 +1,115 @@
+"""Which checks a project seems to have: offered to the user, who accepts them once. Nothing here runs anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.value import value
+
+_MOST_BYTES = 1 << 20
+_NO_NPM_TEST = "no test specified"
+"""What `npm init` writes where a project has no tests."""
+
+
+@value
+class FoundCheck:
+    command: str
+    kind: str
+    """lint, test or format."""
+    because: str
+    """The file that says so."""
+
+
+def find_checks(root: str) -> list[FoundCheck]:
+    """The likeliest first of each kind; `make test` only where nothing better is there."""
+    found = [*_python(root), *_node(root), *_go(root), *_rust(root)]
+    return found or list(_make(root))
+
+
+def _python(root: str) -> Iterator[FoundCheck]:
+    project = _toml(root, "pyproject.toml")
+    tools = project.get("tool", {}) if isinstance(project.get("tool"), dict) else {}
+    marks = {"pyproject.toml": "pytest" in tools, "pytest.ini": _there(root, "pytest.ini")}
+    marks |= {"tox.ini": "[pytest]" in _text(root, "tox.ini"), "setup.cfg": "[tool:pytest]" in _text(root, "setup.cfg")}
+    marks |= {"conftest.py": _there(root, "conftest.py"), "tests/": _has_python_tests(root)}
+    reason = next((name for name, holds in marks.items() if holds), None)
+    if reason is not None:
+        yield FoundCheck("python -m pytest -q", "test", reason)
+    for name in ("ruff.toml", ".ruff.toml"):
+        if _there(root, name):
+            yield FoundCheck("ruff check .", "lint", name)
+            return
+    if "ruff" in tools:
+        yield FoundCheck("ruff check .", "lint", "pyproject.toml")
+
+
+def _node(root: str) -> Iterator[FoundCheck]:
+    package = _json(root, "package.json")
+    scripts = package.get("scripts")
+    if not isinstance(scripts, dict):
+        return
+    test = scripts.get("test")
+    if isinstance(test, str) and test.strip() and _NO_NPM_TEST not in test:
+        yield FoundCheck("npm test --silent", "test", "package.json")
+    if isinstance(scripts.get("lint"), str):
+        yield FoundCheck("npm run --silent lint", "lint", "package.json")
+
+
+def _go(root: str) -> Iterator[FoundCheck]:
+    if _there(root, "go.mod"):
+        yield FoundCheck("go test ./...", "test", "go.mod")
+
+
+def _rust(root: str) -> Iterator[FoundCheck]:
+    if _there(root, "Cargo.toml"):
+        yield FoundCheck("cargo test --quiet", "test", "Cargo.toml")
+
+
+def _make(root: str) -> Iterator[FoundCheck]:
+    for name in ("GNUmakefile", "makefile", "Makefile"):
+        targets = set(re.findall(r"^(test|check|lint)\s*:(?!=)", _text(root, name), re.MULTILINE))
+        for target in ("test", "check", "lint"):
+            if target in targets:
+                yield FoundCheck(f"make {target}", "lint" if target == "lint" else "test", name)
+        if targets:
+            return
+
+
+def _has_python_tests(root: str) -> bool:
+    try:
+        with os.scandir(os.path.join(root, "tests")) as entries:
+            return any(entry.name.startswith("test_") and entry.name.endswith(".py") for entry in entries)
+    except OSError:
+        return False
+
+
+def _there(root: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(root, name))
+
+
+def _text(root: str, name: str) -> str:
+    try:
+        return (read_below(root, name, _MOST_BYTES) or b"").decode("utf-8", "replace")
+    except UnreadableFile:
+        return ""  # a project's odd file only means that it says nothing
+
+
+def _json(root: str, name: str) -> dict[str, Any]:
+    try:
+        found = json.loads(_text(root, name) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _toml(root: str, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(root, name))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
