@@ -67,7 +67,11 @@ def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
 
 def explain(problem: BaseException | Sentence | str) -> str:
     """The sentence of an error in the current language; of one that is not ours, its own text."""
-    return str(_said(_current, problem))
+    return explain_to(_current, problem)
+
+
+def explain_to(lang: str, problem: BaseException | Sentence | str) -> str:
+    return str(_said(lang, problem))
 
 
 def _said(lang: str, value: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 from conversation_rig import Failed, Server, serving, talk
 from nebula.graph.graph import Graph
+from nebula.server.conversation.actions.table import ACTIONS
 
 
 @pytest.fixture
@@ -36,6 +37,63 @@ async def refused(client, action: str, /, **data) -> str:
     with pytest.raises(Failed) as failed:
         await client.ask(action, **data)
     return failed.value.code
+
+
+ASKED_FOR = {
+    "create_node": "prompt response? flow_id? tags?",
+    "get_node": "node_id",
+    "update_node": "node_id prompt? response? tags?",
+    "delete_node": "node_id",
+    "connect_nodes": "source_id target_id branch_name? flow_id?",
+    "disconnect_nodes": "source_id target_id flow_id?",
+    "create_branch": "flow_id? node_id branch_name prompt? response?",
+    "search_nodes": "tags? keywords? text?",
+    "list_tags": "",
+    "list_flows": "",
+    "get_flow": "flow_id?",
+    "update_flow": "flow_id? name? description? nodes? connections?",
+    "create_flow": "name description?",
+    "build": "node_id?",
+    "preview_context": "node_ids prompt? references?",
+    "send_prompt": "prompt from? flow_id? mode? references? images?",
+    "approve": "approval_id decision",
+    "cancel": "trace_id?",
+    "subscribe": "event? flow_id? since? epoch?",
+    "unsubscribe": "event? flow_id?",
+    "hello": "",
+}
+
+
+def test_every_action_declares_the_keys_of_the_contract():
+    for name, wanted in ASKED_FOR.items():
+        declared = {key.name + ("" if key.required else "?") for key in ACTIONS[name].keys}
+        assert set(wanted.split()) <= declared, name
+
+
+async def test_a_wrong_key_is_named_in_the_language_of_the_client(client):
+    await client.ask("hello", lang="ja")
+    with pytest.raises(Failed, match="'node_id' は文字列"):
+        await client.ask("get_node", node_id=5)
+    await client.ask("hello", lang="en")
+    for data, sentence in (
+        ({"node_id": 5}, "'node_id' must be a string"),
+        ({}, "'node_id' is missing"),
+        ({"node_id": "x", "tags": [1]}, "'tags' must be a list of strings"),
+    ):
+        with pytest.raises(Failed, match=sentence):
+            await client.ask("update_node", **data)
+
+
+async def test_references_by_id_and_by_tag(client):
+    ids = await chain(client, "first question", "second question")
+    aside = (await client.ask("create_node", prompt="aside", response="beside the path", tags=["空"]))["node_id"]
+    for reference in (aside, "#空"):
+        context = (await client.ask("preview_context", node_ids=[ids[1]], references=[reference]))["data"]
+        assert [part["node_id"] for part in context["parts"]] == [*ids, aside]
+    for unknown in ("none", "#none"):
+        assert await refused(client, "preview_context", node_ids=[ids[1]], references=[unknown]) == "not_found"
+        assert await refused(client, "send_prompt", prompt="x", references=[unknown]) == "not_found"
+    assert await refused(client, "send_prompt", prompt="x", images=[{"name": "a", "data": ""}]) == "unsupported"
 
 
 async def test_create_node_answers_as_the_seeds_example_reads_it(client, bench):

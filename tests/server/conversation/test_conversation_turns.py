@@ -218,6 +218,15 @@ async def test_plain_chat_has_no_tools_and_knows_the_path(bench):
     assert not (bench.project / ".nebula").exists()
 
 
+async def test_a_reference_reaches_the_model_in_chat(bench):
+    with ScriptedModel([Turn("I see.")]) as model, serving(bench, "vizprompt", **model.env()) as server:
+        async with talk(server) as client:
+            aside = (await client.ask("create_node", prompt="aside", response="beside the path"))["node_id"]
+            await client.ask("send_prompt", prompt="Look at that.", references=[aside], **{"from": []})
+            await client.turn()
+        assert "beside the path" in str(model.turns[0].json["messages"])
+
+
 async def test_stopping_the_server_ends_the_turn_properly(bench):
     with ScriptedModel([SLOW]) as model, serving(bench, "nebula", **model.env()) as server:
         async with talk(server) as client:

@@ -12,7 +12,7 @@ from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
 from nebula.config import Settings, load_settings
 
 if TYPE_CHECKING:
-    from nebula.server.conversation.served_graph import ServedGraph
+    from nebula.graph.graph import Graph
     from nebula.server.conversation.turns.turns import Runner
 
 DEFAULT_PORT = 8080
@@ -41,13 +41,13 @@ def main(argv: Sequence[str]) -> int:
     )
     token = _token(options, settings)
 
+    from nebula.graph.graph import Graph
     from nebula.server.conversation.app import AGENT_MODES
-    from nebula.server.conversation.served_graph import ServedGraph
     from nebula.server.conversation.turns.agent import AgentTurns
     from nebula.workspace.state_folder import ensure_state_dir
 
     ensure_state_dir(root)
-    graph = ServedGraph(os.path.join(settings.state_dir, "graph"))
+    graph = Graph(os.path.join(settings.state_dir, "graph"))
     return _serve(options, settings, token, graph, AgentTurns(settings, graph), AGENT_MODES)
 
 
@@ -64,11 +64,11 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
     token = "" if options.no_token else options.token or settings.token
     _refuse_open_door(options, token)
 
+    from nebula.graph.graph import Graph
     from nebula.server.conversation.app import CHAT_MODES
-    from nebula.server.conversation.served_graph import ServedGraph
     from nebula.server.conversation.turns.chat import ChatTurns
 
-    graph = ServedGraph(data_dir)
+    graph = Graph(data_dir)
     return _serve(options, settings, token, graph, ChatTurns(settings, graph), CHAT_MODES)
 
 
@@ -98,7 +98,7 @@ def _serve(
     options: argparse.Namespace,
     settings: Settings,
     token: str,
-    graph: ServedGraph,
+    graph: Graph,
     runner: Runner,
     modes: tuple[str, ...],
 ) -> int:

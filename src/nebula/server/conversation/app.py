@@ -1,6 +1,6 @@
 """The conversation server: the page at `/`, and the WebSocket that it and other programs speak with.
 
-    graph = ServedGraph(data_dir)
+    graph = Graph(data_dir)
     app = create_conversation(graph, settings, rules, AgentTurns(settings, graph), modes=("agent", "plan"))
 
 Files of the page are open to whoever passes Host and Origin: they hold nothing. The WebSocket asks for the token.
@@ -20,12 +20,12 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from nebula.config import Settings
+from nebula.graph.graph import Graph
 from nebula.server.asgi import App, Message, Receive, Scope, Send
 from nebula.server.conversation.context import ServerContext
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.pages import Pages
-from nebula.server.conversation.served_graph import ServedGraph
 from nebula.server.conversation.socket import serve_socket
 from nebula.server.conversation.turns.turns import Runner, Turns
 from nebula.server.gate import Gate, Rules
@@ -39,7 +39,7 @@ GOODBYE_S: Final = 5.0
 
 
 def create_conversation(
-    graph: ServedGraph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...], hub: Hub | None = None
+    graph: Graph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...], hub: Hub | None = None
 ) -> App:
     hub = hub or Hub()
     watch = GraphWatch(graph, hub)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from nebula.config import Settings
+from nebula.graph.graph import Graph
 from nebula.server.conversation.hub import Hub, Subscriber
-from nebula.server.conversation.protocol import ActionResult, Data
-from nebula.server.conversation.served_graph import ServedGraph
 from nebula.server.conversation.turns.turns import Turns
 
 P = ParamSpec("P")
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    graph: ServedGraph
+    graph: Graph
     hub: Hub
     turns: Turns
     settings: Settings
@@ -32,18 +31,11 @@ class Client:
     """One connection."""
 
     subscriber: Subscriber
+    lang: str = "en"
+    """What it is told about its mistakes is in this language."""
     turns: list[str] = field(default_factory=list)
     """Its prompts so far; the next one continues the last unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)
-
-
-Handler = Callable[[ServerContext, Client, Data], Awaitable[ActionResult]]
-
-
-class Action(NamedTuple):
-    run: Handler
-    takes_long: bool = False
-    """The client's next request does not wait for it."""
 
 
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

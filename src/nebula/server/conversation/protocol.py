@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nebula.errors import NebulaError
+from nebula.value import value
+
 MAX_MESSAGE: Final = 1 << 20
 """Bytes of one request; a larger one is answered with an error."""
 MAX_RECEIVED: Final = 32 << 20
@@ -26,20 +29,19 @@ _END = 300
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class ActionError(Exception):
-    """Why an action was not carried out: a word for programs, a sentence for people."""
+class ActionError(NebulaError):
+    """Why an action was not carried out: a sentence for people, and `code`, a word for programs."""
 
-    def __init__(self, code: str, message: str, request_id: Any = None) -> None:
-        super().__init__(message)
+    def __init__(self, sentence: str, /, *, code: str = "bad_request", request_id: Any = None, **values: Any) -> None:
+        super().__init__(sentence, **values)
         self.code = code
-        self.message = message
         self.request_id = request_id
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ActionRequest:
     action: str
-    data: Data
+    data: Mapping[str, Any]
     id: Any = None
 
 
@@ -51,82 +53,29 @@ class ActionResult:
     beside: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Data:
-    """The fields of a request, each read as what it has to be."""
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields = fields
-
-    def has(self, name: str) -> bool:
-        return self._fields.get(name) is not None
-
-    def text(self, name: str, default: str | None = None) -> str:
-        value = self._fields.get(name)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, str):
-            raise _bad(f"'{name}' must be a text" if name in self._fields else f"'{name}' is missing")
-        return value
-
-    def optional_text(self, name: str) -> str | None:
-        return self.text(name) if self.has(name) else None
-
-    def texts(self, name: str) -> list[str]:
-        """A list of texts; one text alone counts as a list of one."""
-        value = self._fields.get(name)
-        if value is None:
-            return []
-        if isinstance(value, str):
-            return [value]
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise _bad(f"'{name}' must be a list of texts")
-        return value
-
-    def optional_texts(self, name: str) -> list[str] | None:
-        return self.texts(name) if self.has(name) else None
-
-    def number(self, name: str, default: int) -> int:
-        value = self._fields.get(name)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise _bad(f"'{name}' must be a whole number, 0 or more")
-        return value
-
-    def flag(self, name: str) -> bool:
-        value = self._fields.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise _bad(f"'{name}' must be true or false")
-        return bool(value)
-
-    def objects(self, name: str) -> list[Data]:
-        value = self._fields.get(name)
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise _bad(f"'{name}' must be a list of objects")
-        return [Data(item) for item in value]
-
-
 def read_request(text: str) -> ActionRequest:
     """Raises ActionError; its `request_id` is set where the message was readable enough to have one."""
     if len(text) > MAX_MESSAGE or len(text.encode("utf-8", "replace")) > MAX_MESSAGE:
-        raise ActionError("too_large", f"a message may have {MAX_MESSAGE} bytes", _id_unread(text))
+        raise ActionError(
+            "a message may have {limit} bytes", code="too_large", request_id=_id_unread(text), limit=MAX_MESSAGE
+        )
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        raise _bad("the message is not JSON") from None
+        raise ActionError("the message is not JSON") from None
     if not isinstance(found, dict):
-        raise _bad("the message must be an object with 'action' and 'data'")
+        raise ActionError("the message must be an object with 'action' and 'data'")
     request_id = found.get("id")
     if _ESCAPED_SURROGATE.search(text):
         _refuse_lone_surrogates(found, request_id)
     action, data = found.get("action"), found.get("data")
     if not isinstance(action, str):
-        raise _bad("'action' is missing", request_id)
+        raise ActionError("'{key}' is missing", request_id=request_id, key="action")
     if data is None:
         data = {}
     if not isinstance(data, dict):
-        raise _bad("'data' must be an object", request_id)
-    return ActionRequest(action, Data(data), request_id)
+        raise ActionError("'data' must be an object", request_id=request_id)
+    return ActionRequest(action, data, request_id)
 
 
 def _id_unread(text: str) -> Any:
@@ -139,21 +88,17 @@ def _refuse_lone_surrogates(found: object, request_id: Any) -> None:
     try:
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        sentence = "the message has half a surrogate pair, which is no character"
-        raise ActionError("bad_text", sentence, request_id) from None
+        raise ActionError(
+            "the message has half a surrogate pair, which is no character", code="bad_text", request_id=request_id
+        ) from None
 
 
-def _bad(message: str, request_id: Any = None) -> ActionError:
-    return ActionError("bad_request", message, request_id)
+def success(result: ActionResult, request_id: Any) -> str:
+    return _written({"status": "success", "data": dict(result.data)} | dict(result.beside), request_id)
 
 
-def success(answer: ActionResult, request_id: Any) -> str:
-    return _written({"status": "success", "data": dict(answer.data)} | dict(answer.beside), request_id)
-
-
-def failure(error: ActionError, request_id: Any) -> str:
-    told = {"code": error.code, "message": error.message}
-    return _written({"status": "error", "data": {}, "error": told}, request_id)
+def failure(code: str, message: str, request_id: Any) -> str:
+    return _written({"status": "error", "data": {}, "error": {"code": code, "message": message}}, request_id)
 
 
 def _written(body: dict[str, Any], request_id: Any) -> str:

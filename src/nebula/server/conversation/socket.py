@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from hmac import compare_digest
-from typing import Final
+from typing import Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from nebula.graph.errors import GraphError
-from nebula.llm.errors import ModelError
+from nebula.errors import NebulaError
+from nebula.language import explain_to
 from nebula.server.asgi import welcome
-from nebula.server.conversation.actions import flows, nodes, turns
-from nebula.server.conversation.context import Action, Client, ServerContext
+from nebula.server.conversation.actions.declared import Action
+from nebula.server.conversation.actions.table import ACTIONS
+from nebula.server.conversation.context import Client, ServerContext
 from nebula.server.conversation.hub import Subscriber
 from nebula.server.conversation.protocol import ActionError, ActionRequest, failure, read_request, success
 from nebula.server.gate import PASSAGE, Passage
 
-ACTIONS: Final[Mapping[str, Action]] = {**nodes.ACTIONS, **flows.ACTIONS, **turns.ACTIONS}
-"""Everything a client can ask for."""
 HELLO_WITHIN_S: Final = 10.0
 REQUESTS_AHEAD: Final = 64
 CLOSE_POLICY: Final = 1008
@@ -56,14 +54,13 @@ async def _greeted(websocket: WebSocket, server: ServerContext, token: str) -> b
     try:
         request = read_request(text)
         request_id = request.id
-        shown = request.data.text("token", "") if request.action == "hello" else ""
-        if not compare_digest(shown.encode(), token.encode()):
-            raise ActionError("unauthorized", "say hello with the server's token first")
+        shown = request.data.get("token", "") if request.action == "hello" else ""
+        if not isinstance(shown, str) or not compare_digest(shown.encode(), token.encode()):
+            raise ActionError("say hello with the server's token first", code="unauthorized")
     except ActionError as refusal:
-        await websocket.send_text(failure(refusal, refusal.request_id or request_id))
+        await websocket.send_text(_refusal(refusal, refusal.request_id or request_id))
         return False
-    client = Client(Subscriber(server.hub))
-    await websocket.send_text(success(await ACTIONS["hello"].run(server, client, request.data), request.id))
+    await websocket.send_text(await _result(server, Client(Subscriber(server.hub)), request, ACTIONS["hello"]))
     return True
 
 
@@ -100,10 +97,10 @@ async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[s
         await client.subscriber.until_read()
         try:
             if text is None:
-                raise ActionError("bad_request", "send text, not binary data")
+                raise ActionError("send text, not binary data")
             request = read_request(text)
         except ActionError as refusal:
-            client.subscriber.reply(failure(refusal, refusal.request_id))
+            client.subscriber.reply(_refusal(refusal, refusal.request_id, client.lang))
             continue
         action = ACTIONS.get(request.action)
         if action is not None and action.takes_long:
@@ -115,19 +112,23 @@ async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[s
 
 
 async def _answer(server: ServerContext, client: Client, request: ActionRequest, action: Action | None) -> None:
+    client.subscriber.reply(await _result(server, client, request, action))
+
+
+async def _result(server: ServerContext, client: Client, request: ActionRequest, action: Action | None) -> str:
     try:
         if action is None:
-            raise ActionError("unknown_action", f"there is no action '{request.action[:80]}'")
-        text = success(await action.run(server, client, request.data), request.id)
-    except ActionError as refusal:
-        text = failure(refusal, request.id)
-    except GraphError as problem:
-        text = failure(ActionError(problem.code, str(problem)), request.id)
-    except ModelError as problem:
-        text = failure(ActionError(problem.kind, str(problem)), request.id)
+            raise ActionError("there is no action '{name}'", code="unknown_action", name=request.action[:80])
+        return success(await action.run(server, client, **action.arguments(request.data)), request.id)
+    except NebulaError as problem:
+        return _refusal(problem, request.id, client.lang)
     except OSError as problem:
-        text = failure(ActionError("io_error", problem.strerror or "the files cannot be used"), request.id)
+        return failure("io_error", problem.strerror or "the files cannot be used", request.id)
     except Exception:  # noqa: BLE001 - one action's bug must not end the conversation; the client is told nothing of it
         _log.exception("the action %s failed", request.action)
-        text = failure(ActionError("internal_error", "something went wrong; the server's log says what"), request.id)
-    client.subscriber.reply(text)
+        return failure("internal_error", "something went wrong; the server's log says what", request.id)
+
+
+def _refusal(problem: NebulaError, request_id: Any, lang: str = "en") -> str:
+    code: str = getattr(problem, "code", "") or getattr(problem, "kind", "error")
+    return failure(code, explain_to(lang, problem), request_id)

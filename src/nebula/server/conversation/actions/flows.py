@@ -2,63 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any
 
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW, Connection, Flow
+from nebula.server.conversation.actions.declared import Objects, Texts
 from nebula.server.conversation.actions.nodes import node_json
 from nebula.server.conversation.briefs import brief_flow, compact_flow
-from nebula.server.conversation.context import Action, Client, ServerContext, in_thread
-from nebula.server.conversation.protocol import ActionError, ActionResult, Data
-from nebula.server.conversation.served_graph import ServedGraph
+from nebula.server.conversation.context import Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult
 
 
-def flow_answer(flow: Flow) -> ActionResult:
+def flow_result(flow: Flow) -> ActionResult:
     return ActionResult({"flow_id": flow.id} | flow.to_json())
 
 
-async def list_flows(server: ServerContext, _: Client, __: Data) -> ActionResult:
+async def list_flows(server: ServerContext, _: Client) -> ActionResult:
     flows = await in_thread(server.graph.list_flows)
     return ActionResult({"flows": [{"flow_id": flow.id} | brief_flow(flow) for flow in flows]})
 
 
-async def get_flow(server: ServerContext, _: Client, data: Data) -> ActionResult:
+async def get_flow(
+    server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, compact: bool = False
+) -> ActionResult:
     """`compact` spares a page megabytes: connections as pairs of places in the list of ids, and nothing else."""
-    flow = await in_thread(server.graph.get_flow, data.text("flow_id", DEFAULT_FLOW))
-    return ActionResult(await in_thread(compact_flow, flow)) if data.flag("compact") else flow_answer(flow)
-
-
-async def create_flow(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    name = data.text("name")
-    if not name.strip():
-        raise ActionError("bad_request", "a flow needs a name")
-    return flow_answer(await in_thread(server.graph.create_flow, name, data.text("description", "")))
-
-
-async def update_flow(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    """`nodes` alone makes the flow the chain of these; with `connections`, exactly those nodes and connections."""
-    flow_id = data.text("flow_id", DEFAULT_FLOW)
-    nodes = data.optional_texts("nodes")
-    connections = [_connection(each) for each in data.objects("connections")] if data.has("connections") else None
-    words = {key: data.text(key) for key in ("name", "description") if data.has(key)}
-    if not words and nodes is None and connections is None:
-        raise ActionError("bad_request", "say what to change: 'name', 'description', 'nodes' (ids), 'connections'")
     flow = await in_thread(server.graph.get_flow, flow_id)
-    if connections is not None:
-        flow = await in_thread(_rewire, server.graph, flow.id, nodes, connections)
+    return ActionResult(await in_thread(compact_flow, flow)) if compact else flow_result(flow)
+
+
+async def create_flow(server: ServerContext, _: Client, *, name: str, description: str = "") -> ActionResult:
+    if not name.strip():
+        raise ActionError("a flow needs a name")
+    return flow_result(await in_thread(server.graph.create_flow, name, description))
+
+
+async def update_flow(
+    server: ServerContext,
+    _: Client,
+    *,
+    flow_id: str = DEFAULT_FLOW,
+    name: str | None = None,
+    description: str | None = None,
+    nodes: Texts | None = None,
+    connections: Objects | None = None,
+) -> ActionResult:
+    """`nodes` alone makes the flow the chain of these; with `connections`, exactly those nodes and connections."""
+    if name is None and description is None and nodes is None and connections is None:
+        raise ActionError("say what to change: 'name', 'description', 'nodes' (ids), 'connections'")
+    wanted = [_connection(each) for each in connections] if connections is not None else None
+    flow = await in_thread(server.graph.get_flow, flow_id)
+    if wanted is not None:
+        flow = await in_thread(_rewire, server.graph, flow.id, nodes, wanted)
     elif nodes is not None:
         flow = await in_thread(server.graph.rebuild_flow, flow.id, nodes)
-    if words:
-        flow = await in_thread(server.graph.update_flow, flow.id, **words)
-    return flow_answer(flow)
+    if name is not None or description is not None:
+        flow = await in_thread(server.graph.update_flow, flow.id, name=name, description=description)
+    return flow_result(flow)
 
 
-def _connection(data: Data) -> Connection:
-    source = data.optional_text("source_id") or data.text("source")
-    target = data.optional_text("target_id") or data.text("target")
-    return Connection(source, target, data.optional_text("branch_name") or data.optional_text("branch"))
+def _connection(data: dict[str, Any]) -> Connection:
+    source, target = data.get("source_id", data.get("source")), data.get("target_id", data.get("target"))
+    branch = data.get("branch_name", data.get("branch"))
+    if not isinstance(source, str) or not isinstance(target, str) or not isinstance(branch, str | None):
+        raise ActionError("each of 'connections' needs 'source_id' and 'target_id', and may have 'branch_name'")
+    return Connection(source, target, branch)
 
 
-def _rewire(graph: ServedGraph, flow_id: str, nodes: list[str] | None, wanted: list[Connection]) -> Flow:
+def _rewire(graph: Graph, flow_id: str, nodes: list[str] | None, wanted: list[Connection]) -> Flow:
     flow = graph.get_flow(flow_id)
     wished = list(dict.fromkeys(nodes)) if nodes is not None else flow.nodes
     members = set(wished) | {end for each in wanted for end in (each.source, each.target)}
@@ -97,40 +107,37 @@ def _refuse_circle(connections: list[Connection]) -> None:
             if open_ends[child] == 0:
                 ready.append(child)
     if done < len(open_ends):
-        raise ActionError("cycle_detected", "these connections close a circle, and a flow has no cycles")
+        raise ActionError("these connections close a circle, and a flow has no cycles", code="cycle_detected")
 
 
-async def connect_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    branch, flow = data.optional_text("branch_name"), data.text("flow_id", DEFAULT_FLOW)
-    source, target = data.text("source_id"), data.text("target_id")
-    return flow_answer(await in_thread(server.graph.connect_nodes, source, target, branch, flow))
+async def connect_nodes(
+    server: ServerContext,
+    _: Client,
+    *,
+    source_id: str,
+    target_id: str,
+    branch_name: str | None = None,
+    flow_id: str = DEFAULT_FLOW,
+) -> ActionResult:
+    return flow_result(await in_thread(server.graph.connect_nodes, source_id, target_id, branch_name, flow_id))
 
 
-async def disconnect_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    source, target = data.text("source_id"), data.text("target_id")
-    flow = data.text("flow_id", DEFAULT_FLOW)
-    return flow_answer(await in_thread(server.graph.disconnect_nodes, source, target, flow))
+async def disconnect_nodes(
+    server: ServerContext, _: Client, *, source_id: str, target_id: str, flow_id: str = DEFAULT_FLOW
+) -> ActionResult:
+    return flow_result(await in_thread(server.graph.disconnect_nodes, source_id, target_id, flow_id))
 
 
-async def create_branch(server: ServerContext, _: Client, data: Data) -> ActionResult:
+async def create_branch(
+    server: ServerContext,
+    _: Client,
+    *,
+    node_id: str,
+    branch_name: str,
+    prompt: str = "",
+    response: str = "",
+    flow_id: str = DEFAULT_FLOW,
+) -> ActionResult:
     """A new node behind `node_id`, on a connection of that name."""
-    node = await in_thread(
-        server.graph.create_node,
-        data.text("prompt", ""),
-        data.text("response", ""),
-        flow=data.text("flow_id", DEFAULT_FLOW),
-        parents=[data.text("node_id")],
-        branch=data.text("branch_name"),
-    )
-    return ActionResult(node_json(node) | {"branch_name": data.text("branch_name")}, {"node_id": node.id})
-
-
-ACTIONS: Final = {
-    "list_flows": Action(list_flows),
-    "get_flow": Action(get_flow),
-    "create_flow": Action(create_flow),
-    "update_flow": Action(update_flow),
-    "connect_nodes": Action(connect_nodes),
-    "disconnect_nodes": Action(disconnect_nodes),
-    "create_branch": Action(create_branch),
-}
+    node = await in_thread(server.graph.create_branch, node_id, branch_name, prompt, response, flow=flow_id)
+    return ActionResult(node_json(node) | {"branch_name": branch_name}, {"node_id": node.id})

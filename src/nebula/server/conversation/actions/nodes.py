@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
 from nebula.graph.errors import BadFile, NotFound
-from nebula.graph.summaries.build import BuildReport, build
+from nebula.graph.summaries.build import BuildReport
+from nebula.graph.summaries.build import build as build_summaries
 from nebula.graph.values import DEFAULT_FLOW, Node
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
+from nebula.server.conversation.actions.declared import Texts
 from nebula.server.conversation.briefs import brief_node
-from nebula.server.conversation.context import Action, Client, ServerContext, in_thread
-from nebula.server.conversation.protocol import ActionError, ActionResult, Data
+from nebula.server.conversation.context import Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult
 
 MAX_NODES_AT_ONCE: Final = 500
 MAX_FOUND: Final = 1000
@@ -22,110 +23,110 @@ def node_json(node: Node) -> dict[str, Any]:
     return {"node_id": node.id} | node.to_json()
 
 
-async def create_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
+async def create_node(
+    server: ServerContext,
+    _: Client,
+    *,
+    prompt: str,
+    response: str = "",
+    tags: Texts | None = None,
+    model: str = "",
+    summary: str = "",
+    flow_id: str = DEFAULT_FLOW,
+    parents: Texts | None = None,
+    branch_name: str | None = None,
+) -> ActionResult:
     node = await in_thread(
         server.graph.create_node,
-        data.text("prompt"),
-        data.text("response", ""),
-        tags=data.texts("tags"),
-        model=data.text("model", ""),
-        summary=data.text("summary", ""),
-        flow=data.text("flow_id", DEFAULT_FLOW),
-        parents=data.texts("parents"),
-        branch=data.optional_text("branch_name"),
+        prompt,
+        response,
+        tags=tags or [],
+        model=model,
+        summary=summary,
+        flow=flow_id,
+        parents=parents or [],
+        branch=branch_name,
     )
     return ActionResult(node_json(node), {"node_id": node.id})
 
 
-async def get_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    return ActionResult(node_json(await in_thread(server.graph.get_node, data.text("node_id"))))
+async def get_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
+    return ActionResult(node_json(await in_thread(server.graph.get_node, node_id)))
 
 
-async def get_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    """Titles and the like of many nodes, for lists; those that are not there are left out."""
-    node_ids = data.texts("node_ids")
+async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
+    """Titles and the like of many nodes, for lists. Those that are not there are left out, and those whose file cannot
+    be read say so."""
     if len(node_ids) > MAX_NODES_AT_ONCE:
-        raise ActionError("bad_request", f"ask for {MAX_NODES_AT_ONCE} nodes at a time")
+        raise ActionError("ask for {count} nodes at a time", count=MAX_NODES_AT_ONCE)
 
     def read() -> list[dict[str, Any]]:
-        found = []
+        found: list[dict[str, Any]] = []
         for node_id in node_ids:
             try:
                 found.append(brief_node(server.graph.get_node(node_id)))
-            except (NotFound, BadFile):
+            except NotFound:
                 continue
+            except BadFile as problem:
+                found.append({"id": node_id, "problem": str(problem)})
         return found
 
     return ActionResult({"nodes": await in_thread(read)})
 
 
-async def update_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    node = await in_thread(
-        server.graph.update_node,
-        data.text("node_id"),
-        prompt=data.optional_text("prompt"),
-        response=data.optional_text("response"),
-        tags=data.optional_texts("tags"),
-    )
+async def update_node(
+    server: ServerContext,
+    _: Client,
+    *,
+    node_id: str,
+    prompt: str | None = None,
+    response: str | None = None,
+    tags: Texts | None = None,
+) -> ActionResult:
+    node = await in_thread(server.graph.update_node, node_id, prompt=prompt, response=response, tags=tags)
     return ActionResult(node_json(node))
 
 
-async def delete_node(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    node_id = data.text("node_id")
+async def delete_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
     await in_thread(server.graph.delete_node, node_id)
     return ActionResult({"node_id": node_id})
 
 
-async def search_nodes(server: ServerContext, _: Client, data: Data) -> ActionResult:
+async def search_nodes(
+    server: ServerContext,
+    _: Client,
+    *,
+    tags: Texts | None = None,
+    keywords: Texts | None = None,
+    text: str = "",
+    limit: int = MAX_FOUND,
+    brief: bool = False,
+) -> ActionResult:
     nodes = await in_thread(
-        server.graph.search_nodes,
-        tags=data.texts("tags"),
-        keywords=data.texts("keywords"),
-        text=data.text("text", ""),
-        limit=data.number("limit", MAX_FOUND) or MAX_FOUND,
+        server.graph.search_nodes, tags=tags, keywords=keywords, text=text, limit=limit or MAX_FOUND
     )
-    shown = brief_node if data.flag("brief") else node_json
+    shown = brief_node if brief else node_json
     return ActionResult({"nodes": [shown(node) for node in nodes]})
 
 
-async def list_tags(server: ServerContext, _: Client, __: Data) -> ActionResult:
+async def list_tags(server: ServerContext, _: Client) -> ActionResult:
     counts = await in_thread(server.graph.list_tags)
     return ActionResult({"tags": list(counts), "counts": counts})
 
 
-async def get_history(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    node_id, flow = data.text("node_id"), data.optional_text("flow_id")
-    return ActionResult({"node_ids": await in_thread(server.graph.history_ids, node_id, flow)})
-
-
-async def show_context(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    preview = await in_thread(
-        preview_context,
-        server.graph,
-        data.texts("node_ids"),
-        data.text("prompt", ""),
-        budget=data.number("budget", DEFAULT_BUDGET),
-        flow=data.optional_text("flow_id"),
-        model=server.settings.model,
-        lang=server.settings.lang,
-    )
-    return ActionResult(preview.to_json())
-
-
-async def build_summaries(server: ServerContext, _: Client, data: Data) -> ActionResult:
+async def build(
+    server: ServerContext, _: Client, *, node_id: str | None = None, node_ids: Texts | None = None, all_: bool = False
+) -> ActionResult:
     """By the configured model; where none can be reached, extracts are made, marked as such."""
-    node_ids = data.optional_texts("node_ids")
-    if data.has("node_id"):
-        node_ids = [data.text("node_id")]
-    for node_id in node_ids or ():
-        await in_thread(server.graph.get_node, node_id)
-    everything = data.flag("all")
+    wanted = [node_id] if node_id is not None else node_ids
+    for each in wanted or ():
+        await in_thread(server.graph.get_node, each)
     try:
         chosen = await choose_model(server.settings)
     except ModelError:
-        return _built(await build(server.graph, all=everything, node_ids=node_ids))
+        return _built(await build_summaries(server.graph, all=all_, node_ids=wanted))
     try:
-        return _built(await build(server.graph, all=everything, node_ids=node_ids, model=chosen))
+        return _built(await build_summaries(server.graph, all=all_, node_ids=wanted, model=chosen))
     finally:
         await chosen.connector.aclose()
 
@@ -134,17 +135,3 @@ def _built(report: BuildReport) -> ActionResult:
     failed = [{"node_id": each.node_id, "error": each.error} for each in report.failed]
     built = [each.node_id for each in report.built]
     return ActionResult({"built": built, "failed": failed, "not_tried": report.not_tried, "stopped": report.stopped})
-
-
-ACTIONS: Final = {
-    "create_node": Action(create_node),
-    "get_node": Action(get_node),
-    "get_nodes": Action(get_nodes),
-    "update_node": Action(update_node),
-    "delete_node": Action(delete_node),
-    "search_nodes": Action(search_nodes),
-    "list_tags": Action(list_tags),
-    "get_history": Action(get_history),
-    "preview_context": Action(show_context),
-    "build": Action(build_summaries, takes_long=True),
-}

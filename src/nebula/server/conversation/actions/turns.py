@@ -1,73 +1,52 @@
-"""Actions around turns and events: prompts, approvals, subscriptions."""
+"""Actions around turns: prompts, approvals, stopping."""
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from nebula.graph.errors import NotFound
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
-from nebula.server.conversation.context import Action, Client, ServerContext, in_thread
-from nebula.server.conversation.protocol import ActionError, ActionResult, Data
-from nebula.server.conversation.served_graph import ServedGraph
+from nebula.language import LANGUAGES
+from nebula.server.conversation.actions.context_preview import referenced_nodes
+from nebula.server.conversation.actions.declared import Objects, Texts
+from nebula.server.conversation.context import Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.server.conversation.turns.turns import Job
 
-LANGUAGES: Final = ("en", "ja")
 
-
-async def hello(server: ServerContext, _: Client, __: Data) -> ActionResult:
-    """The token, where one is asked for, was looked at before."""
-    return ActionResult(_present(server) | {"modes": list(server.modes), "model": server.settings.model})
-
-
-async def subscribe(server: ServerContext, client: Client, data: Data) -> ActionResult:
-    event, flow = data.optional_text("event"), data.optional_text("flow_id")
-    resumed = False
-    if data.has("since"):
-        since = data.number("since", 0)
-        resumed = server.hub.can_resume(since, data.optional_text("epoch"))
-        client.subscriber.subscribe(event, flow, since=since if resumed else None)
-    else:
-        client.subscriber.subscribe(event, flow)
-    answer = ActionResult(_present(server) | {"event": event, "flow_id": flow, "resumed": resumed})
-    if data.has("since") and not resumed:
-        client.subscriber.require_resync()
-    return answer
-
-
-async def unsubscribe(_: ServerContext, client: Client, data: Data) -> ActionResult:
-    event, flow = data.optional_text("event"), data.optional_text("flow_id")
-    if event is None and flow is None:
-        client.subscriber.unsubscribe_all()
-    else:
-        client.subscriber.unsubscribe(event, flow)
-    return ActionResult({"event": event, "flow_id": flow})
-
-
-def _present(server: ServerContext) -> dict[str, Any]:
-    return {"seq": server.hub.seq, "epoch": server.hub.epoch, "turns": server.turns.under_way()}
-
-
-async def send_prompt(server: ServerContext, client: Client, data: Data) -> ActionResult:
-    prompt = data.text("prompt")
+async def send_prompt(
+    server: ServerContext,
+    client: Client,
+    *,
+    prompt: str,
+    from_: Texts | None = None,
+    flow_id: str | None = None,
+    mode: str | None = None,
+    references: Texts | None = None,
+    images: Objects | None = None,
+    lang: str = "",
+) -> ActionResult:
+    """Answers at once; what happens then is told by events to the sender and to subscribers of the flow."""
     if not prompt.strip():
-        raise ActionError("bad_request", "the prompt is empty")
-    mode = data.text("mode", server.modes[0])
+        raise ActionError("the prompt is empty")
+    mode = mode or server.modes[0]
     if mode not in server.modes:
-        raise ActionError("bad_request", f"'mode' must be one of {', '.join(server.modes)}")
-    lang = data.text("lang", server.settings.lang)
+        raise ActionError("'mode' must be one of {modes}", modes=", ".join(server.modes))
+    if images:
+        raise ActionError("this server takes no images", code="unsupported")
+    parents = from_ if from_ is not None else await in_thread(_last_of, server.graph, client.turns)
+    beside = await in_thread(referenced_nodes, server.graph, references or [])
+    if beside and not server.turns.takes_references:
+        raise ActionError("this server takes no references", code="unsupported")
+    flow, name = await in_thread(_place, server.graph, parents, flow_id)
     lang = lang if lang in LANGUAGES else server.settings.lang
-    parents = data.optional_texts("from")
-    if parents is None:
-        parents = await in_thread(_last_of, server.graph, client.turns)
-    flow, name = await in_thread(_place, server.graph, parents, data.optional_text("flow_id"))
-    job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang)
+    job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, tuple(beside))
     server.turns.start(job, client)
     client.subscriber.subscribe(trace_id=job.trace_id)
     client.turns.append(job.trace_id)
     return ActionResult({"trace_id": job.trace_id, "flow_id": flow})
 
 
-def _last_of(graph: ServedGraph, turns: list[str]) -> list[str]:
+def _last_of(graph: Graph, turns: list[str]) -> list[str]:
     """The newest of these turns that became a node; one that failed before a word was said did not."""
     for node_id in reversed(turns):
         try:
@@ -77,32 +56,28 @@ def _last_of(graph: ServedGraph, turns: list[str]) -> list[str]:
     return []
 
 
-def _place(graph: ServedGraph, parents: list[str], wanted: str | None) -> tuple[str, str]:
-    """Id and name of the flow for a continuation of these nodes. Raises NotFound."""
+def _place(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str, str]:
+    """Id and name of the flow for a continuation of these nodes: by default `main` if the first of them is there, else
+    any flow that has it. Raises NotFound, but not for `main`, which need not be there yet."""
     for node_id in parents:
         graph.get_node(node_id)
-    if wanted is None:
-        wanted = graph.flow_of(parents[0]) if parents else DEFAULT_FLOW
-    flow = graph.find_flow(wanted)
-    return (flow.id, flow.name) if flow else (DEFAULT_FLOW, DEFAULT_FLOW)
+    if wanted is None and parents:
+        flows = sorted(graph.list_flows(), key=lambda flow: flow.name != DEFAULT_FLOW)
+        wanted = next((flow.id for flow in flows if parents[0] in flow.nodes), None)
+    try:
+        flow = graph.get_flow(wanted or DEFAULT_FLOW)
+    except NotFound:
+        if wanted not in (None, DEFAULT_FLOW):
+            raise
+        return DEFAULT_FLOW, DEFAULT_FLOW
+    return flow.id, flow.name
 
 
-async def approve(server: ServerContext, _: Client, data: Data) -> ActionResult:
-    approval_id, decision = data.text("approval_id"), data.text("decision")
+async def approve(server: ServerContext, _: Client, *, approval_id: str, decision: str) -> ActionResult:
     server.turns.approve(approval_id, decision)
     return ActionResult({"approval_id": approval_id, "decision": decision})
 
 
-async def cancel(server: ServerContext, client: Client, data: Data) -> ActionResult:
-    stopped = server.turns.cancel(data.optional_text("trace_id"), client)
+async def cancel(server: ServerContext, client: Client, *, trace_id: str | None = None) -> ActionResult:
+    stopped = server.turns.cancel(trace_id, client)
     return ActionResult({"trace_id": stopped[0], "trace_ids": stopped})
-
-
-ACTIONS: Final = {
-    "hello": Action(hello),
-    "subscribe": Action(subscribe),
-    "unsubscribe": Action(unsubscribe),
-    "send_prompt": Action(send_prompt),
-    "approve": Action(approve),
-    "cancel": Action(cancel),
-}

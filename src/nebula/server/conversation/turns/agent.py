@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.assembly import open_session
 from nebula.config import Settings
 from nebula.events import Reader
-from nebula.server.conversation.served_graph import ServedGraph
+from nebula.graph.graph import Graph
 from nebula.server.conversation.turns.turns import Ask, Job
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class AgentTurns:
-    def __init__(self, settings: Settings, graph: ServedGraph) -> None:
+    takes_references = False
+
+    def __init__(self, settings: Settings, graph: Graph) -> None:
         self._settings = settings
         self._graph = graph
         self._sessions: dict[str, Session] = {}

@@ -10,10 +10,10 @@ from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Reader, Task, now
 from nebula.graph.context.preview import preview_context
+from nebula.graph.graph import Graph
 from nebula.llm.choose import choose_model
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
-from nebula.server.conversation.served_graph import ServedGraph
 from nebula.server.conversation.turns.turns import Ask, Job
 from nebula.tools.toolset import ToolSet
 
@@ -22,7 +22,9 @@ SHARE_FOR_CONTEXT = 0.6
 
 
 class ChatTurns:
-    def __init__(self, settings: Settings, graph: ServedGraph) -> None:
+    takes_references = True
+
+    def __init__(self, settings: Settings, graph: Graph) -> None:
         self._settings = settings
         self._archive = TurnArchive(lambda: graph)
         self._redactor = Redactor(secrets_of(settings))
@@ -50,12 +52,17 @@ class ChatTurns:
             await chosen.connector.aclose()
 
     def _context(self, job: Job, model: str, budget: int) -> str:
-        if not job.parents:
+        if not job.parents and not job.references:
             return ""
-        found = preview_context(
-            self._graph, job.parents, job.prompt, budget=budget, model=model, lang=self._settings.lang
-        )
-        return found.system
+        return preview_context(
+            self._graph,
+            job.parents,
+            job.prompt,
+            references=job.references,
+            budget=budget,
+            model=model,
+            lang=self._settings.lang,
+        ).system
 
     async def close(self) -> None:
         """Nothing is kept between turns."""

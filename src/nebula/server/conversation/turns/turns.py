@@ -36,6 +36,8 @@ class Job:
     flow_name: str
     mode: str = "agent"
     lang: str = "en"
+    references: tuple[str, ...] = ()
+    """Nodes to show the model beside the path."""
     trace_id: str = field(default_factory=new_trace_id)
 
     @property
@@ -45,6 +47,8 @@ class Job:
 
 class Runner(Protocol):
     """Carries out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
+
+    takes_references: bool
 
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None: ...
 
@@ -72,10 +76,14 @@ class Turns:
         self._running: dict[str, _Running] = {}
         self._questions: dict[str, asyncio.Future[Decision]] = {}
 
+    @property
+    def takes_references(self) -> bool:
+        return self._runner.takes_references
+
     def start(self, job: Job, sender: object) -> None:
         """Returns at once. Raises ActionError where a turn is under way in that flow."""
         if any(turn.job.flow_name == job.flow_name for turn in self._running.values()):
-            raise ActionError("busy", "a turn is under way in this flow; wait for its end or cancel it")
+            raise ActionError("a turn is under way in this flow; wait for its end or cancel it", code="busy")
         stage = Stage(StageOptions(job.lang, self._curtain, backstage=True))
         turn = _Running(job, sender, stage, self._hub.seq)
         self._running[job.trace_id] = turn
@@ -84,7 +92,7 @@ class Turns:
     def approve(self, approval_id: str, decision: str) -> None:
         question = self._questions.get(approval_id)
         if question is None or question.done():
-            raise ActionError("not_found", "nobody waits for that approval (any more)")
+            raise ActionError("nobody waits for that approval (any more)", code="not_found")
         question.set_result(Decision.read(decision))
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
@@ -95,7 +103,7 @@ class Turns:
             if (turn.job.trace_id == trace_id if trace_id is not None else turn.sender is sender)
         ]
         if not turns:
-            raise ActionError("not_found", "there is no such turn under way")
+            raise ActionError("there is no such turn under way", code="not_found")
         for turn in turns:
             if turn.task is not None:
                 turn.task.cancel()

@@ -1,0 +1,48 @@
+"""Actions of a client that comes, listens and stops listening."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nebula.language import LANGUAGES
+from nebula.server.conversation.context import Client, ServerContext
+from nebula.server.conversation.protocol import ActionResult
+
+
+async def hello(server: ServerContext, client: Client, *, lang: str = "") -> ActionResult:
+    """The token, where one is asked for, was looked at before. `lang` is the language of error messages."""
+    if lang in LANGUAGES:
+        client.lang = lang
+    return ActionResult(_present(server) | {"modes": list(server.modes), "model": server.settings.model})
+
+
+async def subscribe(
+    server: ServerContext,
+    client: Client,
+    *,
+    event: str | None = None,
+    flow_id: str | None = None,
+    since: int | None = None,
+    epoch: str | None = None,
+) -> ActionResult:
+    """`since` is the number of the last event heard, in the run of the server that `epoch` names."""
+    resumed = since is not None and server.hub.can_resume(since, epoch)
+    client.subscriber.subscribe(event, flow_id, since=since if resumed else None)
+    result = ActionResult(_present(server) | {"event": event, "flow_id": flow_id, "resumed": resumed})
+    if since is not None and not resumed:
+        client.subscriber.require_resync()
+    return result
+
+
+async def unsubscribe(
+    _: ServerContext, client: Client, *, event: str | None = None, flow_id: str | None = None
+) -> ActionResult:
+    if event is None and flow_id is None:
+        client.subscriber.unsubscribe_all()
+    else:
+        client.subscriber.unsubscribe(event, flow_id)
+    return ActionResult({"event": event, "flow_id": flow_id})
+
+
+def _present(server: ServerContext) -> dict[str, Any]:
+    return {"seq": server.hub.seq, "epoch": server.hub.epoch, "turns": server.turns.under_way()}

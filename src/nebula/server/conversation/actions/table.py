@@ -1,0 +1,36 @@
+"""Everything a client can ask for (seed §12.4, SPEC §11). A new action is a function and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from nebula.server.conversation.actions import context_preview, flows, nodes, subscriptions, turns
+from nebula.server.conversation.actions.declared import Action
+
+_ACTIONS = (
+    Action.of(nodes.create_node),
+    Action.of(nodes.get_node),
+    Action.of(nodes.get_nodes),
+    Action.of(nodes.update_node),
+    Action.of(nodes.delete_node),
+    Action.of(nodes.search_nodes),
+    Action.of(nodes.list_tags),
+    Action.of(nodes.build, takes_long=True),
+    Action.of(context_preview.get_history),
+    Action.of(context_preview.preview_context),
+    Action.of(flows.list_flows),
+    Action.of(flows.get_flow),
+    Action.of(flows.create_flow),
+    Action.of(flows.update_flow),
+    Action.of(flows.connect_nodes),
+    Action.of(flows.disconnect_nodes),
+    Action.of(flows.create_branch),
+    Action.of(subscriptions.hello),
+    Action.of(subscriptions.subscribe),
+    Action.of(subscriptions.unsubscribe),
+    Action.of(turns.send_prompt),
+    Action.of(turns.approve),
+    Action.of(turns.cancel),
+)
+ACTIONS: Final[Mapping[str, Action]] = {action.name: action for action in _ACTIONS}
