@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nebula.workspace.diff import COMPARED_LINES, diff_texts
+from nebula.workspace.diff import diff_texts
 
 
 def test_counts_and_text() -> None:
@@ -27,8 +27,8 @@ def test_edges(old: str | None, new: str | None, added: int, removed: int) -> No
 
 
 def test_large_texts_are_quick() -> None:
-    old = "".join(f"{number}\n" for number in range(3 * COMPARED_LINES))
-    new = "".join(f"{number * 7}\n" for number in range(3 * COMPARED_LINES))
+    old = "".join(f"{number}\n" for number in range(3 * 4_000))
+    new = "".join(f"{number * 7}\n" for number in range(3 * 4_000))
     diff = diff_texts("a.txt", old, new)
     assert diff.added == diff.removed
     assert diff_texts("a.txt", old, old + "end\n").added == 1

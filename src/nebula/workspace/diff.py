@@ -1,13 +1,24 @@
-"""What changed between two texts, for people."""
+"""What changed between two texts: counted, shown to people, and in hunks that can be applied one by one."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
 
 from nebula.value import value
+from nebula.workspace.changed_lines import Block, changed_blocks
 
-COMPARED_LINES: Final = 4_000
-"""Beyond so many differing lines on one side, the middle is shown as replaced rather than compared line by line."""
+
+@value
+class Hunk:
+    """Neighbouring changes: lines of the old text, and what stands there in the new one."""
+
+    old_start: int
+    """How many lines stand before it; so for `new_start`."""
+    old: tuple[str, ...]
+    new_start: int
+    new: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    """Which of these lines really differ, counted from the start of the texts."""
 
 
 @value
@@ -16,70 +27,71 @@ class TextDiff:
     """Unified; empty where nothing changed."""
     added: int
     removed: int
+    hunks: tuple[Hunk, ...] = ()
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [block for hunk in self.hunks for block in hunk.blocks]
 
 
 def diff_texts(path: str, old: str | None, new: str | None, *, context: int = 3) -> TextDiff:
     """From old to new, None standing for no file."""
-    before, after = _lines(old), _lines(new)
-    blocks = _blocks(before, after)
-    added = sum(end - start for _, _, start, end in blocks)
-    removed = sum(end - start for start, end, _, _ in blocks)
+    before, after = split_lines(old), split_lines(new)
+    blocks = changed_blocks(before, after)
     if not blocks:
         return TextDiff("", 0, 0)
+    added = sum(end - start for _, _, start, end in blocks)
+    removed = sum(end - start for start, end, _, _ in blocks)
     head = [
         f"--- {'/dev/null' if old is None else 'a/' + path}\n",
         f"+++ {'/dev/null' if new is None else 'b/' + path}\n",
     ]
-    body = [line for hunk in _hunks(blocks, context) for line in _render(hunk, before, after, context)]
-    return TextDiff("".join(head + body), added, removed)
+    groups = _groups(blocks, context)
+    body = [line for group in groups for line in _render(group, before, after, context)]
+    hunks = tuple(
+        Hunk(a, tuple(before[a:b]), c, tuple(after[c:d]), tuple(group))
+        for group in groups
+        for a, b, c, d in [(group[0][0], group[-1][1], group[0][2], group[-1][3])]
+    )
+    return TextDiff("".join(head + body), added, removed, hunks)
 
 
-Block = tuple[int, int, int, int]
-"""Lines [a, b) of the old text became lines [c, d) of the new one."""
+def apply_hunks(old: str | None, hunks: Iterable[Hunk]) -> str:
+    """The old text with some of its diff's hunks applied, in their order."""
+    lines = split_lines(old)
+    kept: list[str] = []
+    reached = 0
+    for hunk in hunks:
+        kept += lines[reached : hunk.old_start]
+        kept += hunk.new
+        reached = hunk.old_start + len(hunk.old)
+    return "".join(kept + lines[reached:])
 
 
-def _lines(text: str | None) -> list[str]:
+def split_lines(text: str | None) -> list[str]:
     """Split at line feeds only, each line keeping its own; other separators belong to the line."""
     lines = (text or "").split("\n")
     last = lines.pop()
     return [line + "\n" for line in lines] + ([last] if last else [])
 
 
-def _blocks(before: list[str], after: list[str]) -> list[Block]:
-    start, shorter = 0, min(len(before), len(after))
-    while start < shorter and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
-    if not old and not new:
-        return []
-    if not old or not new or max(len(old), len(new)) > COMPARED_LINES:
-        return [(start, start + len(old), start, start + len(new))]
-    from difflib import SequenceMatcher  # seldom needed, and slow to load
-
-    codes = SequenceMatcher(None, old, new, autojunk=len(old) + len(new) > 2_000).get_opcodes()
-    return [(a + start, b + start, c + start, d + start) for tag, a, b, c, d in codes if tag != "equal"]
-
-
-def _hunks(blocks: list[Block], context: int) -> list[list[Block]]:
-    hunks = [[blocks[0]]]
+def _groups(blocks: list[Block], context: int) -> list[list[Block]]:
+    groups = [[blocks[0]]]
     for block in blocks[1:]:
-        if block[0] - hunks[-1][-1][1] > 2 * context:
-            hunks.append([])
-        hunks[-1].append(block)
-    return hunks
+        if block[0] - groups[-1][-1][1] > 2 * context:
+            groups.append([])
+        groups[-1].append(block)
+    return groups
 
 
-def _render(hunk: list[Block], before: list[str], after: list[str], context: int) -> list[str]:
-    lead = min(context, hunk[0][0])
-    old_start, new_start = hunk[0][0] - lead, hunk[0][2] - lead
-    tail = min(context, len(before) - hunk[-1][1])
-    old_end, new_end = hunk[-1][1] + tail, hunk[-1][3] + tail
+def _render(group: list[Block], before: list[str], after: list[str], context: int) -> list[str]:
+    lead = min(context, group[0][0])
+    old_start, new_start = group[0][0] - lead, group[0][2] - lead
+    tail = min(context, len(before) - group[-1][1])
+    old_end, new_end = group[-1][1] + tail, group[-1][3] + tail
     lines = [f"@@ -{_span(old_start, old_end)} +{_span(new_start, new_end)} @@\n"]
     here = old_start
-    for a, b, c, d in hunk:
+    for a, b, c, d in group:
         lines += [_line(" ", text) for text in before[here:a]]
         lines += [_line("-", text) for text in before[a:b]]
         lines += [_line("+", text) for text in after[c:d]]

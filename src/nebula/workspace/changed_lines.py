@@ -1,0 +1,130 @@
+"""Which lines of a text became which lines of another, in nearly linear time.
+
+Lines that occur once on either side anchor the rest (patience diff). Between two anchors the shortest way is looked
+for (Myers), up to MAX_STEPS lines apart; beyond that the stretch counts as replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+MAX_STEPS: Final = 600
+"""Time grows with its square: a tenth of a second or so where nothing is found."""
+
+Block = tuple[int, int, int, int]
+"""Lines [a, b) of the old text became lines [c, d) of the new one; counted from 0."""
+
+
+def changed_blocks(before: Sequence[str], after: Sequence[str]) -> list[Block]:
+    """In order, never touching each other."""
+    found: list[Block] = []
+    waiting: list[Block] = [(0, len(before), 0, len(after))]
+    while waiting:
+        a, b, c, d = _trimmed(before, after, waiting.pop())
+        if a == b or c == d:
+            found.append((a, b, c, d))
+            continue
+        anchors = _anchors(before[a:b], after[c:d])
+        if anchors:
+            places = [(a, c), *((a + old, c + new) for old, new in anchors), (b, d)]
+            waiting += [(old, next_old, new, next_new) for (old, new), (next_old, next_new) in pairwise(places)]
+            continue
+        shortest = _shortest(before[a:b], after[c:d])
+        found += [(a, b, c, d)] if shortest is None else [(a + w, a + x, c + y, c + z) for w, x, y, z in shortest]
+    return _joined(found)
+
+
+def _trimmed(before: Sequence[str], after: Sequence[str], block: Block) -> Block:
+    a, b, c, d = block
+    while a < b and c < d and before[a] == after[c]:
+        a, c = a + 1, c + 1
+    while a < b and c < d and before[b - 1] == after[d - 1]:
+        b, d = b - 1, d - 1
+    return a, b, c, d
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of lines that occur once on either side, as many as stand in the same order."""
+    once_before = {line for line, count in Counter(before).items() if count == 1}
+    once_after = {line for line, count in Counter(after).items() if count == 1}
+    shared = once_before & once_after
+    if not shared:
+        return []
+    where = {line: place for place, line in enumerate(after) if line in shared}
+    return _longest_rising([(place, where[line]) for place, line in enumerate(before) if line in shared])
+
+
+def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run whose second numbers rise as the first do."""
+    tops: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        pile = bisect_left(tops, place)
+        before.append(last[pile - 1] if pile else -1)
+        tops[pile : pile + 1] = [place]
+        last[pile : pile + 1] = [number]
+    run = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        run.append(pairs[number])
+        number = before[number]
+    return run[::-1]
+
+
+def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None:
+    """The fewest single lines to take out and to put in; None where more than MAX_STEPS are needed."""
+    old, new = len(before), len(after)
+    middle = MAX_STEPS + 1
+    reached = [0] * (2 * middle + 1)
+    trace: list[list[int]] = []
+    for step in range(MAX_STEPS + 1):
+        trace.append(reached[middle - step - 1 : middle + step + 2])
+        for diagonal in range(-step, step + 1, 2):
+            x = _start(reached, middle + diagonal, diagonal, step)
+            y = x - diagonal
+            while x < old and y < new and before[x] == after[y]:
+                x, y = x + 1, y + 1
+            reached[middle + diagonal] = x
+            if x >= old and y >= new:
+                return _traced_back(trace, old, new)
+    return None
+
+
+def _start(reached: Sequence[int], place: int, diagonal: int, step: int) -> int:
+    """How far the old text is when one more line is put in (from the diagonal above) or taken out (from below)."""
+    if _puts_in(reached, place, diagonal, step):
+        return reached[place + 1]
+    return reached[place - 1] + 1
+
+
+def _puts_in(reached: Sequence[int], place: int, diagonal: int, step: int) -> bool:
+    return diagonal == -step or (diagonal != step and reached[place - 1] < reached[place + 1])
+
+
+def _traced_back(trace: Sequence[list[int]], x: int, y: int) -> list[Block]:
+    found: list[Block] = []
+    for step in range(len(trace) - 1, 0, -1):
+        reached, diagonal = trace[step], x - y
+        place = diagonal + step + 1
+        put_in = _puts_in(reached, place, diagonal, step)
+        x = reached[place + 1] if put_in else reached[place - 1]
+        y = x - diagonal - (1 if put_in else -1)
+        found.append((x, x, y, y + 1) if put_in else (x, x + 1, y, y))
+    return found
+
+
+def _joined(blocks: Iterable[Block]) -> list[Block]:
+    joined: list[Block] = []
+    for block in sorted(blocks):
+        if block[0] == block[1] and block[2] == block[3]:
+            continue
+        if joined and joined[-1][1] == block[0] and joined[-1][3] == block[2]:
+            joined[-1] = (joined[-1][0], block[1], joined[-1][2], block[3])
+        else:
+            joined.append(block)
+    return joined
