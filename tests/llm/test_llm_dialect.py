@@ -21,6 +21,8 @@ from nebula.llm.openai import OpenAIModel
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
+    DeclaredSpec,
+    DialectForm,
     Json,
     Message,
     Text,
@@ -34,9 +36,19 @@ from scripted_model import Call, ScriptedModel, Turn, hermes
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ_FILE = ToolSpec("readFile", "Read a file", PATH)
 TOOLS = (
-    READ_FILE,
-    ToolSpec("writeFile", "Make a file", {**PATH, "properties": {"path": {}, "content": {}}}),
-    ToolSpec("editFile", "Change a file", {**PATH, "properties": {"path": {}, "new_content": {}}}),
+    DeclaredSpec("readFile", "Read a file", PATH, (DialectForm("read_file"),), reads_only=True),
+    DeclaredSpec(
+        "writeFile",
+        "Make a file",
+        {**PATH, "properties": {"path": {}, "content": {}}},
+        (DialectForm("write_file", "create"),),
+    ),
+    DeclaredSpec(
+        "editFile",
+        "Change a file",
+        {**PATH, "properties": {"path": {}, "new_content": {}}},
+        (DialectForm("write_file", "overwrite", (("content", "new_content"),)),),
+    ),
     ToolSpec("mcpThing", "Something foreign", {"type": "object"}),
 )
 PROMPT = UserMessage.new_prompt("始めて")
@@ -91,7 +103,7 @@ async def test_connectors_and_dialect_give_identical_messages(fragment: int | No
                 "ollama": lambda server=server: OllamaModel(server.ollama_url, environ={}),
             }[wire.rpartition("/")[2]]()
             if wire.startswith("dialect"):
-                model = JsonDialect(model, tools=())
+                model = JsonDialect(model)
             heard[wire] = await whole_conversation(model)
             await model.aclose()
     assert len(heard["openai"]) == 3
@@ -150,7 +162,7 @@ async def test_a_mode_that_is_not_offered_is_kept_but_not_run() -> None:
 async def test_plan_mode_offers_no_write() -> None:
     with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
         model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
-        await items_of(model, [PROMPT], (READ_FILE,))
+        await items_of(model, [PROMPT], TOOLS[:1])
         await model.aclose()
         body = server.turns[0].json
     assert "read_file" in body["messages"][0]["content"]

@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.events import Approval
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call
+from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
+from nebula.tools.registry import agent_tools, learn_from, plan_tools
 from nebula.workspace import Policy, open_workspace
 
 
@@ -23,10 +24,8 @@ class Desk:
         self.room = MAX_USER_MESSAGE_SIZE
         self.ledger = ReadLedger()
         workspace = open_workspace(str(root), Policy(), read_only=plan)
-        if plan:
-            self.tools = plan_tools(workspace, self.ledger)
-        else:
-            self.tools = agent_tools(workspace, self.ledger, Approvals(approver), Checks(tuple(checks), str(root), 5))
+        kit = ToolKit(workspace, self.ledger, Checks(tuple(checks), str(root), 5), plan=plan)
+        self.tools = plan_tools(kit) if plan else agent_tools(kit, Approvals(approver))
 
     def run(self, tool, peers=(), **args):
         use = AssistantToolUse("call_1", tool, tool, args, args)
@@ -52,7 +51,7 @@ def test_the_schemas_are_our_interface(desk):
         "readFile": ["end_line", "path", "start_line"],
         "searchInDirectory": ["directory", "keyword"],
         "writeFile": ["content", "path"],
-        "editFile": ["new_content", "path"],
+        "editFile": ["edits", "new_content", "path"],
     }
     required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
     assert required == {
@@ -60,7 +59,7 @@ def test_the_schemas_are_our_interface(desk):
         "readFile": ["path"],
         "searchInDirectory": ["directory", "keyword"],
         "writeFile": ["path", "content"],
-        "editFile": ["path", "new_content"],
+        "editFile": ["path"],
     }
     for spec in desk.tools.specs:
         assert len(spec.description) > 40
@@ -112,7 +111,7 @@ def test_edit_needs_a_read_first(desk, tmp_path):
     desk.run("readFile", path="./a.txt")
     outcome, value = desk.run("editFile", path="a.txt", new_content="new\n")
     assert value == {"success": True}
-    assert (outcome.change.added, outcome.change.removed) == (1, 1)
+    assert (outcome.changes[0].added, outcome.changes[0].removed) == (1, 1)
 
 
 def test_edit_is_refused_when_the_file_changed_since(desk, tmp_path):
@@ -324,5 +323,7 @@ def test_the_ledger_learns_from_a_conversation(tmp_path):
     use = AssistantToolUse("1", "readFile", "readFile", {"path": "a.txt"}, {"path": "a.txt"})
     result = ToolUseResult("1", [Json({"content": "old\n"})], ToolResultStatus.Success)
     desk = Desk(tmp_path)
-    desk.ledger.replay([AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results([result])])
+    learn_from(
+        desk.ledger, [AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results([result])]
+    )
     assert desk.run("editFile", path="a.txt", new_content="new\n")[1] == {"success": True}

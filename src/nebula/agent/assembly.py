@@ -13,7 +13,6 @@ from nebula.agent.conversation import Conversation
 from nebula.agent.resume import resumed_turns
 from nebula.agent.session import ProjectAccess, Session
 from nebula.agent.session_nodes import SessionNodes
-from nebula.agent.tools import Checks
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import Reader
@@ -25,8 +24,8 @@ from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals, Approver
-from nebula.tools.contract import Tool
-from nebula.tools.read_node import ReadNode
+from nebula.tools.declaration import Checks
+from nebula.tools.registry import learn_from
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.state_folder import ensure_state_dir
@@ -59,7 +58,7 @@ async def open_session(
         id=session_id,
         settings=settings,
         chosen=chosen,
-        project=open_project_access(settings, Approvals(approver, by_rule), allow, [ReadNode(archive.find)]),
+        project=open_project_access(settings, Approvals(approver, by_rule), allow),
         archive=archive,
         recorders=_recorders(settings, memory, session_id),
         redactor=Redactor(secrets_of(settings)),
@@ -68,19 +67,17 @@ async def open_session(
     )
     if resume is not None:
         session.conversation = Conversation(resumed_turns(memory.turns(session_id), archive, session_id))
-        session.ledger.replay(session.conversation.messages())
+        learn_from(session.ledger, session.conversation.messages())
     if from_nodes:
         session.continue_from(archive.known(from_nodes))
     return session
 
 
-def open_project_access(
-    settings: Settings, approvals: Approvals, allow: Sequence[str] = (), extra_tools: Sequence[Tool] = ()
-) -> ProjectAccess:
+def open_project_access(settings: Settings, approvals: Approvals, allow: Sequence[str] = ()) -> ProjectAccess:
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
-    return ProjectAccess(settings.root, files, read_only, approvals, checks, tuple(extra_tools), _audit_log(settings))
+    return ProjectAccess(settings.root, files, read_only, approvals, checks, _audit_log(settings))
 
 
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:

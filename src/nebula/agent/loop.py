@@ -41,7 +41,7 @@ from nebula.messages import (
 )
 from nebula.messages import Message as Said
 from nebula.messages.truncation import byte_length
-from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.tools.contract import Call, Outcome
 from nebula.value import replace
 
 _CUT_SHORT = {
@@ -208,19 +208,16 @@ async def _run_tool(
     original = use.orig_name if use.orig_name != use.name else None
     turn.stream.emit(Step(use.id, use.name, use.args, original, turn.task_id))
     started = time.monotonic()
-    if invalid is not None:
-        outcome = Outcome.failed(ToolFailure(invalid))
-    else:
-        room = turn.room_for_results // len(peers)
-        outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room))
+    room = turn.room_for_results // len(peers)
+    outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
     result = ToolUseResult(use.id, outcome.content, outcome.status)
     _emit_outcome(turn, use.name, result, outcome, round(time.monotonic() - started, 3))
     return result
 
 
 def _emit_outcome(turn: Turn, tool: str, result: ToolUseResult, outcome: Outcome, seconds: float) -> None:
-    change, task_id = outcome.change, turn.task_id
-    if change is not None:
+    task_id = turn.task_id
+    for change in outcome.changes:
         turn.stream.emit(
             Diff(change.path, change.diff, change.added, change.removed, change.before, change.after, task_id)
         )

@@ -18,7 +18,6 @@ from nebula.agent.loop import Turn, run_turn
 from nebula.agent.nodes import turn_of
 from nebula.agent.project_context import ProjectContext, gather_project_context
 from nebula.agent.system_prompt import system_prompt
-from nebula.agent.tools import Checks, agent_tools, plan_tools
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
@@ -27,11 +26,11 @@ from nebula.llm.errors import ModelError
 from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
-from nebula.tools.contract import Tool
+from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.toolset import ToolSet
+from nebula.tools.registry import agent_tools, learn_from, plan_tools
+from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import replace
-from nebula.workspace.audited import AuditedWorkspace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
@@ -54,14 +53,8 @@ class ProjectAccess:
     read_only: Workspace
     approvals: Approvals
     checks: Checks = field(default_factory=Checks)
-    extra_tools: tuple[Tool, ...] = ()
     audit: AuditLog | None = None
     """Where each call leaves a line; None where a gateway does that."""
-
-    def for_turn(self, trace_id: str, *, read_only: bool) -> Workspace:
-        """The files as the tools of one turn reach them."""
-        files = (self.read_only if read_only else self.workspace).for_turn(trace_id)
-        return AuditedWorkspace(files, self.audit, trace_id) if self.audit is not None else files
 
 
 @dataclass(slots=True)
@@ -167,7 +160,7 @@ class Session:
         path = self.archive.path_to(node_ids)
         self.conversation = Conversation([turn_of(node) for node in path])
         self.ledger = ReadLedger()
-        self.ledger.replay(self.conversation.messages())
+        learn_from(self.ledger, self.conversation.messages())
         self._parents_of_next = tuple(node_ids)
 
     def use_model(self, chosen: ChosenModel) -> None:
@@ -195,10 +188,11 @@ class Session:
     def tools(self, trace_id: str) -> ToolSet:
         """What the present mode offers, its calls recorded under that id."""
         project = self.project
-        if self.mode == "plan":
-            return plan_tools(project.for_turn(trace_id, read_only=True), self.ledger, project.extra_tools)
-        files = project.for_turn(trace_id, read_only=False)
-        return agent_tools(files, self.ledger, project.approvals, project.checks, project.extra_tools)
+        plan = self.mode == "plan"
+        files = (project.read_only if plan else project.workspace).for_turn(trace_id)
+        kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan)
+        audit = CallAudit(project.audit, trace_id, self.redactor.text) if project.audit is not None else None
+        return plan_tools(kit, audit=audit) if plan else agent_tools(kit, project.approvals, audit=audit)
 
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
         return frozenset((*tools.tools, *tools.missing))

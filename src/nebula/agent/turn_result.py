@@ -10,6 +10,7 @@ from typing import Any
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import CheckRun, Diff, FileChange, Final, Message, Stamped, Status, Step, Task, ToolResult, Usage
 from nebula.messages import AssistantMessage, ToolUseResult
+from nebula.tools.registry import WRITERS
 from nebula.value import replace, value
 
 _EXIT_CODES: Mapping[Status, int] = {
@@ -24,7 +25,6 @@ _NO_ANSWER = {
     "length": "The model reached its output limit before it said a word. Ask for less, or choose another model.",
 }
 _EMPTY_ANSWER = "The model sent an empty answer. Ask again, or choose another model."
-_WRITERS = ("writeFile", "editFile")
 
 
 @value
@@ -98,7 +98,7 @@ class TurnResult:
         if event.check is not None:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)
-        if event.refused and step is not None and (step.orig_name or step.name) in _WRITERS:
+        if event.refused and step is not None and (step.orig_name or step.name) in WRITERS:
             self._refused.add(_path_of(step.args))
 
     @property

@@ -26,7 +26,7 @@ from .tool_results import (
     ToolUseResultBlock,
     truncate_safe_tool_use_results,
 )
-from .tool_spec import ToolSpec
+from .tool_spec import DeclaredSpec, DialectForm, ToolSpec
 from .truncation import TRUNCATION_SUFFIX, truncate_safe, truncate_safe_in_place
 from .user import MAX_USER_MESSAGE_SIZE, REDACTED_TOOL_RESULT, UserMessage
 from .user_content import CancelledToolUses, Prompt, ToolUseResults, UserMessageContent
@@ -52,6 +52,8 @@ __all__ = [
     "AssistantMessage",
     "AssistantToolUse",
     "CancelledToolUses",
+    "DeclaredSpec",
+    "DialectForm",
     "EnvState",
     "GrowingHistory",
     "ImageBlock",

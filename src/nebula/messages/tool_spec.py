@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from nebula.value import value
+
 from .json_forms import own_json, read_field, read_json_value, read_object, read_optional_field, read_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+@value
+class DialectForm:
+    """How the JSON dialect offers a tool: under a name that local models know."""
+
+    name: str
+    mode: str = ""
+    """Where several tools share the name: the value of the argument `mode` that means this one."""
+    rename: tuple[tuple[str, str], ...] = ()
+    """Arguments as offered, each with our own name for it."""
+    arguments: tuple[str, ...] = ()
+    """Those of our arguments that it takes; empty: all."""
+    description: str = ""
+    """Empty: as the tool describes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,16 @@ class ToolSpec:
             read_optional_field(obj, "description", read_text) or "",
             read_optional_field(obj, "parameters", _read_schema) or {},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredSpec(ToolSpec):
+    """A tool of ours, with what a connector has to know beside what it sends."""
+
+    forms: tuple[DialectForm, ...] = ()
+    """How the dialect offers it; none: under its own name."""
+    reads_only: bool = False
+    """It changes nothing, so a call that was not quite clear does no harm."""
 
 
 def tool_specs(tools: Mapping[str, Any] | Iterable[Any]) -> tuple[ToolSpec, ...]:

@@ -16,7 +16,7 @@ from nebula.events import Approval, new_trace_id
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.writing import Proposal, WritingTool
-from nebula.value import value
+from nebula.value import replace, value
 from nebula.workspace.errors import Stale, WorkspaceError
 
 MAX_QUESTIONS = 5
@@ -114,13 +114,13 @@ class Approved:
             decision = await self._decide(proposal, call, again=attempt > 0)
             if not decision.allowed:
                 reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
-                raise ToolFailure(reason, policy=True, decision=decision.word())
+                raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
             try:
                 outcome = await asyncio.to_thread(self._tool.carry_out, proposal)
             except Stale:
                 continue
-            return Outcome(outcome.content, outcome.status, outcome.change, outcome.check, decision=decision.word())
-        raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.")
+            return replace(outcome, decision=decision.word())
+        raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
 
     async def _decide(self, proposal: Proposal, call: Call, *, again: bool) -> Decision:
         message_key = "|".join(use.id for use in call.peers)

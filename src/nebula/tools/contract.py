@@ -1,7 +1,7 @@
 """What a tool is, to the loop that calls it.
 
-A tool never raises at the loop. It returns an `Outcome`: blocks for the model, and, when it changed a file, the
-`FileChange` for everybody else. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
+A tool never raises at the loop. It returns an `Outcome`: blocks for the model, and for everybody else the changes it
+made. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from nebula.value import value
 
 
 class ToolFailure(Exception):
-    """Told to the model as it stands: a sentence that says what to do instead."""
+    """What the model is told, as it stands: a sentence that says what to do instead."""
 
-    def __init__(self, sentence: str, *, policy: bool = False, decision: str | None = None) -> None:
+    def __init__(self, sentence: str, *, code: int = 400, policy: bool = False, decision: str | None = None) -> None:
         super().__init__(sentence)
+        self.code = code
+        """What kind of failure, as HTTP would number it; for the audit log."""
         self.policy = policy
         """Refused by a rule or a person, not failed: a task that ends without it did not do what was asked."""
         self.decision = decision
 
 
 @value
-class FileChange:
+class AppliedChange:
     """A file that a tool really changed."""
 
     path: str
@@ -42,12 +44,15 @@ class Outcome:
 
     content: tuple[Text | Json, ...]
     status: ToolResultStatus = ToolResultStatus.Success
-    change: FileChange | None = None
+    changes: tuple[AppliedChange, ...] = ()
     check: CheckRun | None = None
     decision: str | None = None
     refused: bool = False
     secret: bool = False
     """It shows what a secret file holds: meant for the model alone, and for nobody's records."""
+    code: int = 200
+    size: int | None = None
+    """Bytes of the file that was read or written."""
 
     @classmethod
     def ok(cls, value: Mapping[str, Any], **facts: Any) -> Outcome:
@@ -60,6 +65,7 @@ class Outcome:
             ToolResultStatus.Error,
             decision=failure.decision,
             refused=failure.policy,
+            code=failure.code,
         )
 
 
@@ -79,6 +85,8 @@ class Call:
     room: int = MAX_USER_MESSAGE_SIZE
     """Bytes that the result may take in the message to the model. What is beyond is cut there and never seen, so a
     tool that must know what the model saw cuts by itself."""
+    invalid: str | None = None
+    """Why it cannot be run as the model wrote it."""
 
 
 class Tool(Protocol):
@@ -93,7 +101,7 @@ class Tool(Protocol):
 def text_argument(args: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = args.get(name, default)
     if not isinstance(value, str):
-        raise ToolFailure(f"The argument '{name}' must be a text.")
+        raise ToolFailure(f"The argument '{name}' must be a string.")
     return value
 
 

@@ -1,48 +1,121 @@
-"""editFile: the whole new content of a file that the model has read."""
+"""editFile: exact replacements in a file, or its whole new content; only of what the model has read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
-from nebula.tools.writing import Proposal, WriteTool, content_argument
+from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.text_edits import TextEdit, apply_edits, read_edits
+from nebula.tools.writing import Proposal, WritingTool, content_argument
+from nebula.workspace.changed_lines import Block
+from nebula.workspace.guard.paths import normal_path
 
-SPEC = ToolSpec(
+SPEC = DeclaredSpec(
     "editFile",
-    "Replace the whole content of an existing file. Work in three steps: readFile, think out the complete new version, "
-    "then send all of it here; what you leave out is gone. Refused if you have not read the file's present content. "
-    "Fails if the file does not exist: use writeFile for that. The user is asked first.",
+    "Change an existing file that you have read. Give either edits, each replacing a text that stands exactly once in "
+    "the file (or everywhere, with all), or new_content, the complete new version; what you leave out of that is gone. "
+    "Refused where you have not read the file's present content. Fails if the file does not exist: use writeFile for "
+    "that. The user is asked first.",
     schema(
-        ["path", "new_content"],
+        ["path"],
         path={"type": "string", "description": "Path of the file, relative to the project."},
+        edits={
+            "type": "array",
+            "description": "Replacements, done in this order; all of them or none.",
+            "items": schema(
+                ["old_text", "new_text"],
+                old_text={
+                    "type": "string",
+                    "description": "Text exactly as it stands in the file.",
+                },
+                new_text={"type": "string", "description": "What stands there afterwards."},
+                all={"type": "boolean", "description": "Replace it wherever it stands. Off if not given."},
+            ),
+        },
         new_content={"type": "string", "description": "The complete new content of the file, not a part of it."},
+    ),
+    (
+        DialectForm("write_file", "overwrite", (("content", "new_content"),), ("path", "new_content")),
+        DialectForm(
+            "edit_file",
+            arguments=("path", "edits"),
+            description="Replace texts in a file that you have read. Each old_text must stand exactly once in it.",
+        ),
     ),
 )
 
 
-class EditFile(WriteTool):
+class EditFile(WritingTool):
     spec = SPEC
 
     def propose(self, args: Mapping[str, Any]) -> Proposal:
-        path, content = text_argument(args, "path"), content_argument(args, "new_content")
+        path = text_argument(args, "path")
+        edits, content = _wanted(args)
         state = self.workspace.check_write(path, "overwrite", content)
         if state.kind == "missing":
-            raise ToolFailure(f"{path} does not exist. Use writeFile to create it.")
-        present = self.workspace.read_file(path)
-        if not self.ledger.knows(path, present.sha256):
-            raise ToolFailure(self._why_unread(path, present.sha256))
-        if present.content == content:
+            raise ToolFailure(f"{path} does not exist. Use writeFile to create it.", code=404)
+        present, sha256 = state.content, state.expected
+        if present is None:
+            file = self.workspace.read_file(path)
+            present, sha256 = file.content, file.sha256
+        if content is None:
+            content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
+        if present == content:
             raise ToolFailure(f"Nothing to change: {path} already has exactly this content.")
-        return Proposal.of("editFile", state.path, present.content, content, present.sha256)
+        proposal = Proposal.of("editFile", state.path, present, content, sha256)
+        if not self._has_read(proposal, whole=not edits):
+            raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)
+        if edits and len(content) > len(present):
+            self.workspace.check_write(path, "overwrite", content)  # how large it becomes is known only now
+        return proposal
 
-    def _why_unread(self, path: str, sha256: str) -> str:
+    def _has_read(self, proposal: Proposal, *, whole: bool) -> bool:
+        if whole:
+            return self.ledger.knows(proposal.path, proposal.before)
+        return all(self._knows(proposal, block) for block in proposal.change.blocks)
+
+    def _knows(self, proposal: Proposal, block: Block) -> bool:
+        """Lines that go must have been read; where lines are only put in, one of the two beside them."""
+        first, last = block[0] + 1, block[1]
+        around = [(first, last)] if first <= last else [(first - 1, first - 1), (first, first)]
+        return any(self.ledger.knows_lines(proposal.path, proposal.before, *each) for each in around)
+
+    def _why_unread(self, path: str, sha256: str, *, whole: bool) -> str:
         if self.ledger.knows_part(path, sha256):
+            rest = "the rest" if whole else "what you change"
             return (
-                f"You have seen only a part of {path}. Read the rest in ranges with readFile "
-                "(start_line, end_line), then edit."
+                f"You have seen only a part of {path}. Read {rest} in ranges with readFile (start_line, end_line), "
+                "then edit."
             )
         if self.ledger.knew(path):
             return f"{path} has changed since you read it. Use readFile again, then edit its present content."
-        return f"Use readFile on {path} first: an edit replaces the whole file, so you must have read what is in it."
+        return f"Use readFile on {path} first: you must have read what you change."
+
+
+def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
+    """The edits, or the whole new content; models send the one that they do not mean as null."""
+    by_edits, whole = args.get("edits") is not None, args.get("new_content") is not None
+    if by_edits == whole:
+        raise ToolFailure("Give either 'edits' or 'new_content', and not both.")
+    return (read_edits(args["edits"]), None) if by_edits else ([], content_argument(args, "new_content"))
+
+
+def _learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:
+    path, content = args.get("path"), args.get("new_content")
+    if isinstance(path, str) and isinstance(content, str):
+        ledger.saw(path, content)
+
+
+TOOL = ToolDeclaration(
+    "editFile",
+    lambda kit: EditFile(kit.workspace, kit.ledger),
+    writes=True,
+    in_plan=False,
+    over_mcp=True,
+    learn=_learn,
+    method="write_file",
+)

@@ -1,105 +1,120 @@
 """What the model has seen of each file, so that it never overwrites what it has not read.
 
 A file counts as read when its whole present content went past the model: by one full read, by ranges that together
-cover it, or because the model wrote it. The ledger can be rebuilt from a conversation, so a read in an earlier
-sitting counts for as long as the file is unchanged.
+cover it, or because the model wrote it. What was seen is kept by lines, so that an edit of some lines can be held to
+those alone. The ledger can be rebuilt from a conversation (`registry.learn_from`), so a read in an earlier session
+counts for as long as the file is unchanged.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from nebula.messages import AssistantMessage, Json, Message, ToolResultStatus, ToolUseResult, UserMessage
+from nebula.workspace.changed_lines import Block
+from nebula.workspace.records import digest
 
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+Range = tuple[int, int]
+"""The first and the last line, counted from 1, both included."""
 
 
 @dataclass(slots=True)
-class _Partly:
-    sha256: str
-    lines: int
-    seen: list[tuple[int, int]] = field(default_factory=list)
+class _Seen:
+    """Of one content of one file."""
 
-    def covers_all(self) -> bool:
-        reached = 0
-        for first, last in sorted(self.seen):
-            if first > reached + 1:
-                return False
-            reached = max(reached, last)
-        return reached >= self.lines
+    sha256: str
+    whole: bool = False
+    ranges: list[Range] = field(default_factory=list)
+    """Apart from each other, in order."""
+
+    def add(self, ranges: Iterable[Sequence[int]], lines: int) -> None:
+        self.ranges = _joined([*self.ranges, *((first, last) for first, last in ranges)])
+        self.whole = self.whole or lines == 0 or any(first <= 1 and last >= lines for first, last in self.ranges)
+
+    def covers(self, first: int, last: int) -> bool:
+        return self.whole or any(start <= first and last <= end for start, end in self.ranges)
 
 
 @dataclass(slots=True)
 class ReadLedger:
-    """Remembers by path the content that the model knows in full."""
+    """Remembers by path which lines of which content the model knows."""
 
-    _known: dict[str, str] = field(default_factory=dict)
-    _partly: dict[str, _Partly] = field(default_factory=dict)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _once: set[str] = field(default_factory=set)
+    """Files of which some content was once known in full."""
 
-    def saw(self, path: str, sha256: str) -> None:
-        self._known[_normal(path)] = sha256
+    def saw(self, path: str, content: str) -> None:
+        """The whole of it."""
+        self._saw_whole(_normal(path), digest(content.encode("utf-8", "surrogateescape")))
 
     def saw_part(self, path: str, sha256: str, lines: int, shown: Iterable[Sequence[int]]) -> None:
-        """Ranges of whole lines, first and last included, of a content that has so many lines."""
+        """Ranges of whole lines of a content that has so many lines."""
         name = _normal(path)
-        partly = self._partly.get(name)
-        if partly is None or partly.sha256 != sha256:
-            partly = self._partly[name] = _Partly(sha256, lines)
-        partly.seen += [(first, last) for first, last in shown]
-        if partly.covers_all():
-            self._known[name] = sha256
+        seen = self._seen.get(name)
+        if seen is None or seen.sha256 != sha256:
+            seen = self._seen[name] = _Seen(sha256)
+        seen.add(shown, lines)
+        if seen.whole:
+            self._once.add(name)
+
+    def edited(self, path: str, before: str, after: str, blocks: Sequence[Block]) -> None:
+        """The model changed these lines: it knows them, and of the rest what it knew before."""
+        name = _normal(path)
+        seen = self._seen.get(name)
+        if seen is None or seen.sha256 != before:
+            seen = _Seen(before)
+        if seen.whole:
+            self._saw_whole(name, after)
+        else:
+            self._seen[name] = _Seen(after, ranges=_carried_over(seen.ranges, blocks))
 
     def knows(self, path: str, sha256: str) -> bool:
-        return self._known.get(_normal(path)) == sha256
+        seen = self._seen.get(_normal(path))
+        return seen is not None and seen.sha256 == sha256 and seen.whole
+
+    def knows_lines(self, path: str, sha256: str, first: int, last: int) -> bool:
+        seen = self._seen.get(_normal(path))
+        return seen is not None and seen.sha256 == sha256 and seen.covers(first, last)
 
     def knew(self, path: str) -> bool:
         """The model has read some content of this file in full, be it the present one or not."""
-        return _normal(path) in self._known
+        return _normal(path) in self._once
 
     def knows_part(self, path: str, sha256: str) -> bool:
-        partly = self._partly.get(_normal(path))
-        return partly is not None and partly.sha256 == sha256
+        seen = self._seen.get(_normal(path))
+        return seen is not None and seen.sha256 == sha256
 
-    def replay(self, messages: Iterable[Message]) -> None:
-        """Learns from a conversation what a model that has it in front of it has read."""
-        uses: dict[str, tuple[str, Any]] = {}
-        for message in messages:
-            if isinstance(message, AssistantMessage):
-                uses.update({use.id: (use.orig_name, use.orig_args) for use in message.tool_uses or ()})
-            elif isinstance(message, UserMessage):
-                for result in message.tool_use_results or ():
-                    name, args = uses.get(result.tool_use_id, ("", None))
-                    self._replay_result(name, args, result)
+    def _saw_whole(self, name: str, sha256: str) -> None:
+        self._seen[name] = _Seen(sha256, whole=True)
+        self._once.add(name)
 
-    def _replay_result(self, name: str, args: Any, result: ToolUseResult) -> None:
-        if result.status is not ToolResultStatus.Success or not isinstance(args, dict):
-            return
-        path = args.get("path")
-        if not isinstance(path, str):
-            return
-        if name == "writeFile" and isinstance(args.get("content"), str):
-            self.saw(path, digest(args["content"]))
-        elif name == "editFile" and isinstance(args.get("new_content"), str):
-            self.saw(path, digest(args["new_content"]))
-        elif name == "readFile":
-            for block in result.content:
-                if isinstance(block, Json) and isinstance(block.value, dict):
-                    self._replay_read(path, block.value)
 
-    def _replay_read(self, path: str, value: dict[str, Any]) -> None:
-        content = value.get("content")
-        if not isinstance(content, str):
-            return
-        if value.keys() == {"content"}:
-            self.saw(path, digest(content))
-        elif "sha256" in value:
-            whole = [] if "cut" in value else [[value["start_line"], value["end_line"]]]
-            self.saw_part(path, value["sha256"], value["total_lines"], value.get("shown", whole))
+def _joined(ranges: Iterable[Range]) -> list[Range]:
+    joined: list[Range] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _carried_over(ranges: Sequence[Range], blocks: Sequence[Block]) -> list[Range]:
+    """The ranges of the old content as lines of the new one, and the lines that were put there."""
+    carried = [(start + 1, end) for _, _, start, end in blocks if start < end]
+    unchanged = []
+    reached = shift = 0
+    for a, b, _, d in blocks:
+        unchanged.append((reached + 1, a, shift))
+        reached, shift = b, d - b
+    unchanged.append((reached + 1, max((last for _, last in ranges), default=0), shift))
+    for first, last in ranges:
+        carried += [
+            (max(first, start) + moved, min(last, end) + moved)
+            for start, end, moved in unchanged
+            if max(first, start) <= min(last, end)
+        ]
+    return _joined(carried)
 
 
 def _normal(path: str) -> str:

@@ -7,13 +7,14 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.result_limits import cut_middle, quoted_size, whole_lines
 from nebula.workspace.contract import Workspace
 
-SPEC = ToolSpec(
+SPEC = DeclaredSpec(
     "readFile",
     "Read a text file of the project. Gives its complete content; give start_line and end_line (counted from 1, both "
     "included) for a part of a long file. Read a file before you edit it.",
@@ -23,6 +24,8 @@ SPEC = ToolSpec(
         start_line={"type": "integer", "minimum": 1, "description": "First line wanted. Optional."},
         end_line={"type": "integer", "minimum": 1, "description": "Last line wanted. Optional."},
     ),
+    (DialectForm("read_file"),),
+    reads_only=True,
 )
 
 _FRAME_BYTES = 600
@@ -44,13 +47,24 @@ class ReadFile:
         file = await asyncio.to_thread(self._workspace.read_file, path)
         room = call.room - _FRAME_BYTES
         if first is None and last is None and quoted_size(file.content) <= room:
-            self._ledger.saw(path, file.sha256)
-            return Outcome.ok({"content": file.content})
+            self._ledger.saw(path, file.content)
+            return Outcome.ok({"content": file.content}, secret=file.secret, size=file.size)
         part = _part(path, file.content, first, last, room)
         self._ledger.saw_part(path, file.sha256, part["total_lines"], part["shown"])
         if "cut" not in part:
             del part["shown"]
-        return Outcome.ok({**part, "sha256": file.sha256})
+        return Outcome.ok({**part, "sha256": file.sha256}, secret=file.secret, size=file.size)
+
+
+def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    path, content = args.get("path"), result.get("content")
+    if not isinstance(path, str) or not isinstance(content, str):
+        return
+    if result.keys() == {"content"}:
+        ledger.saw(path, content)
+    elif "sha256" in result:
+        whole = [] if "cut" in result else [[result["start_line"], result["end_line"]]]
+        ledger.saw_part(path, result["sha256"], result["total_lines"], result.get("shown", whole))
 
 
 def _part(path: str, content: str, first: int | None, last: int | None, room: int) -> dict[str, Any]:
@@ -75,3 +89,8 @@ def _part(path: str, content: str, first: int | None, last: int | None, room: in
     cut = f"Lines {gap[0]} to {gap[1]} are left out; read them in ranges with start_line and end_line."
     ranges = [[start, gap[0] - 1], [gap[1] + 1, end]]
     return part | {"content": "".join(kept), "cut": cut, "shown": [each for each in ranges if each[0] <= each[1]]}
+
+
+TOOL = ToolDeclaration(
+    "readFile", lambda kit: ReadFile(kit.workspace, kit.ledger), over_mcp=True, learn=_learn, method="read_file"
+)

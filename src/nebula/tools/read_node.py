@@ -6,17 +6,20 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
 
-SPEC = ToolSpec(
+SPEC = DeclaredSpec(
     "readNode",
     "Read one earlier turn of this conversation in full: its prompt and its answer. Use the id that a summary names.",
     schema(["id"], id={"type": "string", "description": "The id of the turn."}),
+    (DialectForm("read_node"),),
+    reads_only=True,
 )
 
 
@@ -34,3 +37,11 @@ class ReadNode:
         prompt, _ = cut_middle(node.prompt, call.room // 4)
         response, _ = cut_middle(node.response, call.room // 4)
         return Outcome.ok({"id": node.id, "timestamp": node.timestamp, "prompt": prompt, "response": response})
+
+
+TOOL = ToolDeclaration(
+    "readNode",
+    lambda kit: ReadNode(kit.find_node) if kit.find_node else None,
+    method="read_node",
+    subject="id",
+)

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
 
-SPEC = ToolSpec(
+SPEC = DeclaredSpec(
     "searchInDirectory",
     "Find the files below a folder whose text contains a keyword, exactly as written. Binary files and files that git "
     "ignores are left out. Gives the paths.",
@@ -20,6 +21,8 @@ SPEC = ToolSpec(
         directory={"type": "string", "description": "Folder to search, relative to the project; '.' is the project."},
         keyword={"type": "string", "description": "Text to look for; upper and lower case differ."},
     ),
+    (DialectForm("search_in_directory"),),
+    reads_only=True,
 )
 
 
@@ -39,3 +42,12 @@ class SearchInDirectory:
         if hits.remark:
             found["remark"] = hits.remark
         return Outcome.ok(found)
+
+
+TOOL = ToolDeclaration(
+    "searchInDirectory",
+    lambda kit: SearchInDirectory(kit.workspace),
+    over_mcp=True,
+    method="search",
+    subject="directory",
+)

@@ -8,20 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
-from nebula.tools.contract import Call, Outcome, Tool, ToolFailure
-from nebula.value import value
+from nebula.tools.contract import AppliedChange, Call, Outcome, Tool, ToolFailure
+from nebula.tools.declaration import ToolDeclaration
+from nebula.value import replace, value
 from nebula.workspace.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from nebula.workspace.audit import AuditLog
 
 MAX_SAME_FAILURES = 2
 """After this many identical failing calls the next one is answered with the advice to do something else."""
+_CANCELLED = 499
+
+AfterChange = Callable[[AppliedChange, Call], Awaitable[None]]
+"""Hears of every file that was changed, after it was: checks, the index. The model's result waits for it."""
 
 
-def plan_mode_sentence(name: str) -> str:
-    return f"Tool '{name}' is not allowed in plan mode. Plan mode is read-only."
+@value
+class CallAudit:
+    """Where each call leaves one line, however it ends."""
+
+    log: AuditLog
+    trace_id: str
+    redact: Callable[[str], str] = str
+    """A path is what the model says it is, and may be a key."""
 
 
 @value
@@ -38,23 +53,41 @@ class ToolSet:
     tools: Mapping[str, Tool]
     missing: Mapping[str, str] = field(default_factory=dict)
     """Tools that exist but are not in this set, each with the sentence that says why."""
+    declared: Mapping[str, ToolDeclaration] = field(default_factory=dict)
+    """What the tools say of themselves, those that are missing here, too."""
+    after_change: tuple[AfterChange, ...] = ()
+    audit: CallAudit | None = None
     _failures: dict[str, _Failure] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tools: Iterable[Tool], missing: Mapping[str, str] | None = None) -> ToolSet:
-        return cls({tool.spec.name: tool for tool in tools}, missing or {})
+    def of(cls, tools: Iterable[Tool]) -> ToolSet:
+        return cls({tool.spec.name: tool for tool in tools})
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self.tools.values())
 
     async def run(self, call: Call) -> Outcome:
-        use = call.use
-        signature = _signature(use)
+        try:
+            outcome = await self._answer(call)
+        except asyncio.CancelledError:
+            self._record(call.use, _CANCELLED, None)
+            raise
+        try:
+            self._record(call.use, outcome.code, outcome.size)
+        except WorkspaceError as error:  # what was done is done, but nobody may think that it was recorded
+            return replace(outcome, content=(Json({"error": str(error)}),), status=ToolResultStatus.Error)
+        return outcome
+
+    async def _answer(self, call: Call) -> Outcome:
+        signature = _signature(call.use)
         earlier = self._failures.get(signature)
         if earlier and earlier.count >= MAX_SAME_FAILURES and earlier.refused:
             return self._enough(earlier)  # a person who said no twice is not asked a third time
-        outcome = await self._outcome(use, call)
+        outcome = await self._outcome(call)
+        for change in outcome.changes:
+            for heard in self.after_change:
+                await heard(change, call)
         sentence = _error_of(outcome)
         if sentence is None:
             self._failures.pop(signature, None)
@@ -74,25 +107,42 @@ class ToolSet:
             )
         )
 
-    async def _outcome(self, use: AssistantToolUse, call: Call) -> Outcome:
+    async def _outcome(self, call: Call) -> Outcome:
         try:
-            return await self._run(use, call)
+            return await self._run(call)
         except ToolFailure as failure:
             return Outcome.failed(failure)
         except WorkspaceError as error:
-            return Outcome.failed(ToolFailure(str(error), policy=error.refusal))
+            return Outcome.failed(ToolFailure(str(error), code=error.status, policy=error.refusal))
 
-    async def _run(self, use: AssistantToolUse, call: Call) -> Outcome:
+    async def _run(self, call: Call) -> Outcome:
+        use = call.use
+        if call.invalid is not None:
+            raise ToolFailure(call.invalid, code=422)
         tool = self.tools.get(use.orig_name)
         if tool is None:
             if use.orig_name in self.missing:
-                raise ToolFailure(self.missing[use.orig_name], policy=True)
-            raise ToolFailure(f"Unknown tool: {use.orig_name}")
+                raise ToolFailure(self.missing[use.orig_name], code=403, policy=True)
+            raise ToolFailure(f"Unknown tool: {use.orig_name}", code=404)
         if not isinstance(use.orig_args, Mapping):
-            raise ToolFailure("The arguments must be a JSON object.")
+            raise ToolFailure("The arguments must be a JSON object.", code=422)
         # Yield once: a turn that is being cancelled must not start another write.
         await asyncio.sleep(0)
         return await tool.run(use.orig_args, call)
+
+    def _record(self, use: AssistantToolUse, code: int, size: int | None) -> None:
+        if self.audit is None:
+            return
+        declared = self.declared.get(use.orig_name)
+        method = (declared.method if declared else "") or use.orig_name
+        subject = _argument(use, declared.subject if declared else "path")
+        redact = self.audit.redact
+        self.audit.log.record(self.audit.trace_id, redact(method), redact(subject), size, code)
+
+
+def _argument(use: AssistantToolUse, name: str) -> str:
+    found = use.orig_args.get(name) if isinstance(use.orig_args, Mapping) else None
+    return found if isinstance(found, str) else ""
 
 
 def _error_of(outcome: Outcome) -> str | None:

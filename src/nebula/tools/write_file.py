@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
-from nebula.tools.writing import Proposal, WriteTool, content_argument
+from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import AlreadyExists
 
-SPEC = ToolSpec(
+SPEC = DeclaredSpec(
     "writeFile",
     "Create a new file with the given content, with the folders it needs. Fails if the file exists already: use "
     "editFile for that. The user is asked first.",
@@ -20,10 +22,17 @@ SPEC = ToolSpec(
         path={"type": "string", "description": "Path of the new file, relative to the project."},
         content={"type": "string", "description": "The complete content of the file."},
     ),
+    (
+        DialectForm(
+            "write_file",
+            "create",
+            description="Write a whole file. Mode create makes a new one, overwrite replaces one that you have read.",
+        ),
+    ),
 )
 
 
-class WriteFile(WriteTool):
+class WriteFile(WritingTool):
     spec = SPEC
 
     def propose(self, args: Mapping[str, Any]) -> Proposal:
@@ -31,5 +40,22 @@ class WriteFile(WriteTool):
         try:
             state = self.workspace.check_write(path, "create", content)
         except AlreadyExists:
-            raise ToolFailure(f"{path} exists already. Use editFile to change it, after readFile.") from None
+            raise ToolFailure(f"{path} exists already. Use editFile to change it, after readFile.", code=409) from None
         return Proposal.of("writeFile", state.path, None, content, ABSENT)
+
+
+def _learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:
+    path, content = args.get("path"), args.get("content")
+    if isinstance(path, str) and isinstance(content, str):
+        ledger.saw(path, content)
+
+
+TOOL = ToolDeclaration(
+    "writeFile",
+    lambda kit: WriteFile(kit.workspace, kit.ledger),
+    writes=True,
+    in_plan=False,
+    over_mcp=True,
+    learn=_learn,
+    method="write_file",
+)

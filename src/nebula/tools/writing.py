@@ -7,18 +7,16 @@ proposal carries the hash of the content it replaces, and the workspace refuses 
 from __future__ import annotations
 
 import asyncio
-import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from nebula.messages import ToolSpec
-from nebula.tools.contract import Call, FileChange, Outcome, ToolFailure
-from nebula.tools.ledger import ReadLedger, digest
+from nebula.tools.contract import AppliedChange, Call, Outcome, ToolFailure
+from nebula.tools.ledger import ReadLedger
 from nebula.value import value
 from nebula.workspace.contract import Workspace
-
-MAX_DIFF_LINES = 20_000
-"""Beyond this a diff is told by numbers only: comparing takes longer than anybody would read."""
+from nebula.workspace.diff import TextDiff, diff_texts
 
 
 @value
@@ -31,46 +29,56 @@ class Proposal:
     new: str
     before: str
     """Hash of the content that it replaces, empty where the file does not exist yet."""
-    mode: Literal["create", "overwrite"]
-    diff: str
+    change: TextDiff
 
     @classmethod
     def of(cls, tool: str, path: str, old: str | None, new: str, before: str) -> Proposal:
-        mode: Literal["create", "overwrite"] = "create" if old is None else "overwrite"
-        return cls(tool, path, old, new, before, mode, unified_diff(path, old, new))
-
-
-class WritingTool(Protocol):
-    """A tool whose effect can be seen before it happens."""
+        return cls(tool, path, old, new, before, diff_texts(path, old, new))
 
     @property
-    def spec(self) -> ToolSpec: ...
+    def mode(self) -> Literal["create", "overwrite"]:
+        return "create" if self.old is None else "overwrite"
 
-    def propose(self, args: Mapping[str, Any]) -> Proposal:
-        """Raises `ToolFailure` or a workspace error where the write must fail; changes nothing."""
-        ...
+    @property
+    def diff(self) -> str:
+        return self.change.text
 
-    def carry_out(self, proposal: Proposal) -> Outcome: ...
+    @property
+    def added(self) -> int:
+        return self.change.added
+
+    @property
+    def removed(self) -> int:
+        return self.change.removed
 
 
-class WriteTool:
-    """What both writers share once the proposal stands."""
+class WritingTool(ABC):
+    """A tool whose effect can be seen before it happens."""
+
+    spec: ClassVar[ToolSpec]
 
     def __init__(self, workspace: Workspace, ledger: ReadLedger) -> None:
         self.workspace = workspace
         self.ledger = ledger
 
+    @abstractmethod
+    def propose(self, args: Mapping[str, Any]) -> Proposal:
+        """Raises `ToolFailure` or a workspace error where the write must fail; changes nothing."""
+
     def carry_out(self, proposal: Proposal) -> Outcome:
         result = self.workspace.write_file(proposal.path, proposal.new, proposal.mode, expected=proposal.before)
-        self.ledger.saw(proposal.path, digest(proposal.new))
-        diff = proposal.diff
-        added, removed = count_lines(diff)
-        change = FileChange(proposal.path, proposal.before, result.after, diff, added, removed)
-        return Outcome.ok({"success": True}, change=change)
+        if proposal.old is None:
+            self.ledger.saw(proposal.path, proposal.new)
+        else:
+            self.ledger.edited(proposal.path, proposal.before, result.after, proposal.change.blocks)
+        change = AppliedChange(
+            proposal.path, proposal.before, result.after, proposal.diff, proposal.added, proposal.removed
+        )
+        return Outcome.ok({"success": True}, changes=(change,), size=result.size)
 
 
 class Unasked:
-    """A writing tool that nobody is asked about: the user said yes to all, or the gateway's policy is the guard."""
+    """A writing tool that nobody is asked about: an MCP client asks its own user."""
 
     def __init__(self, tool: WritingTool) -> None:
         self._tool = tool
@@ -89,25 +97,3 @@ def content_argument(args: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise ToolFailure(f"The argument '{name}' must be the complete text of the file.")
     return value
-
-
-def unified_diff(path: str, old: str | None, new: str) -> str:
-    before = (old or "").split("\n")
-    after = new.split("\n")
-    if len(before) + len(after) > MAX_DIFF_LINES:
-        return f"--- a/{path}\n+++ b/{path}\n@@ {len(before)} lines become {len(after)} lines @@\n"
-    source = f"a/{path}" if old is not None else "/dev/null"
-    lines = difflib.unified_diff(_whole_lines(old or ""), _whole_lines(new), source, f"b/{path}")
-    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
-
-
-def count_lines(diff: str) -> tuple[int, int]:
-    """How many lines a diff adds and removes; the two header lines are not counted."""
-    body = diff.split("\n")[2:]
-    return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
-
-
-def _whole_lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    last = lines.pop()
-    return [line + "\n" for line in lines] + ([last] if last else [])

@@ -52,6 +52,8 @@ class FileText:
     sha256: str
     size: int
     """Bytes on the disk."""
+    secret: bool = False
+    """It is a secret file that the user allowed by name: what it holds belongs into nobody's records."""
 
 
 @value
@@ -61,6 +63,8 @@ class FileState:
     size: int | None = None
     sha256: str | None = None
     """Of a file's bytes, where the call looked into it (check_write does, probe does not)."""
+    content: str | None = None
+    """The text a write would replace, where the call has it at hand; None says nothing."""
 
     @property
     def expected(self) -> str:

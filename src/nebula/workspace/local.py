@@ -92,7 +92,14 @@ class ReadingWorkspace:
         place = normal_path(path)
         self._judge.reading(place)
         limit = self._judge.policy.max_bytes
-        fd = self._jail.open_for_reading(place, self._judge.reading)
+        secret = place.standing.secret
+
+        def judge_target(real: NormalPath) -> None:
+            nonlocal secret
+            self._judge.reading(real)
+            secret = secret or real.standing.secret
+
+        fd = self._jail.open_for_reading(place, judge_target)
         try:
             size = require_regular(fd, place.text).st_size
             content = os.read(fd, min(size, limit) + 1)
@@ -109,7 +116,7 @@ class ReadingWorkspace:
             text = content.decode()
         except UnicodeDecodeError:
             raise NotUtf8(f"{place.text}: is not UTF-8 text, so it cannot be shown.") from None
-        return FileText(place.text, text, digest(content), len(content))
+        return FileText(place.text, text, digest(content), len(content), secret)
 
     def list_files(
         self,
@@ -231,7 +238,7 @@ class LocalWorkspace(ReadingWorkspace):
         judge_write(request, found)
         if found.status is None:
             return FileState(request.path.text, "missing")
-        return FileState(request.path.text, "file", found.status.st_size, found.sha256)
+        return FileState(request.path.text, "file", found.status.st_size, found.sha256, _decoded(found.content))
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
@@ -269,6 +276,13 @@ def _encoded(content: object) -> bytes:
         return content.encode()
     except UnicodeEncodeError:
         raise MalformedRequest("The content is not valid Unicode (it holds a lone surrogate).") from None
+
+
+def _decoded(content: bytes | None) -> str | None:
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _require_keyword(keyword: object) -> None:

@@ -7,7 +7,7 @@ are the same assistant messages as from native tool calls, and the loop never kn
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -23,7 +23,7 @@ from nebula.llm.contract import (
     Usage,
 )
 from nebula.llm.dialect.reader import DialectReply, FormatFailure, SpokenCall, read_reply
-from nebula.llm.dialect.tools import DIALECT_TOOLS, DialectTool, Offer, make_offer
+from nebula.llm.dialect.tools import Offer, make_offer
 from nebula.llm.errors import BadReplyError, FormatError, ModelError
 from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
 from nebula.messages import (
@@ -39,7 +39,7 @@ from nebula.value import replace
 
 SHAPE = '{"thought": "…", "tool_calls": [{"name": "…", "parameters": {…}}], "final_answer": "…"}'
 PROMPT = """\
-You work by calling tools. ModelReply with ONE JSON object and nothing else, no code fence, no text around it:
+You work by calling tools. Reply with ONE JSON object and nothing else, no code fence, no text around it:
 {shape}
 - thought: one or two sentences on what you do next.
 - tool_calls: the tools to run now, each with its name and an object of parameters; [] when no tool is needed.
@@ -64,7 +64,6 @@ PLAIN_RUNGS = ("json", "stripped", "tags")
 class JsonDialect:
     """`model`, asked and understood in the dialect whenever a request offers tools.
 
-    tools       how our tools are offered (an empty table offers them under their own names)
     tool_role   results go back as messages of role `tool`; else as user messages, for templates that drop that role
     constrain   hand the shape of the reply to the server as a JSON schema
     """
@@ -73,12 +72,10 @@ class JsonDialect:
         self,
         model: Model,
         *,
-        tools: Iterable[DialectTool] = DIALECT_TOOLS,
         tool_role: bool = False,
         constrain: bool = True,
     ) -> None:
         self._model = model
-        self._table = tuple(tools)
         self._tool_role = tool_role
         self._constrain = constrain
         self._translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
@@ -132,7 +129,7 @@ class JsonDialect:
 
     def _offer(self, tools: Sequence[ToolSpec]) -> tuple[Offer, str]:
         if self._offered is None or self._offered[0] != tools:
-            offer = make_offer(tools, self._table)
+            offer = make_offer(tools)
             listed = "\n".join(json.dumps(spec.to_json(), ensure_ascii=False) for spec in offer.specs)
             self._offered = (tools, offer, PROMPT.format(shape=SHAPE, tools=listed))
         return self._offered[1], self._offered[2]
@@ -315,7 +312,7 @@ def _with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """A reply whose text is nothing but tool calls, which some local models print instead of making them."""
     if reply.message.tool_uses or not reply.message.content.lstrip().startswith(("{", "[", "<")):
         return reply
-    offer = make_offer(request.tools, ())
+    offer = make_offer(request.tools, under_own_names=True)
     try:
         reading = read_reply(reply.message.content, tools=offer.names, readers=())
     except FormatFailure:

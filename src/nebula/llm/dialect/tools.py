@@ -1,61 +1,37 @@
-"""The tools as the JSON dialect offers them: the names that local models know, and what each stands for.
+"""The tools as the JSON dialect offers them: under the names that local models know, as each tool declares them.
 
-A table, not code: a `DialectTool` is one name the model sees; each of its `Target`s is a tool of ours that it may
-become, with the arguments renamed, chosen by the value of one argument where there are several.
+A spec's forms say how it is offered. One offered name may stand for several tools of ours, told apart by the argument
+`mode`; a tool without a form is offered as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm, ToolSpec
 from nebula.value import value
 
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    tool: str
-    """Our own name."""
-    rename: Mapping[str, str] = field(default_factory=dict)
-    """Argument as offered → argument as ours."""
-    when: str = ""
-    """The value of the choosing argument that means this target."""
+MODE = "mode"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DialectTool:
+    """One name the model sees, and our tools that it may mean."""
+
     name: str
-    targets: tuple[Target, ...]
-    description: str = ""
-    """Empty: as our own tool describes itself."""
-    chosen_by: str = ""
-    """The argument that picks a target; a reply without it means the first."""
-    properties: Mapping[str, Any] = field(default_factory=dict)
-    """Empty: the target's own, renamed."""
-    reads_only: bool = True
+    forms: tuple[tuple[DialectForm, DeclaredSpec], ...]
 
+    @property
+    def by_mode(self) -> bool:
+        return bool(self.forms[0][0].mode)
 
-DIALECT_TOOLS = (
-    DialectTool("list_files", (Target("list"),)),
-    DialectTool("read_file", (Target("readFile"),)),
-    DialectTool("search_in_directory", (Target("searchInDirectory"),)),
-    DialectTool("search_code", (Target("searchCode"),)),
-    DialectTool("read_node", (Target("readNode"),)),
-    DialectTool(
-        "write_file",
-        (
-            Target("writeFile", when="create"),
-            Target("editFile", {"content": "new_content"}, when="overwrite"),
-        ),
-        description="Write a whole file. Mode create makes a new one, overwrite replaces one that you have read.",
-        chosen_by="mode",
-        properties={"path": {"type": "string"}, "content": {"type": "string"}},
-        reads_only=False,
-    ),
-    DialectTool("run_check", (Target("runCheck"),), reads_only=False),
-)
+    def choose(self, args: dict[str, Any]) -> tuple[DialectForm, DeclaredSpec] | None:
+        """The form that these arguments mean, with `mode` taken out of them; without it the first is meant."""
+        if not self.by_mode:
+            return self.forms[0]
+        mode = args.pop(MODE, self.forms[0][0].mode)
+        return next((each for each in self.forms if each[0].mode == mode), None)
 
 
 @value
@@ -78,57 +54,51 @@ class Offer:
         if tool is None:
             return name, dict(args), None
         rest = dict(args)
-        target: Target | None = tool.targets[0]
-        if tool.chosen_by:
-            choice = rest.pop(tool.chosen_by, tool.targets[0].when)
-            target = next((each for each in tool.targets if each.when == choice), None)
-        if target is None or target.tool not in self.own:
-            offered = " or ".join(each.when for each in tool.targets if each.tool in self.own)
-            return name, rest, f"{tool.chosen_by} of {name} must be {offered}. Nothing was run."
-        return target.tool, {target.rename.get(key, key): value for key, value in rest.items()}, None
+        chosen = tool.choose(rest)
+        if chosen is None:
+            modes = " or ".join(form.mode for form, _ in tool.forms)
+            return name, rest, f"{MODE} of {name} must be {modes}. Nothing was run."
+        form, spec = chosen
+        ours = dict(form.rename)
+        return spec.name, {ours.get(key, key): value for key, value in rest.items()}, None
 
     def spoken(self, tool: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The other way round: a call of one of our tools as this dialect would say it."""
-        for offered in self.by_name.values():
-            for target in offered.targets:
-                if target.tool == tool:
-                    back = {ours: theirs for theirs, ours in target.rename.items()}
-                    said = {back.get(key, key): value for key, value in args.items()}
-                    return offered.name, said | ({offered.chosen_by: target.when} if offered.chosen_by else {})
-        return tool, dict(args)
+        found = [form for offered in self.by_name.values() for form, spec in offered.forms if spec.name == tool]
+        if not found:
+            return tool, dict(args)
+        form = next((each for each in found if not each.arguments or args.keys() <= {*each.arguments}), found[0])
+        theirs = {ours: offered for offered, ours in form.rename}
+        said = {theirs.get(key, key): value for key, value in args.items()}
+        return form.name, said | ({MODE: form.mode} if form.mode else {})
 
 
-def make_offer(tools: Sequence[ToolSpec], table: Iterable[DialectTool] = DIALECT_TOOLS) -> Offer:
-    """The dialect's view of `tools`; those that the table does not know are offered as they are."""
-    own = {spec.name: spec for spec in tools}
-    by_name: dict[str, DialectTool] = {}
-    specs: list[ToolSpec] = []
-    covered: set[str] = set()
-    readers: set[str] = set()
-    for tool in table:
-        present = [target for target in tool.targets if target.tool in own]
-        if not present:
-            continue
-        by_name[tool.name] = tool
-        covered.update(target.tool for target in present)
-        specs.append(_spec(tool, present, own[present[0].tool]))
-        if tool.reads_only:
-            readers.update({tool.name, *(target.tool for target in present)})
-    specs += [spec for spec in tools if spec.name not in covered]
-    return Offer(tuple(specs), by_name, frozenset(own), frozenset(readers))
+def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> Offer:
+    """The dialect's view of `tools`; those without a form are offered as they are."""
+    declared = [spec for spec in tools if isinstance(spec, DeclaredSpec) and spec.forms and not under_own_names]
+    plain = [spec for spec in tools if spec not in declared]
+    found: dict[str, list[tuple[DialectForm, DeclaredSpec]]] = {}
+    for spec in declared:
+        for form in spec.forms:
+            found.setdefault(form.name, []).append((form, spec))
+    by_name = {name: DialectTool(name, tuple(forms)) for name, forms in found.items()}
+    readers = {spec.name for spec in declared if spec.reads_only}
+    readers |= {name for name, tool in by_name.items() if all(spec.reads_only for _, spec in tool.forms)}
+    specs = (*map(_offered_spec, by_name.values()), *plain)
+    return Offer(specs, by_name, frozenset(spec.name for spec in tools), frozenset(readers))
 
 
-def _spec(tool: DialectTool, present: Sequence[Target], own: ToolSpec) -> ToolSpec:
-    if not tool.properties:
-        renamed = {ours: theirs for theirs, ours in present[0].rename.items()}
-        parameters = dict(own.parameters)
-        parameters["properties"] = {
-            renamed.get(key, key): value for key, value in (own.parameters.get("properties") or {}).items()
-        }
-        parameters["required"] = [renamed.get(key, key) for key in own.parameters.get("required") or ()]
-        return ToolSpec(tool.name, tool.description or own.description, parameters)
-    properties = dict(tool.properties)
-    if tool.chosen_by:
-        properties[tool.chosen_by] = {"type": "string", "enum": [target.when for target in present]}
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return ToolSpec(tool.name, tool.description or own.description, schema)
+def _offered_spec(tool: DialectTool) -> ToolSpec:
+    form, spec = tool.forms[0]
+    theirs = {ours: offered for offered, ours in form.rename}
+    properties = {
+        theirs.get(key, key): value
+        for key, value in (spec.parameters.get("properties") or {}).items()
+        if not form.arguments or key in form.arguments
+    }
+    required = [theirs.get(key, key) for key in spec.parameters.get("required") or ()]
+    if tool.by_mode:
+        properties[MODE] = {"type": "string", "enum": [each.mode for each, _ in tool.forms]}
+        required = list(properties)
+    parameters = {**spec.parameters, "properties": properties, "required": required}
+    return ToolSpec(tool.name, form.description or spec.description, parameters)

@@ -27,25 +27,19 @@ from nebula.server.asgi import App
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.tools.contract import Call, Outcome, Tool
-from nebula.tools.edit_file import EditFile
+from nebula.tools.declaration import ToolKit
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.list import ListFiles
-from nebula.tools.read_file import ReadFile
-from nebula.tools.search_in_directory import SearchInDirectory
-from nebula.tools.toolset import ToolSet
-from nebula.tools.write_file import WriteFile
-from nebula.tools.writing import Unasked
+from nebula.tools.registry import WRITERS, mcp_tools
+from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.audited import AuditedWorkspace
 from nebula.workspace.contract import Workspace
 
 MCP_PATH: Final = "/mcp"
 ROOTS: Final = "roots"
-WRITERS: Final = ("writeFile", "editFile")
 READ_ONLY: Final = "This server was started read-only; it does not write."
 INSTRUCTIONS: Final = (
     "The text files of one project. Paths are relative to its root. Read a file with readFile before you change it "
-    "with editFile, which replaces its whole content; writeFile makes new files."
+    "with editFile; writeFile makes new files."
 )
 _ASKED_FIRST = " The user is asked first."
 
@@ -64,16 +58,11 @@ class GuardedTools:
 
     @property
     def specs(self) -> list[types.Tool]:
-        return [_described(tool) for tool in self._tools(self.workspace)]
+        return [_described(tool) for tool in self._tools(self.workspace).tools.values()]
 
     async def run(self, name: str, args: Any, workspace: Workspace, trace_id: str) -> Outcome:
-        missing = dict.fromkeys(WRITERS, READ_ONLY) if self.workspace.read_only else {}
-        files = workspace.for_turn(trace_id)
-        if self.audit is not None:
-            # Outermost, so that a refusal by the client's own roots is recorded like any other.
-            files = AuditedWorkspace(files, self.audit, trace_id)
-        tools = ToolSet.of(self._tools(files), missing)
         clean = clean_tool_arguments(args)
+        tools = self._tools(workspace.for_turn(trace_id), trace_id)
         return await tools.run(Call(AssistantToolUse(trace_id, name, name, clean, clean)))
 
     def within(self, offered: Sequence[str] | None) -> Workspace:
@@ -88,15 +77,10 @@ class GuardedTools:
         if self.audit is not None:
             self.audit.record(trace_id, name, str(args.get("path") or args.get("directory") or ""), None, 400)
 
-    def _tools(self, workspace: Workspace) -> list[Tool]:
-        readers: list[Tool] = [
-            ListFiles(workspace),
-            ReadFile(workspace, self.ledger),
-            SearchInDirectory(workspace),
-        ]
-        if self.workspace.read_only:
-            return readers
-        return [*readers, Unasked(WriteFile(workspace, self.ledger)), Unasked(EditFile(workspace, self.ledger))]
+    def _tools(self, workspace: Workspace, trace_id: str = "") -> ToolSet:
+        audit = CallAudit(self.audit, trace_id) if self.audit is not None else None
+        read_only = READ_ONLY if self.workspace.read_only else ""
+        return mcp_tools(ToolKit(workspace, self.ledger), read_only=read_only, audit=audit)
 
 
 def create_mcp_server(tools: GuardedTools) -> Server[Any]:

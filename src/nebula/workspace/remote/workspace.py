@@ -80,7 +80,8 @@ class RemoteWorkspace:
         except UnicodeEncodeError:
             raise NotUtf8(f"{path}: the gateway sent text that is not valid Unicode.") from None
         sha256 = answer.headers.get("etag", "").strip('"') or digest(data)
-        return FileText(normal_path(path).text, content, sha256, len(data))
+        place = normal_path(path)
+        return FileText(place.text, content, sha256, len(data), place.standing.secret)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None

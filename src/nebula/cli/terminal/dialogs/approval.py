@@ -11,7 +11,7 @@ from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.stage import neutralise, one_line
 from nebula.tools.approval import Decision, Question
-from nebula.tools.writing import Proposal, count_lines
+from nebula.tools.writing import Proposal
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -104,8 +104,7 @@ class TerminalApprover:
 
 
 def _counted(proposal: Proposal) -> str:
-    added, removed = count_lines(proposal.diff)
-    return f"{one_line(proposal.path)} (+{added} −{removed})"
+    return f"{one_line(proposal.path)} (+{proposal.added} −{proposal.removed})"
 
 
 def pattern_for(path: str) -> str:

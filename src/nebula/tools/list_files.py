@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.messages import ToolSpec
+from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
 
-SPEC = ToolSpec(
+SPEC = DeclaredSpec(
     "list",
     "List the files and folders in a folder of the project; folders end with '/'. With recursive, everything below it "
     "that git does not ignore.",
@@ -20,6 +21,8 @@ SPEC = ToolSpec(
         path={"type": "string", "description": "Path of the folder, relative to the project; '.' is the project."},
         recursive={"type": "boolean", "description": "Go into sub-folders, too. Off if not given."},
     ),
+    (DialectForm("list_files"),),
+    reads_only=True,
 )
 
 
@@ -39,3 +42,6 @@ class ListFiles:
         if listing.remark:
             found["remark"] = listing.remark
         return Outcome.ok(found)
+
+
+TOOL = ToolDeclaration("list", lambda kit: ListFiles(kit.workspace), over_mcp=True, method="list_files")

@@ -1,0 +1,86 @@
+"""All tools, and the sets that the front doors offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from nebula.messages import AssistantMessage, Json, Message, ToolResultStatus, ToolUseResult, UserMessage
+from nebula.tools import edit_file, list_files, read_file, read_node, run_check, search_in_directory, write_file
+from nebula.tools.approval import Approvals, Approved
+from nebula.tools.contract import Tool
+from nebula.tools.declaration import ToolDeclaration, ToolKit
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.toolset import AfterChange, CallAudit, ToolSet
+from nebula.tools.writing import Unasked, WritingTool
+
+TOOLS: tuple[ToolDeclaration, ...] = (
+    list_files.TOOL,
+    read_file.TOOL,
+    search_in_directory.TOOL,
+    write_file.TOOL,
+    edit_file.TOOL,
+    run_check.TOOL,
+    read_node.TOOL,
+)
+WRITERS = frozenset(tool.name for tool in TOOLS if tool.writes)
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def agent_tools(
+    kit: ToolKit, approvals: Approvals, *, audit: CallAudit | None = None, after_change: Sequence[AfterChange] = ()
+) -> ToolSet:
+    """Everything; a write is approved first, and `after_change` hears of each one that was made."""
+    writers: dict[str, WritingTool] = {}
+
+    def asking(tool: WritingTool) -> Tool:
+        writers[tool.spec.name] = tool
+        return Approved(tool, approvals, writers)
+
+    return ToolSet(_built(TOOLS, kit, asking), {}, BY_NAME, tuple(after_change), audit)
+
+
+def plan_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
+    missing = {
+        tool.name: f"Tool '{tool.name}' is not allowed in plan mode. Plan mode is read-only."
+        for tool in TOOLS
+        if not tool.in_plan
+    }
+    offered = [tool for tool in TOOLS if tool.in_plan]
+    return ToolSet(_built(offered, kit, Unasked), missing, BY_NAME, audit=audit)
+
+
+def mcp_tools(kit: ToolKit, *, read_only: str = "", audit: CallAudit | None = None) -> ToolSet:
+    """What an MCP client is offered, whose user it asks itself; `read_only`: without writers, and the reason why."""
+    offered = [tool for tool in TOOLS if tool.over_mcp and not (tool.writes and read_only)]
+    missing = {tool.name: read_only for tool in TOOLS if tool.over_mcp and tool.writes and read_only}
+    return ToolSet(_built(offered, kit, Unasked), missing, BY_NAME, audit=audit)
+
+
+def learn_from(ledger: ReadLedger, messages: Iterable[Message]) -> None:
+    """Teaches the ledger what a model that has these messages in front of it has read."""
+    lessons = {tool.name: tool.learn for tool in TOOLS if tool.learn is not None}
+    uses = {}
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            uses.update({use.id: use for use in message.tool_uses or ()})
+        elif isinstance(message, UserMessage):
+            for result in message.tool_use_results or ():
+                use = uses.get(result.tool_use_id)
+                learn = lessons.get(use.orig_name) if use else None
+                if use and learn and isinstance(use.orig_args, dict) and (value := _value_of(result)) is not None:
+                    learn(ledger, use.orig_args, value)
+
+
+def _value_of(result: ToolUseResult) -> dict[str, object] | None:
+    if result.status is not ToolResultStatus.Success:
+        return None
+    return next((b.value for b in result.content if isinstance(b, Json) and isinstance(b.value, dict)), None)
+
+
+def _built(declared: Iterable[ToolDeclaration], kit: ToolKit, wrap: Callable[[WritingTool], Tool]) -> dict[str, Tool]:
+    tools: dict[str, Tool] = {}
+    for declaration in declared:
+        tool = declaration.build(kit)
+        if tool is not None:
+            tools[declaration.name] = wrap(tool) if isinstance(tool, WritingTool) else tool
+    return tools

@@ -1,0 +1,127 @@
+"""Exact replacements in a text: in order, all or nothing, and a miss says where the text nearly stands.
+
+A line break in an edit stands for the file's own, LF or CRLF; everything else is compared as it is. A byte order mark
+is not part of the text and stays where it is, as does a missing line break at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from nebula.tools.contract import ToolFailure
+from nebula.value import value
+
+BOM: Final = "\ufeff"
+MAX_QUOTED: Final = 200
+MAX_PLACES_NAMED: Final = 5
+
+
+@value
+class TextEdit:
+    old_text: str
+    new_text: str
+    all: bool = False
+
+
+def read_edits(edits: object) -> list[TextEdit]:
+    if not isinstance(edits, list) or not edits:
+        raise ToolFailure("The argument 'edits' must be a list of {old_text, new_text}, with at least one of them.")
+    return [_read_edit(number, edit) for number, edit in enumerate(edits, start=1)]
+
+
+def _read_edit(number: int, edit: object) -> TextEdit:
+    fields: Mapping[str, Any] = edit if isinstance(edit, Mapping) else {}
+    old, new, everywhere = fields.get("old_text"), fields.get("new_text"), fields.get("all", False)
+    if not isinstance(old, str) or not isinstance(new, str) or not isinstance(everywhere, bool):
+        raise ToolFailure(f"Edit {number} must have the strings old_text and new_text, and may have all: true.")
+    if not old.removeprefix(BOM):
+        raise ToolFailure(f"Edit {number}: old_text is empty; give the text that is to be replaced.")
+    return TextEdit(old.removeprefix(BOM), new.removeprefix(BOM), everywhere)
+
+
+def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool = True) -> str:
+    """The whole new text. Raises ToolFailure, naming the edit (counted from 1), if one does not fit.
+
+    Without `quote` the failure shows nothing of the text: it is recorded, and the file may be a secret one."""
+    mark = BOM if text.startswith(BOM) else ""
+    text = text.removeprefix(BOM)
+    for number, edit in enumerate(edits, start=1):
+        pattern = re.compile("\r?\n".join(map(re.escape, _unix(edit.old_text).split("\n"))))
+        places = [found.start() for found in re.finditer(f"(?={pattern.pattern})", text)]
+        if not places:
+            where = _nearest(text, edit.old_text) if quote else "Read the file again."
+            raise ToolFailure(f"Edit {number}: old_text is in 0 places of {path}. {where}")
+        if len(places) > 1 and not edit.all:
+            raise ToolFailure(_too_many(number, path, text, places))
+        text = pattern.sub(partial(_put_in, text, edit), text)
+    return mark + text
+
+
+def _put_in(text: str, edit: TextEdit, found: re.Match[str]) -> str:
+    """The new text, with the line break that is used where it goes."""
+    new = _unix(edit.new_text)
+    if "\n" not in new:
+        return new
+    line_break = re.search("\r?\n", found[0]) or re.compile("\r?\n").search(text, found.end())
+    line_break = line_break or re.search("\r?\n", text)
+    return new.replace("\n", line_break[0]) if line_break else new
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _too_many(number: int, path: str, text: str, places: Sequence[int]) -> str:
+    lines = [str(text.count("\n", 0, place) + 1) for place in places[:MAX_PLACES_NAMED]]
+    more = ", …" if len(places) > MAX_PLACES_NAMED else ""
+    return (
+        f"Edit {number}: old_text is in {len(places)} places of {path} (lines {', '.join(lines)}{more}). "
+        "Send more of the text around the one you mean, or all: true for every one."
+    )
+
+
+def _nearest(text: str, wanted: str) -> str:
+    """Where the text nearly stands, and the first line in which it differs there."""
+    have, want = _unix(text).split("\n"), _unix(wanted).split("\n")
+    start = _best_start(have, want)
+    if start is None:
+        return "Nothing in the file is like it; read the file again."
+    for number, line in enumerate(want, start=start):
+        there = have[number] if 0 <= number < len(have) else None
+        first_or_last = number in (start, start + len(want) - 1)
+        if there is None:
+            return f"The nearest place begins at line {start + 1}, but the file ends before line {number + 1}."
+        if line != there and not (first_or_last and line in there):
+            kind = "only white space differs" if line.split() == there.split() else "it differs"
+            return f"The nearest place is line {number + 1}, where {kind}: it is {_quoted(there)}, not {_quoted(line)}."
+    return f"The nearest place begins at line {start + 1}; the line breaks or blanks around it differ."
+
+
+def _best_start(have: Sequence[str], want: Sequence[str]) -> int | None:
+    """The place most of whose lines are the same but for white space; else the line most like the longest one."""
+    where: dict[str, list[int]] = {}
+    for number, line in enumerate(have):
+        if key := "".join(line.split()):
+            where.setdefault(key, []).append(number)
+    votes: Counter[int] = Counter()
+    for number, line in enumerate(want):
+        for place in where.get("".join(line.split()), ())[:MAX_QUOTED]:
+            votes[place - number] += 1
+    if votes:
+        return max(votes.most_common(1)[0][0], 0)
+    from difflib import get_close_matches  # seldom needed, and slow to load
+
+    longest = max(range(len(want)), key=lambda number: len(want[number]))
+    like = get_close_matches(want[longest].strip(), [line.strip()[:MAX_QUOTED] for line in have[:5_000]], 1, 0.6)
+    if not like:
+        return None
+    found = next(number for number, line in enumerate(have) if line.strip()[:MAX_QUOTED] == like[0])
+    return max(found - longest, 0)
+
+
+def _quoted(line: str) -> str:
+    return repr(line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…")
