@@ -22,6 +22,7 @@ ROOMS = [
     "events",
     "files",
     "messages",
+    "sandbox",
     "stage",
 ]
 """Rooms whose sentences are held to it."""

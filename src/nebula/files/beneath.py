@@ -123,7 +123,7 @@ def _openat2_opener() -> OpenBeneath | None:
         how = hows.get(flags)
         if how is None:
             how = hows[flags] = b"".join(word.to_bytes(8, sys.byteorder) for word in (flags, 0, _RESOLVE))
-        name = "/".join(parts).encode() or b"."
+        name = os.fsencode("/".join(parts)) or b"."
         while True:
             fd: int = syscall(_SYS_OPENAT2, root_fd, name, how, 24)
             if fd >= 0:

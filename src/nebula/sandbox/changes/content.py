@@ -1,0 +1,85 @@
+"""What stands at a path: kind, mode, size, digest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+
+from nebula.files.beneath import FILE_FLAGS
+from nebula.sandbox.contract import Entry
+
+SHOWN_BYTES = 2**20
+"""The largest text that anyone would look at as a diff."""
+_CHUNK = 1 << 20
+_SPECIAL_BITS = 0o7000
+ODD = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+
+
+def describe(folder: int, name: str, found: os.stat_result, *, with_digest: bool, repair: bool = False) -> Entry:
+    """`repair`: the file is ours alone, and is made readable where its mode does not let us."""
+    mode = stat.S_IMODE(found.st_mode)
+    if stat.S_ISDIR(found.st_mode):
+        return Entry("folder", mode)
+    if stat.S_ISLNK(found.st_mode):
+        target = os.readlink(name, dir_fd=folder)
+        return Entry("link", 0o777, len(os.fsencode(target)), target=target)
+    digest, is_text = _digest(folder, name, found, repair) if with_digest else (None, False)
+    return Entry("file", mode, found.st_size, digest, is_text=is_text)
+
+
+def _digest(folder: int, name: str, found: os.stat_result, repair: bool) -> tuple[str | None, bool]:
+    try:
+        handle = os.open(name, FILE_FLAGS, dir_fd=folder)
+    except PermissionError:
+        if not repair:
+            return None, False
+        make_readable(folder, name, found)
+        handle = os.open(name, FILE_FLAGS, dir_fd=folder)
+    try:
+        data = os.read(handle, _CHUNK)
+        if len(data) == found.st_size:
+            return hashlib.sha256(data).hexdigest(), len(data) <= SHOWN_BYTES and _is_text(data)
+        digest = hashlib.sha256()
+        while data:
+            digest.update(data)
+            data = os.read(handle, _CHUNK)
+        return digest.hexdigest(), False
+    finally:
+        os.close(handle)
+
+
+def has_content(folder: int, name: str, found: os.stat_result, wanted: bytes) -> bool:
+    """Whether a file of the layer, of that length, has that content."""
+    if not wanted:
+        return True
+    return _digest(folder, name, found, repair=True)[0] == hashlib.sha256(wanted).hexdigest()
+
+
+def _is_text(data: bytes) -> bool:
+    if b"\0" in data:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def make_readable(folder: int, name: str, found: os.stat_result) -> None:
+    """In a layer nobody else can reach any more, so nothing can be swapped for a link in between."""
+    os.chmod(name, stat.S_IMODE(found.st_mode) | (0o700 if stat.S_ISDIR(found.st_mode) else 0o400), dir_fd=folder)
+
+
+def is_whiteout(found: os.stat_result) -> bool:
+    """How the upper side says that something is deleted."""
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
+
+
+def odd_kind(found: os.stat_result) -> str | None:
+    return ODD.get(stat.S_IFMT(found.st_mode))
+
+
+def ordinary_mode(mode: int, before: int | None) -> int:
+    """Without set-user-ID and its like, unless they were there before."""
+    return mode & ~(_SPECIAL_BITS & ~(before or 0))

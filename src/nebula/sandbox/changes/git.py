@@ -1,0 +1,144 @@
+"""What changes under `.git/` mean. Nothing is run: refs, index and new commits are read as files."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
+from nebula.sandbox.contract import Change, GitChange
+from nebula.sandbox.layer import OpenLayer
+
+_READ_LIMIT = 64 * 2**20
+_SMALL_LIMIT = 2**20
+_OBJECT_NAME = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_REF_KINDS = {"heads": "branch", "tags": "tag", "remotes": "remote", "stash": "stash"}
+_BOOKKEEPING = re.compile(
+    r"(objects|logs|rr-cache)(/|$)|refs(/[^/]+)?$|branches$|info$|hooks$"
+    r"|(COMMIT_EDITMSG|ORIG_HEAD|FETCH_HEAD|MERGE_MSG|SQUASH_MSG|AUTO_MERGE|gc\.log|description)$"
+    r"|info/(refs|exclude)$"
+)
+"""Follows from the rest, or says nothing by itself."""
+
+
+def is_git_path(path: str) -> bool:
+    return path == ".git" or path.startswith(".git/") or "/.git/" in path or path.endswith("/.git")
+
+
+def without_refreshed_indexes(layer: OpenLayer, changes: list[Change]) -> list[Change]:
+    """An index that only knows newer file times is no change."""
+    return [change for change in changes if not (_is_index(change.path) and _has_same_entries(layer, change))]
+
+
+def meanings(layer: OpenLayer, changes: list[Change]) -> Iterator[GitChange]:
+    touched = {change.path: change for change in changes if change.path.startswith(".git/")}
+    outside = {_repository_of(change.path) for change in changes} - {".git"}
+    if any(change.path == ".git" and change.before is None for change in changes) or ".git" in {
+        change.path for change in changes if change.kind == "deleted"
+    }:
+        yield GitChange("repository", ".git", *_presence(changes, ".git"))
+        return
+    for repository in sorted(outside):
+        yield GitChange("repository", repository, *_presence(changes, repository))
+    yield from _ref_changes(layer, touched)
+    for path, change in sorted(touched.items()):
+        inner = path.removeprefix(".git/")
+        if inner == "index":
+            yield GitChange("index", path)
+        elif inner == "HEAD":
+            yield GitChange("head", "HEAD", _text(layer.lower, path), _text(layer.view, path))
+        elif inner.startswith("config"):
+            yield GitChange("config", path)
+        elif inner.startswith("hooks/"):
+            yield GitChange("hook", path)
+        elif not inner.startswith("refs/") and inner != "packed-refs" and not _BOOKKEEPING.match(inner):
+            yield GitChange("other", path, *_presence([change], path))
+
+
+def _repository_of(path: str) -> str:
+    before, found, _ = f"/{path}/".partition("/.git/")
+    return f"{before}{found}".strip("/")
+
+
+def _presence(changes: list[Change], path: str) -> tuple[str | None, str | None]:
+    for change in changes:
+        if change.path == path:
+            before, after = change.before, change.after
+            return (None if before is None else before.kind), (None if after is None else after.kind)
+    return "folder", "folder"
+
+
+def _ref_changes(layer: OpenLayer, touched: dict[str, Change]) -> Iterator[GitChange]:
+    names = {
+        path.removeprefix(".git/")
+        for path, change in touched.items()
+        if path.startswith(".git/refs/") and _is_file(change)
+    }
+    packed_before, packed_after = _packed_refs(layer.lower), _packed_refs(layer.view)
+    if ".git/packed-refs" in touched:
+        names |= {name for name in packed_before | packed_after if packed_before.get(name) != packed_after.get(name)}
+    for name in sorted(names):
+        before = _text(layer.lower, f".git/{name}") or packed_before.get(name)
+        after = _text(layer.view, f".git/{name}") or packed_after.get(name)
+        if before != after:
+            yield _ref_change(layer, name, before, after)
+
+
+def _ref_change(layer: OpenLayer, name: str, before: str | None, after: str | None) -> GitChange:
+    _, kind, *short = name.split("/")
+    parents, subject = _commit(layer, after)
+    what = _REF_KINDS.get(kind, "other")
+    if what == "branch" and parents is not None and ((before or "") in parents or (before is None and not parents)):
+        what = "commit"
+    return GitChange(what, "/".join(short) or kind, before, after, subject if what == "commit" else None)
+
+
+def _commit(layer: OpenLayer, name: str | None) -> tuple[list[str] | None, str | None]:
+    """Parents and subject, where it is a loose commit."""
+    if name is None or not _OBJECT_NAME.fullmatch(name):
+        return None, None
+    try:
+        packed = read_below(layer.view, f".git/objects/{name[:2]}/{name[2:]}", _SMALL_LIMIT)
+        unpacked = zlib.decompressobj().decompress(packed or b"", _SMALL_LIMIT)
+    except (UnreadableFile, zlib.error):
+        return None, None
+    kind, _, text = unpacked.partition(b"\0")
+    if not kind.startswith(b"commit "):
+        return None, None
+    headers, _, message = text.decode("utf-8", "replace").partition("\n\n")
+    parents = [line.removeprefix("parent ") for line in headers.split("\n") if line.startswith("parent ")]
+    return parents, message.partition("\n")[0]
+
+
+def _packed_refs(root: int) -> dict[str, str]:
+    lines = (_text(root, ".git/packed-refs") or "").splitlines()
+    pairs = (line.split(" ", 1) for line in lines if line and line[0] not in "#^")
+    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+def _text(root: int, path: str) -> str | None:
+    try:
+        data = read_below(root, path, _SMALL_LIMIT * 16, follow=False)
+    except UnreadableFile:
+        return None
+    return None if data is None else data.decode("utf-8", "surrogateescape").strip()
+
+
+def _is_index(path: str) -> bool:
+    return path == ".git/index" or path.endswith("/.git/index")
+
+
+def _is_file(change: Change) -> bool:
+    return any(each is not None and each.kind != "folder" for each in (change.before, change.after))
+
+
+def _has_same_entries(layer: OpenLayer, change: Change) -> bool:
+    if change.kind != "changed":
+        return False
+    try:
+        before, after = (read_below(root, change.path, _READ_LIMIT, follow=False) for root in (layer.lower, layer.view))
+        return read_entries(before or b"") == read_entries(after or b"")
+    except (UnreadableFile, NotUnderstood):
+        return False

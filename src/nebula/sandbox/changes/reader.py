@@ -1,0 +1,250 @@
+"""The upper side against the project: what was created, changed and deleted.
+
+Only the upper side is walked, and the project where something was deleted: the cost follows what the command touched.
+What is there but the same (a file opened for writing, a folder made and unmade) is no change.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from nebula.files.beneath import FOLDER_FLAGS
+from nebula.sandbox.changes import content, git
+from nebula.sandbox.changes.renames import pair_renames
+from nebula.sandbox.contract import Change, ChangeSet, Entry, Refused
+from nebula.sandbox.layer import OpenLayer, stamp_of
+from nebula.value import replace, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEEPEST: Final = 100
+"""Folders in folders; what is made below is never proposed."""
+_OPAQUE = "user.overlay.opaque"
+
+IsIgnored = Callable[[str, bool], bool]
+
+
+def read_changes(
+    layer: OpenLayer,
+    *,
+    masks: Mapping[str, bytes],
+    hidden: Collection[str],
+    is_ignored: IsIgnored | None,
+    started_ns: int,
+) -> ChangeSet:
+    reader = _Reader(masks, hidden, is_ignored, started_ns)
+    reader.walk(_Folder(layer.upper, layer.lower))
+    git_files = git.without_refreshed_indexes(layer, reader.git_files)
+    return ChangeSet(
+        changes=tuple(pair_renames(layer, _in_order(reader.changes))),
+        ignored=tuple(_in_order(reader.ignored)),
+        git=tuple(git.meanings(layer, git_files)),
+        git_files=tuple(_in_order(git_files)),
+        refused=tuple(sorted(reader.refused, key=lambda each: each.path)),
+    )
+
+
+def _in_order(changes: list[Change]) -> list[Change]:
+    return sorted(changes, key=lambda change: (change.path, change.kind != "deleted"))
+
+
+@value
+class _Folder:
+    upper: int
+    lower: int | None
+    prefix: str = ""
+    depth: int = 0
+    opaque: bool = False
+    """What stands in the lower folder and not in the upper one is gone."""
+    ignored: bool = False
+
+
+class _Reader:
+    def __init__(
+        self, masks: Mapping[str, bytes], hidden: Collection[str], is_ignored: IsIgnored | None, started_ns: int
+    ) -> None:
+        self._masks = masks
+        self._below_masks = tuple(f"{path}/" for path in masks)
+        self._hidden = frozenset(hidden)
+        self._is_ignored = is_ignored or _is_never_ignored
+        self._started_ns = started_ns
+        self.changes: list[Change] = []
+        self.ignored: list[Change] = []
+        self.git_files: list[Change] = []
+        self.refused: list[Refused] = []
+
+    def walk(self, folder: _Folder) -> None:
+        with os.scandir(folder.upper) as entries:
+            found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
+        for name, after in found.items():
+            if folder.prefix + name not in self._hidden:
+                self._look_at(folder, name, after)
+            elif not content.is_whiteout(after):
+                self.refused.append(Refused(folder.prefix + name, "hidden"))
+        if folder.opaque and folder.lower is not None:
+            for name in set(os.listdir(folder.lower)) - found.keys():
+                self._delete(folder, name)
+
+    def _look_at(self, folder: _Folder, name: str, after: os.stat_result) -> None:
+        path = folder.prefix + name
+        odd = content.odd_kind(after)
+        if content.is_whiteout(after):
+            self._delete(folder, name)
+        elif odd is not None:
+            self.refused.append(Refused(path, odd))
+            self._delete(folder, name)
+        elif stat.S_ISDIR(after.st_mode):
+            self._look_into(folder, name, after)
+        else:
+            before = _lstat(folder.lower, name)
+            if before is not None and stat.S_ISDIR(before.st_mode):
+                self._delete(folder, name)
+                before = None
+            self._compare(folder, name, before, after)
+
+    def _look_into(self, folder: _Folder, name: str, after: os.stat_result) -> None:
+        path = folder.prefix + name
+        before = _lstat(folder.lower, name)
+        if before is not None and not stat.S_ISDIR(before.st_mode):
+            self._delete(folder, name)
+            before = None
+        ignored = folder.ignored or self._judge(path, is_folder=True)
+        mode = content.ordinary_mode(stat.S_IMODE(after.st_mode), before and before.st_mode)
+        if before is None:
+            self._add(Change(path, "created", None, Entry("folder", mode)), ignored)
+        elif mode != stat.S_IMODE(before.st_mode):
+            old = Entry("folder", stat.S_IMODE(before.st_mode))
+            self._add(Change(path, "mode", old, Entry("folder", mode), stamp=stamp_of(before)), ignored)
+        if folder.depth >= DEEPEST:
+            self.refused.append(Refused(path, "too deep"))
+            return
+        lower_parent = folder.lower if before is not None else None
+        with _opened(folder.upper, name, after) as upper, _opened(lower_parent, name) as lower:
+            if upper is not None:
+                opaque = path not in self._masks and (folder.opaque or _is_opaque(upper))
+                self.walk(_Folder(upper, lower, f"{path}/", folder.depth + 1, opaque, ignored))
+
+    def _compare(self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result) -> None:
+        path = folder.prefix + name
+        ignored = folder.ignored or self._judge(path, is_folder=False)
+        if path in self._masks and self._is_untouched_mask(folder, name, before, after):
+            return
+        new = content.describe(folder.upper, name, after, with_digest=before is not None or not ignored, repair=True)
+        mode = content.ordinary_mode(new.mode, before and before.st_mode)
+        if mode != new.mode:
+            self.refused.append(Refused(path, "set-user-ID"))
+            new = replace(new, mode=mode)
+        old = None
+        if before is not None and folder.lower is not None:
+            if content.odd_kind(before):
+                self.refused.append(Refused(path, "was a " + str(content.odd_kind(before))))
+                return
+            old = content.describe(folder.lower, name, before, with_digest=not self._is_masked(path))
+        kind = _kind(old, new)
+        if kind is not None:
+            self._add(self._change(path, kind, old, new, before), ignored)
+
+    def _is_untouched_mask(
+        self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result
+    ) -> bool:
+        mask = self._masks[folder.prefix + name]
+        if before is None or not stat.S_ISREG(after.st_mode) or after.st_size != len(mask):
+            return False
+        if stat.S_ISREG(before.st_mode) and stat.S_IMODE(before.st_mode) != stat.S_IMODE(after.st_mode):
+            return False
+        return content.has_content(folder.upper, name, after, mask)
+
+    def _delete(self, folder: _Folder, name: str) -> None:
+        """Everything that stood there in the project."""
+        before = _lstat(folder.lower, name)
+        path = folder.prefix + name
+        if before is None or folder.lower is None or path in self._hidden:
+            return
+        if content.odd_kind(before):
+            self.refused.append(Refused(path, "was a " + str(content.odd_kind(before))))
+            return
+        is_folder = stat.S_ISDIR(before.st_mode)
+        ignored = folder.ignored or self._judge(path, is_folder)
+        if is_folder and folder.depth >= DEEPEST:
+            self.refused.append(Refused(path, "too deep"))
+            return
+        if is_folder:
+            with _opened(folder.lower, name) as lower:
+                if lower is not None:
+                    below = _Folder(-1, lower, f"{path}/", folder.depth + 1, ignored=ignored)
+                    for each in os.listdir(lower):
+                        self._delete(below, each)
+        old = content.describe(folder.lower, name, before, with_digest=False)
+        self._add(self._change(path, "deleted", old, None, before), ignored)
+
+    def _change(
+        self, path: str, kind: str, old: Entry | None, new: Entry | None, before: os.stat_result | None
+    ) -> Change:
+        if before is None:
+            return Change(path, kind, old, new, secret=self._is_masked(path))
+        conflict = not stat.S_ISDIR(before.st_mode) and before.st_ctime_ns >= self._started_ns
+        return Change(path, kind, old, new, secret=self._is_masked(path), conflict=conflict, stamp=stamp_of(before))
+
+    def _add(self, change: Change, ignored: bool) -> None:
+        if git.is_git_path(change.path):
+            self.git_files.append(change)
+        else:
+            (self.ignored if ignored else self.changes).append(change)
+
+    def _judge(self, path: str, is_folder: bool) -> bool:
+        return not git.is_git_path(path) and self._is_ignored(path, is_folder)
+
+    def _is_masked(self, path: str) -> bool:
+        return path in self._masks or path.startswith(self._below_masks)
+
+
+def _is_never_ignored(_path: str, _is_folder: bool) -> bool:
+    return False
+
+
+def _kind(old: Entry | None, new: Entry) -> str | None:
+    if old is None:
+        return "created"
+    if (old.kind, old.digest, old.target) != (new.kind, new.digest, new.target) or old.size != new.size:
+        return "link" if new.kind == "link" else "changed"
+    return "mode" if old.mode != new.mode else None
+
+
+def _lstat(folder: int | None, name: str) -> os.stat_result | None:
+    try:
+        return None if folder is None else os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _is_opaque(handle: int) -> bool:
+    try:
+        return os.getxattr(handle, _OPAQUE) == b"y"
+    except OSError:
+        return False  # it has no such attribute
+
+
+@contextmanager
+def _opened(parent: int | None, name: str, ours: os.stat_result | None = None) -> Iterator[int | None]:
+    """A folder in a folder; None where there is none that we may open. `ours`: it is in the layer, and is made
+    readable."""
+    handle = None
+    if parent is not None:
+        try:
+            handle = os.open(name, FOLDER_FLAGS, dir_fd=parent)
+        except FileNotFoundError:
+            handle = None
+        except PermissionError:
+            if ours is not None:
+                content.make_readable(parent, name, ours)
+                handle = os.open(name, FOLDER_FLAGS, dir_fd=parent)
+    try:
+        yield handle
+    finally:
+        if handle is not None:
+            os.close(handle)

@@ -1,0 +1,64 @@
+"""Run a command in a layer. A plain, blocking function: call it in a thread, and hand in a `Stop` to end it early."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from nebula.sandbox.changes.reader import read_changes
+from nebula.sandbox.contract import Command, CommandResult
+from nebula.sandbox.errors import SandboxError
+from nebula.sandbox.launch import Launch
+from nebula.sandbox.layer import OpenLayer
+
+
+class Stop:
+    """Ends a running command, from any thread."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+
+    def set(self) -> None:
+        os.write(self._write, b"x")
+
+    def fileno(self) -> int:
+        return self._read
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+
+def run(
+    command: Command,
+    *,
+    on_output: Callable[[bytes], None] | None = None,
+    stop: Stop | None = None,
+    is_ignored: Callable[[str, bool], bool] | None = None,
+    read_back: bool = True,
+) -> CommandResult:
+    """Run it to its end. `is_ignored(path, is_folder)`: results that are counted, not proposed; a folder stands for
+    all below it. Without `read_back` the layer is thrown away at once. Raises SandboxError when the command cannot be
+    run."""
+    if not os.path.isabs(command.root) or os.path.realpath(command.root) in ("/", ""):
+        raise SandboxError("{path} cannot be a project with a layer over it.", path=command.root)
+    root_fd = os.open(command.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    layer = OpenLayer(root_fd)
+    try:
+        started = time.monotonic()
+        with Launch(command) as launch:
+            layer.descriptors = launch.descriptors
+            launch.configure(root_fd)
+            exit_code, stopped = launch.follow(on_output, None if stop is None else stop.fileno())
+        result = CommandResult(exit_code, stopped, launch.output.text(), time.monotonic() - started)
+        if stopped or not read_back:
+            layer.close()
+            return result
+        changes = read_changes(
+            layer, masks=launch.shown, hidden=command.hidden, is_ignored=is_ignored, started_ns=launch.ready_ns
+        )
+    except BaseException:
+        layer.close()
+        raise
+    return CommandResult(exit_code, stopped, result.output, result.duration_s, changes, layer)

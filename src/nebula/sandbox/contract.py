@@ -1,0 +1,168 @@
+"""What goes into a layer and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from nebula.sandbox.secrets import SecretFinder
+from nebula.value import value
+
+MIB = 2**20
+
+KINDS = ("created", "changed", "deleted", "mode", "link")
+"""Of a change. `link`: something became a symbolic link, or a link got another target."""
+
+LIMITS = ("time", "memory", "processes", "layer", "cancelled")
+"""What can stop a command."""
+
+
+@value
+class Limits:
+    timeout_s: float = 600.0
+    memory_bytes: int = 4096 * MIB
+    processes: int = 512
+    output_bytes: int = MIB
+    """Of output kept, half from each end; more is read and dropped."""
+    layer_bytes: int = 2048 * MIB
+    """Everything the command writes, its `/tmp` and home included."""
+
+
+@value
+class Command:
+    root: str
+    """The project: an absolute path without links."""
+    line: str
+    limits: Limits = Limits()
+    network: bool = False
+    """Shares the machine's network, loopback included."""
+    read_only: tuple[str, ...] = ()
+    """Directories and files outside the project that the command may read."""
+    hidden: tuple[str, ...] = (".nebula",)
+    """Relative paths that are not there for the command; nothing it makes under them is proposed."""
+    secrets: SecretFinder | None = None
+    """Finds the files (or folders) that are empty for the command; keep one for a session, it remembers."""
+    env: Mapping[str, str] | None = None
+    """Added to the short list of variables a command gets."""
+
+
+@value
+class Entry:
+    """What stands at a path."""
+
+    kind: str
+    """"file", "link" or "folder"."""
+    mode: int
+    """Permission bits."""
+    size: int = 0
+    digest: str | None = None
+    """SHA-256 of a file's content, in hex; None where nobody needed it."""
+    target: str | None = None
+    """Of a link."""
+    is_text: bool = False
+    """UTF-8 without NUL, and small enough to be shown."""
+
+
+@value
+class Change:
+    path: str
+    """Relative to the project, `/` between names; bytes that are not UTF-8 as lone surrogates."""
+    kind: str
+    before: Entry | None = None
+    after: Entry | None = None
+    renamed_from: str | None = None
+    """A created file with exactly the content of this deleted one, which has its own change."""
+    secret: bool = False
+    """The command never saw what was there."""
+    conflict: bool = False
+    """The project changed there while the command ran."""
+    stamp: tuple[int, ...] | None = None
+    """Of the file in the project when the layer was read; see `Layer.conflicts`."""
+
+
+@value
+class Refused:
+    """Something that is never proposed."""
+
+    path: str
+    what: str
+    """"device", "fifo", "socket", "set-user-ID", "hidden"."""
+
+
+@value
+class GitChange:
+    """What a change under `.git/` means."""
+
+    kind: str
+    """"commit", "branch", "tag", "stash", "remote", "head", "index", "config", "hook", "repository" or "other"."""
+    name: str
+    """A short ref name, or the path for what has none."""
+    before: str | None = None
+    after: str | None = None
+    subject: str | None = None
+    """The first line of a new commit's message."""
+
+
+@value
+class ChangeSet:
+    """To apply: deletions first, deepest paths first, then the rest in the order given."""
+
+    changes: tuple[Change, ...] = ()
+    ignored: tuple[Change, ...] = ()
+    """Of files that the caller's `is_ignored` leaves out; without digests."""
+    git: tuple[GitChange, ...] = ()
+    git_files: tuple[Change, ...] = ()
+    """The files behind `git`."""
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(change.path for change in self.changes))
+
+    @property
+    def ignored_size(self) -> int:
+        return sum(change.after.size for change in self.ignored if change.after is not None)
+
+
+@value
+class Capability:
+    """Whether this machine can make a layer; if not, why, and what would help."""
+
+    available: bool
+    reason: str = ""
+    advice: str = ""
+
+
+class Layer(Protocol):
+    """The layer of a command that has ended: its memory is freed when it is closed, or when nebula ends."""
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The content of a file as the command left it, at most `limit` bytes."""
+
+    def conflicts(self, changes: Iterable[Change]) -> list[str]:
+        """Paths of those changes where the project is no longer what it was when the layer was read."""
+
+    def close(self) -> None: ...
+
+
+@value
+class CommandResult:
+    exit_code: int | None
+    """None when a limit stopped the command; 128 + n when signal n ended it."""
+    stopped: str | None
+    """Which of LIMITS; then there are no changes."""
+    output: str
+    """Standard output and error as they came, the middle cut out where it is too long."""
+    duration_s: float
+    changes: ChangeSet = ChangeSet()
+    layer: Layer | None = None
+
+    def __enter__(self) -> CommandResult:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.layer is not None:
+            self.layer.close()

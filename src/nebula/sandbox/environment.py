@@ -1,0 +1,29 @@
+"""The short list of variables a command gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+_KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME")
+_KEPT_WITH_NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+
+
+def reduced_environment(ours: Mapping[str, str], *, network: bool) -> dict[str, str]:
+    kept = _KEPT + _KEPT_WITH_NETWORK if network else _KEPT
+    env = {name: value for name, value in ours.items() if name in kept or name.startswith("LC_")}
+    env.setdefault("PATH", _USUAL_PATH)
+    return env | {"HOME": home_folder(ours), "SHELL": find_shell(), "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
+
+
+def home_folder(ours: Mapping[str, str]) -> str:
+    """Where the empty home is: the path that programs know."""
+    home = os.path.realpath(ours.get("HOME") or os.path.expanduser("~"))
+    return home if home != "/" else "/home"
+
+
+def find_shell() -> str:
+    """bash where it is installed: models write its lines."""
+    return next((path for path in _SHELLS if os.access(path, os.X_OK)), "/bin/sh")

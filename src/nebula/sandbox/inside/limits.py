@@ -1,0 +1,81 @@
+"""Limits that hold without cgroups, which an ordinary user seldom has.
+
+The kernel keeps the layer's size (tmpfs), the size of one file and, for most users, the number of processes. Memory
+is watched: a limit on address space would stop every program that reserves more than it uses (Node, Java, address
+sanitizers).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_FEWEST_PIDS = 301
+_OWN_PROCESSES = 16
+_NAMESPACED_PID_MAX = (6, 14)
+
+
+def set_limits(processes: int, layer_bytes: int) -> None:
+    _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_FSIZE, layer_bytes)
+    _set_limit(resource.RLIMIT_NPROC, processes + _OWN_PROCESSES)
+
+
+def _set_limit(which: int, wanted: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    lowest = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(which, (lowest, lowest))
+
+
+def limit_pids(processes: int) -> None:
+    """RLIMIT_NPROC is nothing to root; a small space of process numbers is. Older kernels have one for the whole
+    machine, which is not ours to change: there the watch alone counts."""
+    release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
+    if release < _NAMESPACED_PID_MAX:
+        return
+    try:
+        with open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as file:
+            file.write(str(max(_FEWEST_PIDS, processes + _OWN_PROCESSES)))
+    except OSError:
+        return  # RLIMIT_NPROC and the watch remain
+
+
+def die_first() -> None:
+    """If the machine runs out of memory all the same, this is what the kernel ends, and the layer with it."""
+    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
+
+
+def exceeded(memory_bytes: int, processes: int, layer: int) -> str | None:
+    """Which limit has been passed: "layer", "memory" or "processes"."""
+    space = os.fstatvfs(layer)
+    if space.f_bavail * space.f_frsize == 0 or space.f_favail == 0:
+        return "layer"
+    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    if len(pids) > processes + 1:
+        return "processes"
+    if sum(map(_private_bytes, pids)) > memory_bytes or _machine_is_short():
+        return "memory"
+    return None
+
+
+def _private_bytes(pid: str) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            _, resident, shared, *_ = file.read().split()
+    except (OSError, ValueError):  # it has ended
+        return 0
+    return (int(resident) - int(shared)) * _PAGE
+
+
+def _machine_is_short() -> bool:
+    """Memory that belongs to no process, such as an unmapped memfd, is seen here only."""
+    figures = {}
+    with open("/proc/meminfo", encoding="ascii") as file:
+        for line in file:
+            name, _, amount = line.partition(":")
+            figures[name] = int(amount.split()[0])
+            if name == "MemAvailable":
+                break
+    return figures["MemAvailable"] < figures["MemTotal"] // 32

@@ -1,0 +1,135 @@
+"""Three processes. The launcher makes the namespaces and waits. Its child is the first process in them: it builds the
+root, raises the walls, starts the command and watches over it. When that first process ends, for whatever reason, the
+kernel ends every other one in the namespace. It ends when the command does, when a limit is passed, and when nebula
+closes its end of the control socket, which a killed nebula does, too.
+
+Messages to nebula, one packet each: ("ready", clock) with two descriptors, then ("exited", status) or ("stopped",
+limit); or ("failed", step, error number) instead.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` and `array` would import half the library
+import _socket
+import marshal
+import os
+import select
+import sys
+import time
+
+from nebula.sandbox.inside import limits, namespaces, root, seccomp, walls
+from nebula.sandbox.inside.kernel import StepFailed, prctl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_PARENT_DEATH_SIGNAL = 1
+_TICK_MS = 50
+_COARSE_CLOCK = 5
+"""CLOCK_REALTIME_COARSE: the clock of the times that files have."""
+
+
+def main(control_number: int) -> None:
+    os.setsid()
+    os.set_inheritable(control_number, False)
+    control = _socket.socket(fileno=control_number)
+    with open(0, "rb", closefd=False) as stdin:
+        config = marshal.loads(stdin.read())  # noqa: S302 - written by nebula, of this very interpreter
+    try:
+        limits.die_first()
+        namespaces.enter(network=config["network"])
+    except StepFailed as failed:
+        _send(control, ("failed", failed.step, failed.number))
+        return
+    first = os.fork()
+    if first == 0:
+        _be_first(control, config)
+    control.close()
+    for output in (0, 1, 2):
+        os.close(output)
+    os.waitpid(first, 0)  # it returns when everything in the namespace has ended
+    os._exit(0)
+
+
+def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
+    try:
+        prctl("parent", _PARENT_DEATH_SIGNAL, _signal.SIGKILL)
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # a first process is deaf to what it does not handle
+        upper, view = _build(config)
+        _send(control, ("ready", time.clock_gettime_ns(_COARSE_CLOCK)), [upper, view])
+        if not _is_gone(control):
+            _send(control, _watch(control, config, upper))
+    except StepFailed as failed:
+        _send(control, ("failed", failed.step, failed.number))
+    except OSError as error:
+        _send(control, ("failed", f"{error.filename or 'layer'}", error.errno or 1))
+    finally:
+        os._exit(0)
+
+
+def _build(config: dict[str, Any]) -> tuple[int, int]:
+    limits.limit_pids(config["processes"])
+    if not config["network"]:
+        namespaces.raise_loopback()
+    descriptors = root.build(config)
+    walls.drop_capabilities(config["user"])
+    walls.restrict_writes([config["root"], config["home"], "/tmp", "/dev"])  # noqa: S108 - the private one
+    seccomp.install()
+    return descriptors
+
+
+def _watch(control: _socket.socket, config: dict[str, Any], upper: int) -> tuple[str, int | str]:
+    command = os.fork()
+    if command == 0:
+        _become_command(config)
+    ended = select.poll()
+    ended.register(os.pidfd_open(command), select.POLLIN)
+    ended.register(control.fileno(), select.POLLIN)
+    while True:
+        for handle, _ in ended.poll(_TICK_MS):
+            if handle == control.fileno():
+                os._exit(0)  # nebula is gone, or wants no more of it
+        passed = limits.exceeded(config["memory_bytes"], config["processes"], upper)
+        status = _reap(command)
+        if passed:
+            return "stopped", passed
+        if status is not None:
+            return "exited", status
+
+
+def _reap(command: int) -> int | None:
+    """The command's status once it has ended; orphans are taken care of on the way."""
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == command:
+            return status
+        if pid == 0:
+            return None
+
+
+def _become_command(config: dict[str, Any]) -> None:
+    try:
+        os.setsid()
+        for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+            _signal.signal(number, _signal.SIG_DFL)
+        os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+        limits.set_limits(config["processes"], config["layer_bytes"])
+        os.execve(config["shell"], [config["shell"], "-c", config["command"]], config["env"])  # noqa: S606
+    finally:
+        os._exit(127)
+
+
+def _is_gone(control: _socket.socket) -> bool:
+    waiting = select.poll()
+    waiting.register(control.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
+
+
+def _send(control: _socket.socket, message: tuple[Any, ...], descriptors: list[int] | None = None) -> None:
+    rights = b"".join(each.to_bytes(4, sys.byteorder) for each in descriptors or ())
+    extra = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)] if rights else []
+    try:
+        control.sendmsg([marshal.dumps(message)], extra, _socket.MSG_NOSIGNAL)
+    except OSError:
+        os._exit(0)  # nobody is there to hear it

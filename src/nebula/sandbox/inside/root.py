@@ -1,0 +1,149 @@
+"""What the command sees as `/`: system directories read-only, an empty home, a private `/tmp`, and the project under
+its own path, as an overlay whose upper side lies in a tmpfs. The tmpfs belongs to the namespace: when the last
+process and the last descriptor are gone, so is it, however they went."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from nebula.sandbox.inside import masks, mounts
+from nebula.sandbox.inside.kernel import StepFailed, call
+from nebula.sandbox.inside.mounts import NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu")
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_SAFE = NO_SETUID | NO_DEVICES
+_STAGES = ("/tmp", "/mnt", "/var", "/usr")  # noqa: S108 - any directory will do: it is covered in our namespace alone
+_ONE_PAGE_FILES_PER_MIB = 256
+_ESTALE = 116
+
+
+def build(config: dict[str, Any]) -> tuple[int, int]:
+    """Builds it and enters it. Gives descriptors of the upper side and of the project as the command sees it."""
+    mounts.keep_mounts_private()
+    project = _open_project(config["root"], config["identity"])
+    sources = _clone_sources(config)  # before the stage covers anything
+    stage = next(path for path in _STAGES if os.path.isdir(path))
+    mounts.mount("tmpfs", stage, "mode=755,size=16m,nr_inodes=16384", _SAFE)
+    layer = os.path.join(stage, ".layer")
+    upper = _make_layer(layer, project, config)
+    _put_system(stage, sources.pop("system"))
+    _put_devices(stage, sources.pop("devices"))
+    _put_own_folders(stage, layer, config)
+    place = _below(stage, config["root"])
+    os.makedirs(place, exist_ok=True)
+    options = "userxattr,xino=off,index=off"
+    options += f",lowerdir=/proc/self/fd/{project},upperdir={layer}/upper,workdir={layer}/work"
+    mounts.mount("overlay", place, options, _SAFE)
+    for path, tree in sources.pop("readable").items():
+        _make_place(_below(stage, path), os.fstat(tree))
+        mounts.attach(tree, _below(stage, path))
+    call("layer", "umount2", os.fsencode(layer), 0x2)
+    os.rmdir(layer)
+    os.close(project)
+    _put_processes(stage)
+    for path in config["covered"]:
+        masks.cover(_below(stage, path), f"{stage}/dev/null")
+    mounts.make_read_only(stage)
+    mounts.enter_root(stage)
+    os.chdir(config["root"])
+    return upper, os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _open_project(path: str, identity: tuple[int, int]) -> int:
+    handle = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    found = os.fstat(handle)
+    if (found.st_dev, found.st_ino) != identity:
+        raise StepFailed("project", _ESTALE)
+    return handle
+
+
+def _clone_sources(config: dict[str, Any]) -> dict[str, Any]:
+    system: dict[str, int | str] = {}
+    for name in SYSTEM:
+        path = f"/{name}"
+        if os.path.islink(path):
+            system[path] = os.readlink(path)
+        elif os.path.isdir(path):
+            system[path] = mounts.clone_tree(path, attributes=READ_ONLY | _SAFE)
+    devices = {
+        name: mounts.clone_tree(f"/dev/{name}", attributes=READ_ONLY | NO_SETUID | NO_PROGRAMS, recursive=False)
+        for name in DEVICES
+        if os.path.exists(f"/dev/{name}")
+    }
+    readable = {path: mounts.clone_tree(path, attributes=READ_ONLY | _SAFE) for path in sorted(config["read_only"])}
+    return {"system": system, "devices": devices, "readable": readable}
+
+
+def _make_layer(layer: str, project: int, config: dict[str, Any]) -> int:
+    size = config["layer_bytes"]
+    files = max(size // 2**20, 64) * _ONE_PAGE_FILES_PER_MIB
+    os.mkdir(layer)
+    mounts.mount("tmpfs", layer, f"mode=711,size={size},nr_inodes={files}", _SAFE)
+    for name in ("upper", "work", "home", "tmp", "shm"):
+        os.mkdir(f"{layer}/{name}")
+        os.chmod(f"{layer}/{name}", 0o1777 if name in {"tmp", "shm"} else 0o700)
+    found = os.fstat(project)
+    masks.copy_attributes(f"{layer}/upper", found)
+    os.chown(f"{layer}/home", *config["user"])
+    upper = os.open(f"{layer}/upper", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    masks.put_masks(upper, f"/proc/self/fd/{project}", config["shown"], config["hidden"])
+    return upper
+
+
+def _put_system(stage: str, system: dict[str, int | str]) -> None:
+    for path, source in system.items():
+        place = _below(stage, path)
+        if isinstance(source, str):
+            os.symlink(source, place)
+        else:
+            os.mkdir(place)
+            mounts.attach(source, place)
+
+
+def _put_devices(stage: str, devices: dict[str, int]) -> None:
+    os.mkdir(f"{stage}/dev")
+    for name, tree in devices.items():
+        place = f"{stage}/dev/{name}"
+        _make_place(place, os.fstat(tree))
+        mounts.attach(tree, place)
+    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(target, f"{stage}/dev/{name}")
+    os.symlink("pts/ptmx", f"{stage}/dev/ptmx")
+    os.mkdir(f"{stage}/dev/pts")
+    mounts.mount("devpts", f"{stage}/dev/pts", "newinstance,ptmxmode=0666,mode=620", NO_SETUID | NO_PROGRAMS)
+
+
+def _put_own_folders(stage: str, layer: str, config: dict[str, Any]) -> None:
+    """All of them are in the layer's tmpfs, so that one limit holds for everything the command writes."""
+    os.makedirs(f"{stage}/run")
+    os.makedirs(f"{stage}/var")
+    os.symlink("/tmp", f"{stage}/var/tmp")  # noqa: S108 - the private one
+    os.symlink("/run", f"{stage}/var/run")
+    home = config["home"]
+    for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("home", home)):  # noqa: S108 - the private one
+        os.makedirs(_below(stage, path), exist_ok=True)
+        mounts.bind(f"{layer}/{name}", _below(stage, path))
+
+
+def _put_processes(stage: str) -> None:
+    # read-only: real root could change the machine through /proc/sys, even without a single capability
+    os.mkdir(f"{stage}/proc")
+    mounts.mount("proc", f"{stage}/proc", "", READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
+
+
+def _make_place(place: str, source: os.stat_result) -> None:
+    if stat.S_ISDIR(source.st_mode):
+        os.makedirs(place, exist_ok=True)
+    elif not os.path.lexists(place):
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+
+
+def _below(stage: str, path: str) -> str:
+    return os.path.join(stage, path.lstrip("/"))

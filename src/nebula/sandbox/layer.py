@@ -1,0 +1,62 @@
+"""What is left of a command that has ended: two descriptors, which keep the layer's memory, and the project's own."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+
+from nebula.files.beneath import FILE_FLAGS, best_opener
+from nebula.files.reading import read_all
+from nebula.sandbox.contract import Change
+
+Stamp = tuple[int, ...]
+
+
+class OpenLayer:
+    def __init__(self, lower: int) -> None:
+        self.lower = lower
+        self.descriptors: list[int] = []
+
+    @property
+    def upper(self) -> int:
+        return self.descriptors[0]
+
+    @property
+    def view(self) -> int:
+        """The project as the command left it."""
+        return self.descriptors[1]
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        handle = best_opener()(self.view, path.split("/"), FILE_FLAGS)
+        try:
+            return read_all(handle, os.fstat(handle).st_size if limit is None else limit)
+        finally:
+            os.close(handle)
+
+    def conflicts(self, changes: Iterable[Change]) -> list[str]:
+        return [change.path for change in changes if change.conflict or self.stamp(change.path) != change.stamp]
+
+    def stamp(self, path: str) -> Stamp | None:
+        """Changes whenever what stands at the path in the project does."""
+        try:
+            handle = best_opener()(self.lower, path.split("/"), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return None  # nothing there, or no way to it
+        try:
+            return stamp_of(os.fstat(handle))
+        finally:
+            os.close(handle)
+
+    def close(self) -> None:
+        for handle in (self.lower, *self.descriptors):
+            if handle >= 0:
+                os.close(handle)
+        self.lower = -1
+        self.descriptors.clear()
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    if stat.S_ISDIR(found.st_mode):  # its times and size change with every file in it
+        return found.st_dev, found.st_ino, found.st_mode
+    return found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,221 @@
+"""A command in a layer: what it gets, what it gives back, what ends it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from nebula.sandbox.capability import capability
+from nebula.sandbox.command import Stop, run
+from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
+from nebula.sandbox.errors import SandboxError
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "hello.txt").write_text("hello\n")
+    return folder
+
+
+def ran(project: Path, line: str, **limits: float) -> CommandResult:
+    result = run(Command(str(project), line, Limits(**limits)), read_back=False)  # type: ignore[arg-type]
+    assert not os.path.exists(project / "outside")
+    return result
+
+
+def test_this_machine_can() -> None:
+    assert capability().available, capability().reason
+
+
+def test_the_answer_is_remembered_for_the_boot(tmp_path: Path) -> None:
+    assert capability(str(tmp_path)).available
+    (note,) = tmp_path.iterdir()
+    assert Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip() in note.name
+
+
+def test_exit_code_and_output(project: Path) -> None:
+    done = ran(project, "cat hello.txt; echo problem >&2; exit 3")
+    assert (done.exit_code, done.stopped, done.output) == (3, None, "hello\nproblem\n")
+
+
+def test_a_signal_is_an_exit_code_as_in_a_shell(project: Path) -> None:
+    assert ran(project, "kill -TERM $$").exit_code == 128 + 15
+
+
+def test_the_command_is_a_line_of_bash(project: Path) -> None:
+    assert ran(project, "[[ a == a ]] && echo {1..3} | tr ' ' -").output == "1-2-3\n"
+
+
+def test_it_stands_in_the_project_under_its_own_path(project: Path) -> None:
+    assert ran(project, "pwd").output == f"{project}\n"
+
+
+def test_output_arrives_while_the_command_runs(project: Path) -> None:
+    arrived: list[bytes] = []
+    stop = Stop()
+
+    def take(chunk: bytes) -> None:
+        arrived.append(chunk)
+        stop.set()
+
+    done = run(Command(str(project), "echo one; sleep 60; echo two"), on_output=take, stop=stop)
+    stop.close()
+    assert (b"".join(arrived), done.stopped) == (b"one\n", "cancelled")
+
+
+def test_long_output_keeps_both_ends(project: Path) -> None:
+    done = ran(project, "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last", output_bytes=1000)
+    assert done.output.startswith("first\nxxx") and done.output.endswith("xxx\nlast\n")
+    assert "[… 2999012 bytes left out …]" in done.output
+
+
+def test_output_of_exactly_the_limit_is_whole(project: Path) -> None:
+    assert ran(project, "printf %s 0123456789", output_bytes=10).output == "0123456789"
+
+
+def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("LD_PRELOAD", "")
+    names = {line.partition("=")[0] for line in ran(project, "env").output.splitlines()}
+    assert names <= {
+        "PATH", "LANG", "LANGUAGE", "LC_ALL", "TZ", "USER", "LOGNAME", "HOME", "SHELL", "TERM", "TMPDIR", "PWD", "SHLVL",
+        "_", "LC_CTYPE",
+    }  # fmt: skip
+
+
+def test_variables_of_the_caller_are_added(project: Path) -> None:
+    done = run(Command(str(project), "echo $COLOUR", env={"COLOUR": "red"}), read_back=False)
+    assert done.output == "red\n"
+
+
+def test_loopback_works_for_the_command_itself(project: Path) -> None:
+    script = (
+        "import socket, threading\ns = socket.create_server(('127.0.0.1', 0))\n"
+        "threading.Thread(target=lambda: s.accept()[0].sendall(b'pong')).start()\n"
+        "print(socket.create_connection(s.getsockname()).recv(4))\n"
+    )
+    (project / "talk.py").write_text(script)
+    assert ran(project, "/usr/bin/python3 talk.py").output == "b'pong'\n"
+
+
+def test_terminals_can_be_made(project: Path) -> None:
+    line = "/usr/bin/python3 -c \"import pty; pty.spawn(['/bin/echo', 'from a terminal'])\""
+    assert "from a terminal" in ran(project, line).output
+
+
+def test_the_home_is_empty_but_for_what_is_listed(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / ".cargo").mkdir(parents=True)
+    (home / ".cargo" / "config").write_text("listed\n")
+    (home / ".gitconfig").write_text("[user]\n\tname = Somebody\n")
+    (home / "diary").write_text("private\n")
+    monkeypatch.setenv("HOME", str(home))
+    listed = (str(home / ".cargo"), str(home / ".gitconfig"))
+    line = "cd; ls -A; cat .cargo/config; git config user.name; echo x > .cargo/config; echo x > new && ls new"
+    done = run(Command(str(project), line, read_only=listed), read_back=False)
+    assert done.output.splitlines()[:4] == [".cargo", ".gitconfig", "listed", "Somebody"]
+    assert "Read-only file system" in done.output and done.output.endswith("new\n")
+    assert sorted(each.name for each in home.iterdir()) == [".cargo", ".gitconfig", "diary"]
+
+
+def test_time_ends_it_with_all_its_children(project: Path) -> None:
+    mark = f"{os.getpid()}.{time.time_ns()}"
+    began = time.monotonic()
+    done = ran(project, f"(sleep 1000; : {mark}) & setsid sleep 1000 & wait", timeout_s=0.3)
+    assert (done.exit_code, done.stopped) == (None, "time")
+    assert time.monotonic() - began < 20
+    assert processes_with(mark) == []
+
+
+def test_a_background_process_does_not_outlive_the_command(project: Path) -> None:
+    mark = f"{os.getpid()}.{time.time_ns()}"
+    line = f"(setsid sh -c 'trap \"\" HUP TERM; : {mark}; sleep 1000' &) ; echo started"
+    assert ran(project, line).output == "started\n"
+    assert processes_with(mark) == []
+
+
+def test_memory_ends_it(project: Path) -> None:
+    line = "/usr/bin/python3 -c 'x = [bytearray(8 << 20) for _ in range(1000)]; input()'"
+    done = ran(project, line, memory_bytes=200 * MIB, timeout_s=60)
+    assert (done.exit_code, done.stopped) == (None, "memory")
+
+
+def test_too_many_processes_end_it(project: Path) -> None:
+    done = ran(project, "while :; do sleep 100 & done", processes=40, timeout_s=60)
+    assert (done.exit_code, done.stopped) == (None, "processes")
+
+
+def test_a_full_layer_ends_it_and_proposes_nothing(project: Path) -> None:
+    done = run(Command(str(project), "cat /dev/zero > big; sleep 60", Limits(layer_bytes=8 * MIB, timeout_s=60)))
+    assert (done.exit_code, done.stopped, done.changes.paths) == (None, "layer", ())
+
+
+def test_stop_from_another_thread(project: Path) -> None:
+    stop = Stop()
+    threading.Timer(0.3, stop.set).start()
+    done = run(Command(str(project), "sleep 1000"), stop=stop)
+    stop.close()
+    assert (done.exit_code, done.stopped) == (None, "cancelled")
+
+
+def test_an_error_in_the_callback_ends_the_command(project: Path) -> None:
+    mark = f"{os.getpid()}.{time.time_ns()}"
+
+    def fail(chunk: bytes) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(Command(str(project), f"echo x; sleep 1000; : {mark}"), on_output=fail)
+    assert processes_with(mark) == []
+
+
+def test_many_at_once_in_threads(project: Path) -> None:
+    results: list[str] = []
+
+    def work(number: int) -> None:
+        with run(Command(str(project), f"echo {number} > mine; cat mine")) as done:
+            results.append(done.output + str(done.changes.paths))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [f"{number}\n('mine',)" for number in range(8)]
+
+
+def test_no_descriptor_is_left_open(project: Path) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    ran(project, "true")
+    before = descriptors()
+    for line in ("echo x > new", "exit 1"):
+        run(Command(str(project), line)).close()
+    ran(project, "sleep 100", timeout_s=0.1)
+    assert descriptors() == before
+
+
+def test_the_whole_machine_is_no_project() -> None:
+    with pytest.raises(SandboxError, match="/ cannot be a project"):
+        run(Command("/", "true"))
+
+
+def processes_with(mark: str) -> list[str]:
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path("/proc", pid, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in words and int(pid) != os.getpid():
+            found.append(words.decode())
+    return found
