@@ -177,6 +177,23 @@ async def test_update_flow(client):
     assert await refused(client, "update_flow", flow_id="main") == "bad_request"
 
 
+async def test_undo_and_redo(client):
+    one, two = await chain(client, "1", "2")
+    before = (await client.ask("get_flow"))["data"]["connections"]
+    await client.ask("disconnect_nodes", source_id=one, target_id=two)
+    await client.ask("delete_node", node_id=two)
+    assert (await client.ask("undo"))["data"] == {"done": True}
+    assert (await client.ask("undo"))["data"] == {"done": True}
+    assert (await client.ask("get_flow"))["data"]["connections"] == before
+    assert (await client.ask("get_node", node_id=two))["data"]["prompt"] == "2"
+    assert (await client.ask("redo"))["data"] == {"done": True}
+    assert (await client.ask("get_flow"))["data"]["connections"] == []
+    for _ in range(3):
+        await client.ask("undo")
+    assert (await client.ask("undo"))["data"] == {"done": False}
+    assert (await client.ask("get_flow"))["data"]["nodes"] == []
+
+
 async def test_search_and_tags(client):
     await client.ask("create_node", prompt="日本語の検索", response="見つかる", tags=["検索", "ja"])
     await client.ask("create_node", prompt="English text", response="found", tags=["en"])

@@ -9,9 +9,11 @@ import socket
 import pytest
 
 from conversation_rig import serving, talk
+from nebula.events import EventStream, Final, Task
 from nebula.graph.graph import Graph
-from nebula.server.conversation.graph_watch import LOOK_EVERY_S
+from nebula.server.conversation.graph_watch import LOOK_EVERY_S, GraphWatch
 from nebula.server.conversation.hub import Hub, Subscriber
+from nebula.server.conversation.turns.turns import Job, Turns
 
 
 @pytest.fixture
@@ -201,6 +203,32 @@ async def test_the_ring_is_bounded_by_size_too():
     assert not hub.can_resume(50, None)
     assert hub.can_resume(95, None)
     assert hub.can_resume(100, hub.epoch)
+
+
+async def test_what_happened_to_the_graph_is_heard_before_the_turn_that_did_it_goes_on(tmp_path):
+    """A node is announced before the turn's own event that names it, whoever of the two is quicker."""
+    hub = Hub()
+    with Graph(tmp_path / "data") as graph:
+        watch = GraphWatch(graph, hub)
+        watching = asyncio.create_task(watch.run())
+        await watch.started.wait()
+
+        class Runner:
+            takes_references = False
+
+            async def run(self, job, hear, ask):
+                stream = EventStream("", job.trace_id, audience=(hear,))
+                stream.emit(Task(job.prompt, job.mode, ""))
+                node = graph.create_node(job.prompt, "answer")
+                stream.emit(Final("answer", "ok", 0, node_id=node.id))
+
+            async def close(self): ...
+
+        turns = Turns(Runner(), hub, watch)
+        turns.start(Job("prompt", (), "main", "main"), None)
+        await turns.finished()
+        watching.cancel()
+    assert [hub.get(seq).name for seq in range(1, hub.seq + 1)] == ["task", "node_created", "flow_updated", "final"]
 
 
 async def test_looking_goes_on_after_a_folder_could_not_be_read(server, bench):

@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket
 
 from nebula.config import Settings
 from nebula.graph.graph import Graph
+from nebula.graph.undo import EditHistory
 from nebula.server.asgi import App, Message, Receive, Scope, Send
 from nebula.server.conversation.context import ServerContext
 from nebula.server.conversation.graph_watch import GraphWatch
@@ -44,7 +45,7 @@ def create_conversation(
     hub = hub or Hub()
     watch = GraphWatch(graph, hub)
     turns = Turns(runner, hub, watch, settings.curtain)
-    server = ServerContext(graph, hub, turns, settings, modes)
+    server = ServerContext(graph, EditHistory(graph), hub, turns, settings, modes)
     pages = Pages()
 
     async def socket(websocket: WebSocket) -> None:

@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from nebula.config import Settings
 from nebula.graph.graph import Graph
+from nebula.graph.undo import EditHistory
 from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.turns import Turns
 
@@ -19,11 +20,16 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class ServerContext:
     graph: Graph
+    edits: EditHistory
     hub: Hub
     turns: Turns
     settings: Settings
     modes: tuple[str, ...]
     """What `send_prompt` may ask for; the first is the default."""
+
+    async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """A change that can be undone."""
+        return await in_thread(self.edits.do, lambda: call(*args, **kwargs))
 
 
 @dataclass(slots=True, eq=False)

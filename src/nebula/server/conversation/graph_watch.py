@@ -38,16 +38,21 @@ class GraphWatch:
         self._told: dict[str, Flow] = {}
         """Each flow as it was when its last event went out."""
         self._gone: set[str] = set()
+        self._fresh: dict[str, Node] = {}
+        """Nodes just made here, until their flow is looked at: they need not be read again."""
         self._content: dict[str, int] = {}
         """A hash of what each node said when it was told of."""
         self._files = NodeFiles(graph.data_dir)
         self._waiting: deque[_Event] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.started = asyncio.Event()
+        """From then on every change is heard."""
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(self._begin)
         unsubscribe = self._graph.subscribe(self._hear)
+        self.started.set()
         problem = ""
         try:
             while True:
@@ -80,11 +85,13 @@ class GraphWatch:
         with self._lock:
             if name == events.NODE_DELETED:
                 self._tell_deleted(node_id)
-            elif name in (events.NODE_CREATED, events.FLOW_UPDATED):
-                # The node of a creation is found in its flow, together with whatever else is new there.
+            elif name == events.FLOW_UPDATED:
                 self._compare_by_id(data["flow_id"])
+            elif name == events.NODE_CREATED:
+                # Told together with whatever else is new in its flow, whose own event comes next.
+                self._fresh[node_id] = data["node"]
             else:
-                self._tell_updated(name, node_id)
+                self._tell_updated(name, data["node"])
 
     def _compare_by_id(self, flow_id: str) -> None:
         try:
@@ -105,7 +112,9 @@ class GraphWatch:
             for flow_id in self._told.keys() - {flow.id for flow in flows}:
                 self._forget(flow_id)
             for node_id in self._files.look():
-                self._tell_updated(events.NODE_UPDATED, node_id)
+                node = self._read(node_id)
+                if node is not None:
+                    self._tell_updated(events.NODE_UPDATED, node)
 
     def _compare(self, flow: Flow) -> None:
         old = self._told.get(flow.id)
@@ -137,23 +146,25 @@ class GraphWatch:
             return True
         return True
 
+    def _read(self, node_id: str) -> Node | None:
+        try:
+            return self._graph.get_node(node_id)
+        except (NotFound, BadFile):
+            return None
+
     # Telling
 
     def _tell_created(self, flow: Flow, node_id: str) -> None:
-        try:
-            node = self._graph.get_node(node_id)
-        except (NotFound, BadFile):
+        node = self._fresh.pop(node_id, None) or self._read(node_id)
+        if node is None:
             return  # a place in a flow without a node: `check` reports it
         self._gone.discard(node_id)
         self._content[node_id] = _content(node)
         data = {"node_id": node_id, "flow_id": flow.id, "parents": parents_of(flow, node_id), "node": brief_node(node)}
         self._put(events.NODE_CREATED, data, (flow.id, flow.name))
 
-    def _tell_updated(self, name: str, node_id: str) -> None:
-        try:
-            node = self._graph.get_node(node_id)
-        except (NotFound, BadFile):
-            return
+    def _tell_updated(self, name: str, node: Node) -> None:
+        node_id = node.id
         content = _content(node)
         if name == events.NODE_UPDATED and self._content.get(node_id) == content:
             return

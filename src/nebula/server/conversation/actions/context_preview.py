@@ -38,11 +38,12 @@ async def preview_context(
 
 
 def referenced_nodes(graph: Graph, references: Texts) -> list[str]:
-    """Ids of the nodes that are named by id or by `#tag`. Raises NotFound, or ActionError for an unknown tag."""
+    """Ids of the nodes that are named by id, a unique beginning of it, or `#tag`. Raises NotFound, AmbiguousId, or
+    ActionError for an unknown tag."""
     found: list[str] = []
     for reference in references:
         if not reference.startswith("#"):
-            found.append(graph.get_node(reference).id)
+            found.append(graph.resolve_id(reference.removeprefix("@")))
             continue
         tagged = graph.search_nodes(tags=[reference[1:]])
         if not tagged:

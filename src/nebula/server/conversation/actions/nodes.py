@@ -36,7 +36,7 @@ async def create_node(
     parents: Texts | None = None,
     branch_name: str | None = None,
 ) -> ActionResult:
-    node = await in_thread(
+    node = await server.edit(
         server.graph.create_node,
         prompt,
         response,
@@ -83,13 +83,22 @@ async def update_node(
     response: str | None = None,
     tags: Texts | None = None,
 ) -> ActionResult:
-    node = await in_thread(server.graph.update_node, node_id, prompt=prompt, response=response, tags=tags)
+    node = await server.edit(server.graph.update_node, node_id, prompt=prompt, response=response, tags=tags)
     return ActionResult(node_json(node))
 
 
 async def delete_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    await in_thread(server.graph.delete_node, node_id)
+    await server.edit(server.graph.delete_node, node_id)
     return ActionResult({"node_id": node_id})
+
+
+async def undo(server: ServerContext, _: Client) -> ActionResult:
+    """Takes back the last edit that was made over this server, by whomever."""
+    return ActionResult({"done": await in_thread(server.edits.undo)})
+
+
+async def redo(server: ServerContext, _: Client) -> ActionResult:
+    return ActionResult({"done": await in_thread(server.edits.redo)})
 
 
 async def search_nodes(

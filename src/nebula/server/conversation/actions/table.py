@@ -14,6 +14,8 @@ _ACTIONS = (
     Action.of(nodes.get_nodes),
     Action.of(nodes.update_node),
     Action.of(nodes.delete_node),
+    Action.of(nodes.undo),
+    Action.of(nodes.redo),
     Action.of(nodes.search_nodes),
     Action.of(nodes.list_tags),
     Action.of(nodes.build, takes_long=True),

@@ -117,11 +117,16 @@ class Turns:
 
     async def close(self) -> None:
         """Interrupts what is under way and waits until it is recorded."""
-        tasks = [turn.task for turn in self._running.values() if turn.task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for turn in self._running.values():
+            if turn.task is not None:
+                turn.task.cancel()
+        await self.finished()
         await self._runner.close()
+
+    async def finished(self) -> None:
+        """Waits for the turns that are under way now."""
+        tasks = [turn.task for turn in self._running.values() if turn.task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, turn: _Running) -> None:
         job = turn.job
