@@ -18,14 +18,14 @@ from nebula.workspace import Policy, open_workspace
 class Desk:
     """A tool set over a real folder, driven by name."""
 
-    def __init__(self, root, approver=allow_all, plan=False, checks=()):
+    def __init__(self, root, approver=allow_all, plan=False, checks=(), allowed=(), after_change=()):
         self.root = root
         self.events = []
         self.room = MAX_USER_MESSAGE_SIZE
         self.ledger = ReadLedger()
-        workspace = open_workspace(str(root), Policy(), read_only=plan)
+        workspace = open_workspace(str(root), Policy(allowed=frozenset(allowed)), read_only=plan)
         kit = ToolKit(workspace, self.ledger, Checks(tuple(checks), str(root), 5), plan=plan)
-        self.tools = plan_tools(kit) if plan else agent_tools(kit, Approvals(approver))
+        self.tools = plan_tools(kit) if plan else agent_tools(kit, Approvals(approver), after_change=after_change)
 
     def run(self, tool, peers=(), **args):
         use = AssistantToolUse("call_1", tool, tool, args, args)

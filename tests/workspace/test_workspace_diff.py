@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import subprocess
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nebula.workspace.diff import diff_texts
+from nebula.workspace.diff import apply_hunks, diff_texts
 
 
 def test_counts_and_text() -> None:
@@ -46,3 +48,49 @@ def test_git_can_apply_it(tmp_path_factory: pytest.TempPathFactory, old: str, ne
     if diff.text:
         subprocess.run(["git", "apply", "-"], input=diff.text.encode(), cwd=folder, check=True)
     assert (folder / "f").read_bytes() == new.encode()
+
+
+@pytest.mark.parametrize("line", ["line {}\n", "the same\n", "{{\n"])
+def test_two_changes_far_apart_in_a_long_file_are_two_changes(line: str) -> None:
+    lines = [line.format(number) for number in range(25_000)]
+    changed = [*lines]
+    changed[10], changed[24_990] = "first\n", "last\n"
+    changed.insert(12_000, "between\n")
+    diff = diff_texts("a.txt", "".join(lines), "".join(changed))
+    assert (diff.added, diff.removed) == (3, 2)
+    assert diff.text.count("@@ -") == len(diff.hunks) == 3
+
+
+def test_a_rewritten_long_file_is_quick() -> None:
+    old = "".join(f"{number % 7} {number % 3}\n" for number in range(60_000))
+    new = "".join(f"{number % 5} {number % 2}\n" for number in range(60_000))
+    started = time.process_time()
+    diff = diff_texts("a.txt", old, new)
+    assert time.process_time() - started < 5
+    assert apply_hunks(old, diff.hunks) == new
+
+
+texts = st.lists(st.sampled_from(["a", "b", "c", "d e", "\r", ""]), max_size=40).map("\n".join)
+
+
+@given(old=texts, new=texts, data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_hunks_can_be_applied_one_by_one(old: str, new: str, data: st.DataObject) -> None:
+    diff = diff_texts("f", old, new)
+    assert apply_hunks(old, diff.hunks) == new
+    assert apply_hunks(old, ()) == old
+    assert (diff.added, diff.removed) == (
+        sum(end - start for _, _, start, end in diff.blocks),
+        sum(end - start for start, end, _, _ in diff.blocks),
+    )
+    chosen = [hunk for hunk in diff.hunks if data.draw(st.booleans())]
+    lines = apply_hunks(old, chosen).count("\n") - old.count("\n")
+    assert lines == sum("".join(h.new).count("\n") - "".join(h.old).count("\n") for h in chosen)
+
+
+@given(old=texts, new=texts)
+@settings(max_examples=100, deadline=None)
+def test_blocks_are_in_order_and_apart(old: str, new: str) -> None:
+    for (_, b, _, d), (a, _, c, _) in pairwise(diff_texts("f", old, new).blocks):
+        assert a > b
+        assert a - b == c - d

@@ -16,6 +16,7 @@ from nebula.tools.contract import ToolFailure
 from nebula.value import value
 
 BOM: Final = "\ufeff"
+LINE_BREAK: Final = re.compile(r"\r\n|(?<!\r)\n")
 MAX_QUOTED: Final = 200
 MAX_PLACES_NAMED: Final = 5
 
@@ -50,7 +51,7 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
     for number, edit in enumerate(edits, start=1):
-        pattern = re.compile("\r?\n".join(map(re.escape, _unix(edit.old_text).split("\n"))))
+        pattern = re.compile(f"(?:{LINE_BREAK.pattern})".join(map(re.escape, _unix(edit.old_text).split("\n"))))
         places = [found.start() for found in re.finditer(f"(?={pattern.pattern})", text)]
         if not places:
             where = _nearest(text, edit.old_text) if quote else "Read the file again."
@@ -66,8 +67,7 @@ def _put_in(text: str, edit: TextEdit, found: re.Match[str]) -> str:
     new = _unix(edit.new_text)
     if "\n" not in new:
         return new
-    line_break = re.search("\r?\n", found[0]) or re.compile("\r?\n").search(text, found.end())
-    line_break = line_break or re.search("\r?\n", text)
+    line_break = LINE_BREAK.search(found[0]) or LINE_BREAK.search(text, found.end()) or LINE_BREAK.search(text)
     return new.replace("\n", line_break[0]) if line_break else new
 
 
@@ -86,7 +86,7 @@ def _too_many(number: int, path: str, text: str, places: Sequence[int]) -> str:
 
 def _nearest(text: str, wanted: str) -> str:
     """Where the text nearly stands, and the first line in which it differs there."""
-    have, want = _unix(text).split("\n"), _unix(wanted).split("\n")
+    have, want = _unix(text).removesuffix("\n").split("\n"), _unix(wanted).removesuffix("\n").split("\n")
     start = _best_start(have, want)
     if start is None:
         return "Nothing in the file is like it; read the file again."

@@ -99,6 +99,7 @@ def _offered_spec(tool: DialectTool) -> ToolSpec:
     required = [theirs.get(key, key) for key in spec.parameters.get("required") or ()]
     if tool.by_mode:
         properties[MODE] = {"type": "string", "enum": [each.mode for each, _ in tool.forms]}
+    if tool.by_mode or form.arguments:
         required = list(properties)
     parameters = {**spec.parameters, "properties": properties, "required": required}
     return ToolSpec(tool.name, form.description or spec.description, parameters)

@@ -1,0 +1,141 @@
+"""One declaration feeds everybody: the agent, plan mode, MCP, the dialect, the ledger."""
+
+import asyncio
+import time
+
+from tests.tools.test_tools import Answers, Desk, put
+
+from nebula.llm.dialect.tools import make_offer
+from nebula.messages import AssistantToolUse
+from nebula.tools.approval import Approvals, Decision, allow_all
+from nebula.tools.contract import Call
+from nebula.tools.declaration import Checks, ToolDeclaration, ToolKit
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.registry import TOOLS, agent_tools, mcp_tools, plan_tools
+from nebula.workspace import open_workspace
+
+
+def kit(root, read_only=False):
+    workspace = open_workspace(str(root), read_only=read_only)
+    return ToolKit(workspace, ReadLedger(), Checks(("true",), str(root)), lambda _: None, read_only)
+
+
+def test_names_and_built_tools_agree(tmp_path):
+    tools = agent_tools(kit(tmp_path), Approvals(allow_all))
+    assert [tool.name for tool in TOOLS] == [spec.name for spec in tools.specs] == list(tools.tools)
+
+
+def test_each_front_door_has_what_is_declared_for_it(tmp_path):
+    plan, mcp = plan_tools(kit(tmp_path, read_only=True)), mcp_tools(kit(tmp_path))
+    reading = mcp_tools(kit(tmp_path, read_only=True), read_only="No writing here.")
+    assert set(plan.tools) == {"list", "readFile", "searchInDirectory", "readNode"}
+    assert set(plan.missing) == {"writeFile", "editFile", "runCheck"}
+    assert list(mcp.tools) == ["list", "readFile", "searchInDirectory", "writeFile", "editFile"]
+    assert list(reading.tools) == ["list", "readFile", "searchInDirectory"]
+    assert reading.missing == {"writeFile": "No writing here.", "editFile": "No writing here."}
+
+
+def test_the_dialect_offers_what_the_tools_declare(tmp_path):
+    offer = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs)
+    names = ["list_files", "read_file", "search_in_directory", "write_file", "edit_file", "run_check", "read_node"]
+    assert [spec.name for spec in offer.specs] == names
+    assert offer.readers.isdisjoint({"write_file", "edit_file", "run_check", "writeFile", "editFile", "runCheck"})
+    written = {"path": "a", "content": "x"}
+    assert offer.translate("write_file", {**written, "mode": "create"})[:2] == ("writeFile", written)
+    assert offer.translate("write_file", {**written, "mode": "overwrite"})[0] == "editFile"
+    edits = [{"old_text": "a", "new_text": "b"}]
+    assert offer.translate("edit_file", {"path": "a", "edits": edits})[0] == "editFile"
+    assert offer.spoken("editFile", {"path": "a", "new_content": "x"}) == (
+        "write_file",
+        {**written, "mode": "overwrite"},
+    )
+    assert offer.spoken("editFile", {"path": "a", "edits": edits}) == ("edit_file", {"path": "a", "edits": edits})
+    (edit_file,) = [spec for spec in offer.specs if spec.name == "edit_file"]
+    assert list(edit_file.parameters["properties"]) == edit_file.parameters["required"] == ["path", "edits"]
+
+
+def test_a_tool_that_writes_into_a_layer_can_be_offered_in_plan_mode():
+    declared = ToolDeclaration("runCommand", lambda kit: None, writes=True, in_plan=True)
+    assert (declared.writes, declared.in_plan) == (True, True)
+
+
+def test_after_each_change_whoever_asked_hears_of_it(tmp_path):
+    heard = []
+
+    async def told(change, call):
+        heard.append((change.path, change.added, change.removed, call.use.name, (tmp_path / change.path).read_text()))
+
+    desk = Desk(tmp_path, after_change=[told])
+    desk.run("writeFile", path="a.txt", content="one\n")
+    desk.run("writeFile", path="a.txt", content="fails\n")
+    desk.run("readFile", path="a.txt")
+    desk.run("editFile", path="a.txt", edits=[{"old_text": "one", "new_text": "1\n2"}])
+    assert heard == [("a.txt", 1, 0, "writeFile", "one\n"), ("a.txt", 2, 1, "editFile", "1\n2\n")]
+
+
+class Counting:
+    """A workspace that counts how often a file is looked into."""
+
+    def __init__(self, inner):
+        self.inner = inner
+        self.looks = []
+
+    def __getattr__(self, name):
+        def called(*args, **kwargs):
+            self.looks.append(name)
+            return getattr(self.inner, name)(*args, **kwargs)
+
+        return called
+
+
+def test_a_proposal_reads_its_file_once(tmp_path):
+    put(tmp_path, "a.txt", "one\n")
+    workspace = Counting(open_workspace(str(tmp_path)))
+    ledger = ReadLedger()
+    tools = agent_tools(ToolKit(workspace, ledger), Approvals(allow_all))
+    ledger.saw("a.txt", "one\n")
+    for args in ({"new_content": "two\n"}, {"edits": [{"old_text": "two", "new_text": "2"}]}):
+        use = AssistantToolUse("1", "editFile", "editFile", {"path": "a.txt", **args}, {"path": "a.txt", **args})
+        workspace.looks.clear()
+        asyncio.run(tools.run(Call(use, peers=[use])))
+        assert workspace.looks == ["check_write", "write_file"]
+    assert (tmp_path / "a.txt").read_text() == "2\n"
+
+
+def test_the_approval_of_a_change_in_a_long_file_shows_it(tmp_path):
+    answers = Answers(Decision(True), Decision(True))
+    desk = Desk(tmp_path, answers)
+    desk.room = 10_000_000
+    lines = [f"{number}\n" for number in range(25_000)]
+    put(tmp_path, "long.txt", "".join(lines))
+    desk.run("readFile", path="long.txt")
+    started = time.process_time()
+    lines[3], lines[24_000] = "three\n", "many\nmore\n"
+    assert desk.run("editFile", path="long.txt", new_content="".join(lines))[1] == {"success": True}
+    assert time.process_time() - started < 2
+    proposal = answers.questions[0].proposal
+    assert (proposal.added, proposal.removed) == (3, 2)
+    for shown in ("-3\n", "+three\n", "-24000\n", "+many\n+more\n"):
+        assert shown in proposal.diff
+
+
+def test_an_answer_holds_for_the_content_that_was_shown(tmp_path):
+    """Asked again with the new difference if the file changed, to something the model knows as well."""
+    put(tmp_path, "a.txt", "old\n")
+
+    def meanwhile(_):
+        put(tmp_path, "a.txt", "other\n")
+        desk.ledger.saw("a.txt", "other\n")
+        return Decision(True)
+
+    answers = Answers(meanwhile, Decision(False))
+    desk = Desk(tmp_path, answers)
+    desk.run("readFile", path="a.txt")
+    outcome, _ = desk.run("editFile", path="a.txt", new_content="new\n")
+    first, second = answers.questions
+    assert (first.asked_again, second.asked_again) == (False, True)
+    assert first.approval_id != second.approval_id
+    assert "-old" in first.proposal.diff
+    assert "-other" in second.proposal.diff
+    assert outcome.refused
+    assert (tmp_path / "a.txt").read_text() == "other\n"
