@@ -230,6 +230,10 @@ class Retry(Event):
     attempt: int
     delay_s: float = 0.0
     task_id: str | None = None
+    attempts: int | None = None
+    """How many there may be in all."""
+    kind: str | None = None
+    """What failed: `limit` a rate limit, `unavailable` a server or the network, `bad_reply` an unusable reply."""
 
 
 class _Told:

@@ -11,11 +11,10 @@ import pytest
 from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import Progress, build, build_node, build_now, build_one, due_ids, summary_prompt
 from nebula.graph.summaries.extract import extract, frequent_terms, is_extract
-from nebula.graph.summaries.named_model import open_model
 from nebula.graph.summaries.reply import UnreadableReply
 from nebula.llm.catalog import connect
 from nebula.llm.choose import ChosenModel
-from nebula.llm.errors import AuthError, ModelError
+from nebula.llm.errors import ModelError
 from nebula.llm.http.retry import NO_RETRY, RetryPolicy
 from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
 
@@ -271,57 +270,3 @@ async def test_a_caller_inside_a_loop_can_wait_for_it_too(graph: Graph) -> None:
     assert is_extract(build_node(graph, node.id).summary)
     with pytest.raises(ModelError):
         build_node(graph, node.id, model="gemini/gemini-2.5-flash")
-
-
-@pytest.mark.parametrize(
-    ("environment", "asked", "expected"),
-    [
-        (["openai"], ("", ""), ("openai", "gpt-4.1-nano")),
-        (["gemini"], ("", ""), ("gemini", "gemini-2.5-flash")),
-        (["ollama"], ("", ""), ("ollama", "hermes3:8b")),
-        (["openai", "gemini"], ("gemini", ""), ("gemini", "gemini-2.5-flash")),
-        (["openai", "gemini"], ("", "gemini-3-pro-preview"), ("gemini", "gemini-3-pro-preview")),
-        (["openai", "ollama"], ("", "hermes3:8b"), ("ollama", "hermes3:8b")),
-        (["openai"], ("openai", "gpt-4.1-mini"), ("openai", "gpt-4.1-mini")),
-    ],
-)
-async def test_the_model_follows_from_what_is_said_and_set(
-    monkeypatch: pytest.MonkeyPatch, environment: list[str], asked: tuple[str, str], expected: tuple[str, str]
-) -> None:
-    with ScriptedModel([]) as server:
-        for provider in environment:
-            for name, value in server.env(provider).items():
-                monkeypatch.setenv(name, value)
-        found = await open_model(*asked)
-        await found.connector.aclose()
-    assert (found.provider, found.name) == expected
-
-
-async def test_the_folder_may_name_a_model_but_never_where_to_send_to(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph.create_node("p", "a")
-    config = Path(graph.data_dir) / "config.yaml"
-    with ScriptedModel([]) as ours, ScriptedModel([]) as theirs:
-        text = config.read_text(encoding="utf-8").replace("default_model: gpt-4", "default_model: gpt-4.1-mini")
-        config.write_text(text.replace("http://localhost:11434", theirs.url), encoding="utf-8")
-        for name, value in ours.env().items():
-            monkeypatch.setenv(name, value)
-        found = await open_model(of_graph=graph.settings)
-        assert (found.provider, found.name) == ("openai", "gpt-4.1-mini")
-        monkeypatch.setenv("NEBULA_MODEL", "gpt-4.1")
-        assert (await open_model(of_graph=graph.settings)).name == "gpt-4.1"
-        monkeypatch.delenv("NEBULA_MODEL")
-        monkeypatch.delenv("OPENAI_API_KEY")
-        monkeypatch.delenv("OPENAI_BASE_URL")
-        monkeypatch.setenv("OLLAMA_HOST", ours.ollama_url)
-        assert (await open_model(of_graph=graph.settings)).name == "hermes3:8b"
-        assert not theirs.requests
-        await found.connector.aclose()
-
-
-async def test_a_provider_without_its_key_says_which_one() -> None:
-    with pytest.raises(AuthError, match="OPENAI_API_KEY"):
-        await open_model("openai")
-    with pytest.raises(ModelError, match="GEMINI_API_KEY"):
-        await open_model()

@@ -21,6 +21,7 @@ ROOMS = [
     "config",
     "events",
     "files",
+    "llm",
     "messages",
     "sandbox",
     "stage",

@@ -37,8 +37,8 @@ everywhere = pytest.mark.parametrize("wire", ["openai", "gemini", "ollama"])
 def model_at(url: str, wire: str = "openai", **more: Any) -> Model:
     more = {"retry": QUICK, "environ": {}, **more}
     if wire == "openai":
-        return OpenAIModel(KEY, url + "/v1", **more)
-    return GeminiModel(KEY, url, **more) if wire == "gemini" else OllamaModel(url, **more)
+        return OpenAIModel(url + "/v1", KEY, **more)
+    return GeminiModel(url, KEY, **more) if wire == "gemini" else OllamaModel(url, **more)
 
 
 async def items_of(model: Model) -> list[StreamItem]:
@@ -135,7 +135,7 @@ async def test_a_call_cut_in_the_middle_is_never_given(wire: str) -> None:
 async def test_an_error_inside_the_stream_is_a_fault_too(wire: str) -> None:
     broken = Turn("one two three four five", fault=Fault.stream_error("overloaded"))
     items = await items_from([broken, Turn("ok")], wire)
-    assert "overloaded" in retries(items)[0].reason
+    assert "overloaded" in str(retries(items)[0].reason)
     assert isinstance(items[-1], ModelReply)
 
 
@@ -236,7 +236,7 @@ async def test_a_missing_key_is_told_before_anything_is_sent() -> None:
 
 async def test_a_key_with_a_line_break_is_not_quoted() -> None:
     with pytest.raises(BadReplyError) as error:
-        await items_of(OpenAIModel(KEY + "\n", "http://127.0.0.1:1/v1", environ={}))
+        await items_of(OpenAIModel("http://127.0.0.1:1/v1", KEY + "\n", environ={}))
     assert KEY not in str(error.value) and "line breaks" in str(error.value)
 
 
@@ -259,7 +259,7 @@ async def test_ollama_warns_when_the_conversation_is_too_long_for_the_model() ->
         heard = [[item async for item in model.stream(request)] for _ in range(2)]
         await model.aclose()
         assert [turn.json["options"]["num_ctx"] for turn in server.turns] == [2000, 2000]
-    assert isinstance(heard[0][0], ModelNotice) and "2,000" in heard[0][0].text
+    assert isinstance(heard[0][0], ModelNotice) and "2,000" in str(heard[0][0].text)
     assert not any(isinstance(item, ModelNotice) for item in heard[1])
 
 

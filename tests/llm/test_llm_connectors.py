@@ -33,8 +33,8 @@ READ_FILE = ToolSpec(
     {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
 )
 CONNECT: dict[str, Callable[[ScriptedModel], Model]] = {
-    "openai": lambda server: OpenAIModel("test-key", server.openai_url, environ={}),
-    "gemini": lambda server: GeminiModel("test-key", server.gemini_url, environ={}),
+    "openai": lambda server: OpenAIModel(server.openai_url, "test-key", environ={}),
+    "gemini": lambda server: GeminiModel(server.gemini_url, "test-key", environ={}),
     "ollama": lambda server: OllamaModel(server.ollama_url, environ={}),
 }
 MODEL_NAMES = {"openai": "gpt-4.1-nano", "gemini": "gemini-2.5-flash", "ollama": "qwen3:8b"}
@@ -336,7 +336,7 @@ async def test_ids_go_on_where_the_history_was_cut(wire: str) -> None:
 async def test_gemini_3_gets_its_signatures_back() -> None:
     turns = [Turn("", [Call("readFile", {"path": "a"}, signature="c2ln"), Call("readFile", {"path": "b"})]), Turn("ok")]
     with ScriptedModel(turns) as server:
-        model = GeminiModel("k", server.gemini_url, environ={})
+        model = GeminiModel(server.gemini_url, "k", environ={})
         request = ModelRequest("gemini-3-pro-preview", "", [UserMessage.new_prompt("hi")], (READ_FILE,))
         replies = [item async for item in model.stream(request) if isinstance(item, ModelReply)]
         message = replies[0].message

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from nebula.events import Usage
+from nebula.language import Sentence
 from nebula.llm.catalog import connect
 from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, Retrying, StreamItem
-from nebula.llm.dialect.json_dialect import JsonDialect, needs_dialect
+from nebula.llm.dialect.json_dialect import JsonDialect
+from nebula.llm.dialect.where_needed import needs_dialect
 from nebula.llm.errors import FormatError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import OllamaModel
@@ -98,8 +100,8 @@ async def test_connectors_and_dialect_give_identical_messages(fragment: int | No
         spoken = [hermes(turn) for turn in CONVERSATION] if wire.startswith("dialect") else CONVERSATION
         with ScriptedModel(spoken, fragment=fragment) as server:
             model: Model = {
-                "openai": lambda server=server: OpenAIModel("k", server.openai_url, environ={}),
-                "gemini": lambda server=server: GeminiModel("k", server.gemini_url, environ={}),
+                "openai": lambda server=server: OpenAIModel(server.openai_url, "k", environ={}),
+                "gemini": lambda server=server: GeminiModel(server.gemini_url, "k", environ={}),
                 "ollama": lambda server=server: OllamaModel(server.ollama_url, environ={}),
             }[wire.rpartition("/")[2]]()
             if wire.startswith("dialect"):
@@ -173,9 +175,9 @@ async def test_plan_mode_offers_no_write() -> None:
 
 async def test_one_retry_with_the_exact_error_then_it_is_read() -> None:
     items, bodies = await with_replies("I am done!", '{"final_answer": "done"}')
-    assert items[0] == Retrying(
-        "The reply could not be read: the reply is plain text; one JSON object was asked for.", 2, 0.0
-    )
+    problem = "the reply is plain text; one JSON object was asked for"
+    reason = Sentence("The reply could not be read: {problem}.", problem=problem)
+    assert items[0] == Retrying(reason, 2, 0.0, 2, "bad_reply")
     reply = items[-1]
     assert isinstance(reply, ModelReply) and reply.message.content == "done"
     assert reply.usage == Usage(200, 40)
@@ -189,7 +191,7 @@ async def test_one_retry_with_the_exact_error_then_it_is_read() -> None:
 async def test_prose_twice_is_the_end() -> None:
     with pytest.raises(FormatError) as error:
         await with_replies("I am done!", "Really!")
-    assert error.value.exhausted and error.value.kind == "bad_reply"
+    assert error.value.exit_code == 3 and error.value.kind == "bad_reply"
     assert error.value.reply == "Really!"
 
 

@@ -152,7 +152,7 @@ def tls_server(certificate: tuple[Path, Path]) -> ScriptedModel:
 
 
 async def names(server: ScriptedModel, environ: dict[str, str], key: str = "k") -> list[str]:
-    model = OpenAIModel(key, server.openai_url, environ=environ)
+    model = OpenAIModel(server.openai_url, key, environ=environ)
     try:
         return [info.name for info in await model.list_models()]
     finally:
@@ -179,7 +179,7 @@ def test_a_missing_certificate_file_is_named(tmp_path: Path) -> None:
 
 async def test_https_asked_of_a_plain_server_is_told() -> None:
     with ScriptedModel() as server:
-        model = OpenAIModel("k", server.openai_url.replace("http:", "https:"), environ={})
+        model = OpenAIModel(server.openai_url.replace("http:", "https:"), "k", environ={})
         with pytest.raises(UnavailableError, match="speak https"):
             await model.list_models()
         await model.aclose()

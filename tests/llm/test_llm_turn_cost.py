@@ -35,8 +35,8 @@ async def test_each_message_is_rendered_once(wire: str) -> None:
     turns = 6
     with ScriptedModel([Turn('{"final_answer": "ok"}')] * turns) as server:
         model: Model = {
-            "openai": lambda: OpenAIModel("k", server.openai_url, environ={}),
-            "gemini": lambda: GeminiModel("k", server.gemini_url, environ={}),
+            "openai": lambda: OpenAIModel(server.openai_url, "k", environ={}),
+            "gemini": lambda: GeminiModel(server.gemini_url, "k", environ={}),
             "ollama": lambda: OllamaModel(server.ollama_url, environ={}),
             "dialect": lambda: JsonDialect(OllamaModel(server.ollama_url, environ={})),
         }[wire]()
@@ -59,7 +59,7 @@ async def test_each_message_is_rendered_once(wire: str) -> None:
 async def test_remembered_pieces_belong_to_their_message_alone() -> None:
     """Messages that come and go may get the same id; what is sent is always what was said."""
     with ScriptedModel([Turn("ok")] * 30) as server:
-        model = OpenAIModel("k", server.openai_url, environ={})
+        model = OpenAIModel(server.openai_url, "k", environ={})
         for number in range(30):
             said: list[Message] = [
                 UserMessage.new_prompt(f"{number}"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nebula.agent.turn_result import Ending, TurnResult
-from nebula.errors import EXIT_FORMAT, NebulaError
+from nebula.errors import NebulaError
 from nebula.events import (
     Diff,
     Error,
@@ -118,8 +118,7 @@ async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending
         return Ending("limit", str(limit))
     except ModelError as error:
         turn.stream.emit(Error(error.kind, error.sentence, error.values, turn.task_id), must_record=False)
-        unusable = isinstance(error, BadReplyError) and error.exhausted
-        return Ending("error", str(error), EXIT_FORMAT if unusable else None)
+        return Ending("error", str(error), error.exit_code)
     except RecordingFailed as failure:
         turn.stream.emit(Error("recording", failure.sentence, failure.values, turn.task_id), must_record=False)
         return Ending("error", str(failure))
@@ -185,9 +184,11 @@ async def _ask(turn: Turn) -> ModelReply:
     async with aclosing(turn.model.stream(request)) as items:  # type: ignore[type-var]
         async for item in items:
             if isinstance(item, Retrying):
-                turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id))
+                turn.stream.emit(
+                    Retry(str(item.reason), item.attempt, item.delay_s, turn.task_id, item.attempts, item.kind)
+                )
             elif isinstance(item, ModelNotice):
-                turn.stream.emit(Notice(item.text, task_id=turn.task_id))
+                turn.stream.emit(Notice(item.text.sentence, item.text.values, task_id=turn.task_id))
             elif isinstance(item, ModelReply):
                 _emit_reply(turn, item, round(time.monotonic() - started, 3))
                 return item

@@ -1,32 +1,120 @@
-"""From plain values to a connector, and from a model's name to the provider it belongs to."""
+"""The providers of models: one row says all that the rest of the program knows about each.
+
+A new provider is a connector in a file of its own and a row here, which names the settings (`nebula.config.settings`)
+that hold its address and key. Nothing here imports a connector: a start pays only for the one it uses.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nebula.llm.contract import Model, ModelInfo, Usage
-from nebula.llm.errors import ModelError, NotFoundError, UnavailableError
-from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.config.settings import DEFAULT_MODEL, TABLE, variable_of
+from nebula.llm.contract import Model, Usage
+from nebula.llm.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from nebula.config import Settings
     from nebula.llm.http.client import Timeouts
+    from nebula.llm.http.retry import RetryPolicy
 
-PROVIDERS = ("openai", "gemini", "ollama")
-OFFERED_MODELS = ("gpt-4.1-nano", "gpt-4.1-mini")
 DEFAULT_CONTEXT = 128_000
-_KNOWN_CONTEXT = {"gpt-4.1": 1_047_576, "gpt-5": 400_000, "gpt-4o": 128_000, "gemini": 1_048_576, "o3": 200_000}
-_DOLLARS_PER_MILLION = {
-    "gpt-4.1-nano": (0.10, 0.40),
-    "gpt-4.1-mini": (0.40, 1.60),
-    "gpt-4.1": (2.00, 8.00),
-    "gpt-4o-mini": (0.15, 0.60),
-    "gpt-4o": (2.50, 10.00),
-    "gemini-2.5-flash-lite": (0.10, 0.40),
-    "gemini-2.5-flash": (0.30, 2.50),
-    "gemini-2.5-pro": (1.25, 10.00),
-    "gemini-2.0-flash": (0.10, 0.40),
+"""Tokens that a model is taken to have room for where nobody knows better."""
+
+
+class KnownModel(NamedTuple):
+    """What is known of the models whose names begin so. Prices are the list's, in US dollars a million tokens."""
+
+    name: str
+    context: int = DEFAULT_CONTEXT
+    price_in: float | None = None
+    price_out: float = 0.0
+
+
+class Provider(NamedTuple):
+    name: str
+    label: str
+    """What people call it."""
+    connector: str
+    """`module:Class`, loaded on first use."""
+    address: str = ""
+    """The setting that says where it is."""
+    key: str = ""
+    """The setting that holds its key; empty where none is needed."""
+    default_model: str = ""
+    """Empty: the first that it lists."""
+    offered: tuple[str, ...] = ()
+    """Offered first where models are listed."""
+    own_names: str = ""
+    """A pattern of model names that are this provider's wherever they are said."""
+    models: tuple[KnownModel, ...] = ()
+    is_free: bool = False
+
+    @property
+    def key_variable(self) -> str:
+        return variable_of(self.key) if self.key else ""
+
+    @property
+    def address_variable(self) -> str:
+        return variable_of(self.address) if self.address else ""
+
+    @property
+    def default_address(self) -> str:
+        return str(TABLE[self.address].default) if self.address else ""
+
+    def is_configured(self, settings: Settings) -> bool:
+        """Whether somebody set it up. One that needs no key may always be there."""
+        return not self.key or bool(getattr(settings, self.key)) or self.has_own_address(settings)
+
+    def has_own_address(self, settings: Settings) -> bool:
+        return self.address in settings.origins
+
+    def connect(self, settings: Settings) -> Model:
+        address = getattr(settings, self.address) if self.address else ""
+        return connect(self.name, base_url=address, api_key=getattr(settings, self.key) if self.key else "")
+
+
+PROVIDERS = {
+    row.name: row
+    for row in (
+        Provider(
+            "openai",
+            "OpenAI",
+            "nebula.llm.openai:OpenAIModel",
+            address="openai_base_url",
+            key="openai_api_key",
+            default_model=DEFAULT_MODEL,
+            offered=("gpt-4.1-nano", "gpt-4.1-mini"),
+            own_names=r"gpt-(?!oss)|chatgpt-|o\d",
+            models=(
+                KnownModel("gpt-4.1-nano", 1_047_576, 0.10, 0.40),
+                KnownModel("gpt-4.1-mini", 1_047_576, 0.40, 1.60),
+                KnownModel("gpt-4.1", 1_047_576, 2.00, 8.00),
+                KnownModel("gpt-4o-mini", 128_000, 0.15, 0.60),
+                KnownModel("gpt-4o", 128_000, 2.50, 10.00),
+                KnownModel("gpt-5", 400_000),
+                KnownModel("o3", 200_000),
+            ),
+        ),
+        Provider(
+            "gemini",
+            "Gemini",
+            "nebula.llm.gemini:GeminiModel",
+            address="gemini_base_url",
+            key="gemini_api_key",
+            default_model="gemini-2.5-flash",
+            own_names=r"gemini-",
+            models=(
+                KnownModel("gemini-2.5-flash-lite", 1_048_576, 0.10, 0.40),
+                KnownModel("gemini-2.5-flash", 1_048_576, 0.30, 2.50),
+                KnownModel("gemini-2.5-pro", 1_048_576, 1.25, 10.00),
+                KnownModel("gemini-2.0-flash", 1_048_576, 0.10, 0.40),
+                KnownModel("gemini", 1_048_576),
+            ),
+        ),
+        Provider("ollama", "Ollama", "nebula.llm.ollama:OllamaModel", address="ollama_host", is_free=True),
+    )
 }
 
 
@@ -35,135 +123,69 @@ def connect(
     *,
     base_url: str = "",
     api_key: str = "",
-    retry: RetryPolicy = DEFAULT_RETRY,
+    retry: RetryPolicy | None = None,
     timeouts: Timeouts | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Model:
     """A connector. Nothing is contacted yet.
 
-    `environ` is where proxies and certificates are looked up (default: the process's environment). An Ollama comes
-    with the JSON dialect for those of its models that have no tool calls of their own.
+    `environ` is where proxies and certificates are looked up (default: the process's environment). The JSON dialect
+    stands by for models that have no tool calls of their own.
     """
-    if provider == "openai":
-        from nebula.llm.http.client import DEFAULT_TIMEOUTS
-        from nebula.llm.openai import OpenAIModel
-
-        return OpenAIModel(api_key, base_url, retry=retry, timeouts=timeouts or DEFAULT_TIMEOUTS, environ=environ)
-    if provider == "gemini":
-        from nebula.llm.gemini import GeminiModel
-        from nebula.llm.http.client import DEFAULT_TIMEOUTS
-
-        return GeminiModel(api_key, base_url, retry=retry, timeouts=timeouts or DEFAULT_TIMEOUTS, environ=environ)
-    if provider == "ollama":
-        from nebula.llm.dialect.json_dialect import DialectWhereNeeded
-        from nebula.llm.ollama import PATIENT, OllamaModel
-
-        return DialectWhereNeeded(
-            OllamaModel(base_url, api_key=api_key, retry=retry, timeouts=timeouts or PATIENT, environ=environ)
+    row = PROVIDERS.get(provider)
+    if row is None:
+        raise NotFoundError(
+            "'{name}' is no provider; choose one of {known}.", name=provider, known=", ".join(PROVIDERS)
         )
-    raise NotFoundError(f"{provider!r} is no provider; choose one of {', '.join(PROVIDERS)}.")
+    from importlib import import_module
+
+    from nebula.llm.dialect.where_needed import DialectWhereNeeded
+
+    module, _, name = row.connector.partition(":")
+    limits: dict[str, Any] = {"retry": retry, "timeouts": timeouts}
+    given = {key: value for key, value in limits.items() if value is not None}
+    model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
+    return DialectWhereNeeded(model)
 
 
-def split_name(name: str) -> tuple[str | None, str]:
-    """`provider/model` said outright; other slashes belong to the model's name."""
+def split_name(name: str) -> tuple[str, str]:
+    """`provider/model` said outright; other slashes belong to the model's name, and the provider is empty."""
     first, slash, rest = name.partition("/")
-    return (first, rest) if slash and first in PROVIDERS and rest else (None, name)
+    return (first, rest) if slash and first in PROVIDERS and rest else ("", name)
 
 
-def known_provider(name: str) -> str | None:
-    """The provider whose models have names like this one."""
-    if ":" in name or "/" in name or name.startswith("gpt-oss"):  # a tag, an owner, OpenAI's model for other servers
-        return None
-    if name.startswith(("gpt-", "chatgpt-")) or (name[:1] == "o" and name[1:2].isdigit()):
-        return "openai"
-    return "gemini" if name.startswith("gemini-") else None
+def known_provider(model: str) -> str:
+    """The provider whose models have names like this one; empty where any may have it."""
+    if ":" in model or "/" in model:  # a tag, an owner
+        return ""
+    return next((row.name for row in PROVIDERS.values() if row.own_names and re.match(row.own_names, model)), "")
 
 
-async def resolve_model(name: str, configured: Mapping[str, Model]) -> tuple[str, str]:
-    """Provider and model that `name` means, among the configured providers (in their order).
-
-    `provider/model` and well-known names need no question; else the provider that lists the model has it. Where
-    there is only one provider, it has it: a server of one's own need not list all it can.
-    """
-    outright, model = split_name(name)
-    if outright is not None:
-        if outright not in configured:
-            raise NotFoundError(f"{name!r} asks for {outright}, which is not configured. {_how_to_configure(outright)}")
-        return outright, model
-    known = known_provider(model)
-    if known is not None and known in configured:
-        return known, model
-    if len(configured) == 1:
-        return next(iter(configured)), model
-    if not configured:
-        raise NotFoundError(f"No provider is configured for the model {name!r}. {_how_to_configure(None)}")
-    return await _listing_provider(model, configured), model
-
-
-async def _listing_provider(model: str, configured: Mapping[str, Model]) -> str:
-    answers = await asyncio.gather(*(_listed(each) for each in configured.values()))
-    names: list[str] = []
-    silent: list[str] = []
-    unlisting: list[str] = []
-    for provider, answer in zip(configured, answers, strict=True):
-        if isinstance(answer, UnavailableError):
-            silent.append(f"{provider} did not answer: {answer.message}")
-            continue
-        if isinstance(answer, ModelError):
-            unlisting.append(provider)
-            silent.append(f"{provider} lists no models: {answer.message}")
-            continue
-        listed = {info.name for info in answer}
-        if model in listed or f"{model}:latest" in listed:
-            return provider
-        names += [f"{provider}/{info.name}" for info in answer]
-    if len(unlisting) == 1 and not names:
-        return unlisting[0]  # it is there, cannot say what it has, and nobody else has anything
-    near = _nearest(model, names)
-    hint = f" Near it: {', '.join(near)}." if near else ""
-    raise NotFoundError(f"No configured provider lists the model {model!r}.{hint} {' '.join(silent)}".strip())
-
-
-async def _listed(model: Model) -> list[ModelInfo] | ModelError:
-    try:
-        return await model.list_models()
-    except ModelError as error:
-        return error
-
-
-def _nearest(model: str, names: list[str]) -> list[str]:
-    from difflib import get_close_matches
-
-    short = {name.partition("/")[2]: name for name in names}
-    return [short[each] for each in get_close_matches(model, short, n=3, cutoff=0.5)]
-
-
-def _how_to_configure(provider: str | None) -> str:
-    ways = {
-        "openai": "set OPENAI_API_KEY",
-        "gemini": "set GEMINI_API_KEY",
-        "ollama": "start Ollama (or set OLLAMA_HOST)",
-    }
-    chosen = [ways[provider]] if provider else list(ways.values())
-    sentence = ", or ".join(chosen)
-    return sentence[0].upper() + sentence[1:] + "."
+def known_model(model: str) -> KnownModel | None:
+    """What is known of a model: the longest known name that its own begins with."""
+    name = model.rsplit("/", 1)[-1]
+    known = (each for row in PROVIDERS.values() for each in row.models if name.startswith(each.name))
+    return max(known, key=lambda each: len(each.name), default=None)
 
 
 def context_length(model: str) -> int:
     """What a model is known to take, where nobody asked its server."""
-    name = model.rsplit("/", 1)[-1]
-    known = max((known for known in _KNOWN_CONTEXT if name.startswith(known)), key=len, default=None)
-    return _KNOWN_CONTEXT[known] if known else DEFAULT_CONTEXT
+    known = known_model(model)
+    return known.context if known else DEFAULT_CONTEXT
 
 
 def cost(provider: str, model: str, usage: Usage) -> float | None:
-    """In US dollars at the providers' list prices. A local model costs nothing."""
-    if provider in ("ollama", "replay"):
-        return 0.0
-    name = model.rsplit("/", 1)[-1]
-    # The longest known name that the model's name begins with, so that dated versions are found.
-    known = max((known for known in _DOLLARS_PER_MILLION if name.startswith(known)), key=len, default=None)
-    if known is None:
+    """In US dollars at the provider's list prices; None where they are not known, never a guess.
+
+    A dated version costs what its name says; a name that goes on otherwise is another model.
+    """
+    row = PROVIDERS.get(provider)
+    if row is None or row.is_free:
+        return 0.0  # a local model, or a recording
+    known = known_model(model)
+    if known is None or known.price_in is None:
         return None
-    price_in, price_out = _DOLLARS_PER_MILLION[known]
-    return (usage.input_tokens * price_in + usage.output_tokens * price_out) / 1_000_000
+    rest = model.rsplit("/", 1)[-1].removeprefix(known.name)
+    if not re.fullmatch(r"(-\d[\d-]*|-latest|-preview[\d-]*)?", rest):
+        return None
+    return (usage.input_tokens * known.price_in + usage.output_tokens * known.price_out) / 1_000_000

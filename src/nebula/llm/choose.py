@@ -1,36 +1,35 @@
 """Which model answers: from the settings to a connector and a name, with as few questions as can be.
 
 A well-known name, `provider/model` or `--provider` needs no question at all. With no key set a reachable Ollama is
-used; with neither, one sentence says what to set.
+used; with neither, one sentence says what to type. What a project names counts only within the provider that the user
+chose: a clone must not decide where prompts go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple
 
-from nebula.config import DEFAULT_MODEL, Settings
-from nebula.events import Usage
-from nebula.llm.catalog import connect, context_length, cost, known_provider, resolve_model, split_name
-from nebula.llm.contract import DescribingModel, Model, ModelInfo
-from nebula.llm.errors import AuthError, ModelError, NotFoundError
-
-DEFAULT_GEMINI_MODEL = "gemini-2.5-flash"
-NOTHING_CONFIGURED = (
-    "No model can be reached. Set OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama (OLLAMA_HOST says where); "
-    "`nebula demo` works without any of them."
-)
+from nebula.config import Settings
+from nebula.config.parsing import printable
+from nebula.language import Sentence
+from nebula.llm.catalog import PROVIDERS, Provider, context_length, cost, known_provider, split_name
+from nebula.llm.contract import Model, ModelInfo, Usage
+from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
+from nebula.value import value
 
 
-@dataclass(slots=True)
+@value
 class ChosenModel:
     """The model that answers: a connector, and the name to ask it by."""
 
     connector: Model
     name: str
     context_tokens: int = 0
+    remark: Sentence | None = None
+    """What the user should know about the choice."""
 
     @property
     def provider(self) -> str:
@@ -38,6 +37,7 @@ class ChosenModel:
 
     @property
     def context(self) -> int:
+        """How many tokens it takes."""
         return self.context_tokens or context_length(self.name)
 
     def cost(self, usage: Usage) -> float | None:
@@ -45,103 +45,247 @@ class ChosenModel:
         return cost(self.provider, self.name, usage)
 
 
-def configured_providers(settings: Settings) -> list[str]:
-    """Those that somebody set up. Ollama needs no key, so it always may be there."""
-    has_own_server = "openai_base_url" in settings.origins
-    names = ["openai"] if settings.openai_api_key or has_own_server else []
-    names += ["gemini"] if settings.gemini_api_key else []
-    return [*names, "ollama"]
+class _Wanted(NamedTuple):
+    """A choice, each part empty where nobody made it."""
+
+    provider: str = ""
+    model: str = ""
+
+    @property
+    def likely_provider(self) -> str:
+        return self.provider or known_provider(self.model)
 
 
-def connector(settings: Settings, provider: str) -> Model:
-    urls = {
-        "openai": (settings.openai_base_url, settings.openai_api_key),
-        "gemini": (settings.gemini_base_url, settings.gemini_api_key),
-        "ollama": (settings.ollama_host, ""),
-    }
-    base_url, key = urls[provider]
-    return connect(provider, base_url=base_url, api_key=key)
+async def choose_model(settings: Settings, name: str = "", *, provider: str = "", suggested: str = "") -> ChosenModel:
+    """The model by this name, or the one the settings choose. Raises ModelError.
+
+    `suggested` is `provider/model` as a data folder names it, for a user who chose nothing.
+    """
+    remark: Sentence | None = None
+    outright, model = split_name(name)
+    wanted = _Wanted(provider or outright, model)
+    if not any(wanted):
+        wanted = _users_choice(settings)
+        if settings.is_from_project("model"):
+            named = _Wanted(*split_name(settings.model))
+            wanted, remark = await _within_users_provider(settings, wanted, named)
+        elif suggested and not any(wanted):
+            wanted, _ = await _within_users_provider(settings, wanted, _Wanted(*split_name(suggested)))
+    elif not wanted.provider and settings.provider:
+        wanted = wanted._replace(provider=settings.provider)
+    row, model = await _resolved(settings, wanted, said_now=bool(name))
+    return await _described(settings, row, model, remark)
 
 
-async def choose_model(settings: Settings, name: str | None = None) -> ChosenModel:
-    """The model by this name, or the one the settings choose."""
-    if name is None and "model" not in settings.origins:
-        return await _default_model(settings)
-    wanted = name or settings.model
-    outright, model = split_name(wanted)
-    provider = outright or settings.provider or known_provider(model)
-    configured = configured_providers(settings)
-    if provider is None or provider not in configured:
-        try:
-            provider, model = await _ask_around(wanted, settings, configured, provider)
-        except NotFoundError:
-            own = _own_servers(settings)
-            if name is not None or provider is not None or len(own) != 1:
-                raise
-            provider = own[0]  # a server of one's own need not list all it can
-    return await _informed(_chosen(settings, provider, model))
-
-
-async def _informed(chosen: ChosenModel) -> ChosenModel:
-    """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
-    if chosen.provider == "ollama" and not chosen.context_tokens:
-        with suppress(ModelError):  # the turn meets the same problem, and tells it
-            about = await cast("DescribingModel", chosen.connector).describe(chosen.name)
-            chosen.context_tokens = about.context_length or 0
-    return chosen
-
-
-def _own_servers(settings: Settings) -> list[str]:
-    """The providers whose address somebody set."""
-    addresses = {"openai": "openai_base_url", "gemini": "gemini_base_url", "ollama": "ollama_host"}
-    return [each for each in configured_providers(settings) if addresses[each] in settings.origins]
-
-
-async def _default_model(settings: Settings) -> ChosenModel:
-    configured = configured_providers(settings)
-    provider = settings.provider or configured[0]
-    if provider == "openai":
-        return _chosen(settings, provider, DEFAULT_MODEL)
-    if provider == "gemini":
-        return _chosen(settings, provider, DEFAULT_GEMINI_MODEL)
-    model = connector(settings, "ollama")
-    try:
-        listed = await model.list_models()
-    except ModelError:
-        await model.aclose()
-        raise AuthError(NOTHING_CONFIGURED) from None
-    if not listed:
-        await model.aclose()
-        raise NotFoundError("Ollama is running but has no model yet. Get one with `ollama pull NAME`.")
-    return await _informed(ChosenModel(model, listed[0].name, settings.context_tokens))
-
-
-async def _ask_around(
-    wanted: str, settings: Settings, configured: Sequence[str], provider: str | None
-) -> tuple[str, str]:
-    if provider is not None and provider != "ollama" and configured == ["ollama"]:
-        raise AuthError(f"The model '{wanted}' needs {provider.upper()}_API_KEY to be set. {NOTHING_CONFIGURED}")
-    models = {each: connector(settings, each) for each in configured}
-    try:
-        return await resolve_model(wanted, models)
-    finally:
-        for model in models.values():
-            await model.aclose()
-
-
-def _chosen(settings: Settings, provider: str, model: str) -> ChosenModel:
-    return ChosenModel(connector(settings, provider), model, settings.context_tokens)
+def configured_providers(settings: Settings) -> list[Provider]:
+    """Those that somebody set up, and those that need no key."""
+    return [row for row in PROVIDERS.values() if row.is_configured(settings)]
 
 
 async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | ModelError]]:
     """What each configured provider lists, or why it does not."""
-    found: list[tuple[str, list[ModelInfo] | ModelError]] = []
-    for provider in configured_providers(settings):
-        model = connector(settings, provider)
-        try:
-            found.append((provider, await model.list_models()))
-        except ModelError as error:
-            found.append((provider, error))
-        finally:
-            await model.aclose()
-    return found
+    rows = configured_providers(settings)
+    answers = await asyncio.gather(*(_listed(row, settings) for row in rows))
+    return [(row.name, answer) for row, answer in zip(rows, answers, strict=True)]
+
+
+def offered_models(listed: Sequence[tuple[str, list[ModelInfo] | ModelError]]) -> list[ModelInfo]:
+    """All that can be chosen: what a provider offers first, also where its list did not come; then what is listed."""
+    first = [ModelInfo(name, provider) for provider, _ in listed for name in PROVIDERS[provider].offered]
+    known = {(info.provider, info.name) for info in first}
+    found = [info for _, models in listed if not isinstance(models, ModelError) for info in models]
+    return first + [info for info in found if (info.provider, info.name) not in known]
+
+
+def how_to_set_up(row: Provider | None = None) -> Sentence:
+    """What to type so that a provider (or any) can be used."""
+    if row is not None and not row.key:
+        return Sentence(
+            "Start {label}, or say where it is with `export {variable}=…`.",
+            label=row.label,
+            variable=row.address_variable,
+        )
+    if row is not None:
+        return Sentence("Type `export {variable}=…` with your key.", variable=row.key_variable)
+    keys = [f"`export {each.key_variable}=…`" for each in PROVIDERS.values() if each.key]
+    keyless = next(each for each in PROVIDERS.values() if not each.key)
+    return Sentence(
+        "Type one of {exports} with your key, or start {label} ({variable} says where); `nebula demo` works without.",
+        exports=", ".join(keys),
+        label=keyless.label,
+        variable=keyless.address_variable,
+    )
+
+
+def _users_choice(settings: Settings) -> _Wanted:
+    """What the user said, a project's wish left aside."""
+    chosen = settings.model if "model" in settings.origins else ""
+    outright, model = split_name(settings.user_model if settings.is_from_project("model") else chosen)
+    return _Wanted(outright or settings.provider, model)
+
+
+async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:
+    """What a project names, if the provider that the user chose has it; else the user's own choice and why."""
+    home = users.likely_provider
+    if not home:
+        home = (await _resolved(settings, users))[0].name if users.model else configured_providers(settings)[0].name
+    provider = named.likely_provider or home
+    if provider == home and (named.likely_provider or await _may_have(settings, PROVIDERS[home], named.model)):
+        return _Wanted(home, named.model), None
+    return users, Sentence(
+        "The project asks for the model '{model}', but you chose {label}, which does not list it; it was ignored.",
+        model=printable(named.model, 200),
+        label=PROVIDERS[home].label,
+    )
+
+
+async def _may_have(settings: Settings, row: Provider, model: str) -> bool:
+    answer = await _listed(row, settings)
+    return isinstance(answer, ModelError) or _lists(answer, model)
+
+
+async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = False) -> tuple[Provider, str]:
+    """The provider, and the name of its model. Asks servers only where a name leaves a doubt."""
+    configured = configured_providers(settings)
+    if wanted.provider or not wanted.model:
+        row = PROVIDERS[wanted.provider] if wanted.provider else configured[0]
+        _require(row, configured)
+        return row, wanted.model or row.default_model or await _first_listed(settings, row)
+    likely = PROVIDERS.get(wanted.likely_provider)
+    if likely in configured:
+        return likely, wanted.model
+    if likely is not None and not any(row.key for row in configured):
+        _require(likely, configured)
+    own = [row for row in configured if row.has_own_address(settings)]
+    try:
+        return await _asked_around(settings, wanted.model, configured)
+    except NotFoundError:
+        if likely is not None:
+            _require(likely, configured)
+        if said_now or len(own) != 1:
+            raise
+        return own[0], wanted.model  # a server of one's own need not list all it can
+
+
+def _require(row: Provider, configured: Sequence[Provider]) -> None:
+    if row not in configured:
+        raise AuthError("{variable} is not set. {advice}", variable=row.key_variable, advice=how_to_set_up(row))
+
+
+async def _first_listed(settings: Settings, row: Provider) -> str:
+    answer = await _listed(row, settings)
+    if isinstance(answer, ModelError):
+        advice = how_to_set_up()
+        if row.has_own_address(settings) or settings.provider == row.name:
+            raise AuthError("No model can be reached. {problem} {advice}", problem=answer, advice=advice)
+        raise AuthError("No model can be reached. {advice}", advice=advice)
+    if not answer:
+        raise NotFoundError(
+            "{label} is running but has no model yet. Get one with `ollama pull NAME`.", label=row.label
+        )
+    return answer[0].name
+
+
+async def _asked_around(settings: Settings, model: str, configured: Sequence[Provider]) -> tuple[Provider, str]:
+    connectors = {row.name: row.connect(settings) for row in configured}
+    try:
+        provider, model = await resolve_model(model, connectors)
+    finally:
+        for each in connectors.values():
+            await each.aclose()
+    return PROVIDERS[provider], model
+
+
+async def _described(settings: Settings, row: Provider, model: str, remark: Sentence | None) -> ChosenModel:
+    """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
+    connector = row.connect(settings)
+    context = settings.context_tokens
+    if not context:
+        with suppress(ModelError):  # the turn meets the same problem, and reports it
+            context = (await connector.describe(model)).context_length or 0
+    return ChosenModel(connector, model, context, remark)
+
+
+async def resolve_model(name: str, configured: Mapping[str, Model]) -> tuple[str, str]:
+    """Provider and model that `name` means, among the configured providers (in their order).
+
+    `provider/model` and well-known names need no question; else the provider that lists the model has it. Where
+    there is only one provider, it has it: a server of one's own need not list all it can.
+    """
+    outright, model = split_name(name)
+    if outright:
+        if outright not in configured:
+            advice = how_to_set_up(PROVIDERS[outright])
+            raise NotFoundError(
+                "'{name}' asks for {label}, which is not set up. {advice}",
+                name=printable(name, 200),
+                label=PROVIDERS[outright].label,
+                advice=advice,
+            )
+        return outright, model
+    known = known_provider(model)
+    if known in configured:
+        return known, model
+    if len(configured) == 1:
+        return next(iter(configured)), model
+    if not configured:
+        raise NotFoundError(
+            "No provider is set up for the model '{name}'. {advice}", name=printable(name, 200), advice=how_to_set_up()
+        )
+    return await _listing_provider(model, configured), model
+
+
+async def _listing_provider(model: str, configured: Mapping[str, Model]) -> str:
+    answers = await asyncio.gather(*(_models_of(each) for each in configured.values()))
+    names: list[str] = []
+    reasons: list[Sentence] = []
+    unlisting: list[str] = []
+    for provider, answer in zip(configured, answers, strict=True):
+        if isinstance(answer, UnavailableError):
+            reasons.append(Sentence("{provider} did not answer: {problem}", provider=provider, problem=answer))
+        elif isinstance(answer, ModelError):
+            unlisting.append(provider)
+            reasons.append(Sentence("{provider} lists no models: {problem}", provider=provider, problem=answer))
+        elif _lists(answer, model):
+            return provider
+        else:
+            names += [f"{provider}/{info.name}" for info in answer]
+    if len(unlisting) == 1 and not names:
+        return unlisting[0]  # it is there, cannot say what it has, and nobody else has anything
+    raise _not_listed(model, names, reasons)
+
+
+def _not_listed(model: str, names: Sequence[str], reasons: Sequence[Sentence]) -> NotFoundError:
+    shown, near = printable(model, 200), _nearest(model, names)
+    said = Sentence("No provider lists the model '{model}'.", model=shown)
+    if near:
+        said = Sentence("No provider lists the model '{model}'. Near it: {near}.", model=shown, near=", ".join(near))
+    for reason in reasons:
+        said = Sentence("{first} {then}", first=said, then=reason)
+    return NotFoundError(said.sentence, **said.values)
+
+
+async def _listed(row: Provider, settings: Settings) -> list[ModelInfo] | ModelError:
+    connector = row.connect(settings)
+    try:
+        return await _models_of(connector)
+    finally:
+        await connector.aclose()
+
+
+async def _models_of(model: Model) -> list[ModelInfo] | ModelError:
+    try:
+        return await model.list_models()
+    except ModelError as error:
+        return error
+
+
+def _lists(models: Sequence[ModelInfo], name: str) -> bool:
+    return any(info.name in (name, f"{name}:latest") for info in models)
+
+
+def _nearest(model: str, names: Sequence[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    short = {name.partition("/")[2]: name for name in names}
+    return [short[each] for each in get_close_matches(model, short, n=3, cutoff=0.5)]

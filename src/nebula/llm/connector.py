@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+from nebula.language import Sentence
+from nebula.llm.catalog import PROVIDERS
 from nebula.llm.contract import ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem, TextDelta
-from nebula.llm.errors import BadReplyError, ModelError, UnavailableError
+from nebula.llm.errors import AuthError, BadReplyError, ModelError, UnavailableError
 from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpClient, HttpResponse, Timeouts
 from nebula.llm.http.http_errors import Service, message_in, refusal_error, status_error
 from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
@@ -24,7 +26,7 @@ class Outgoing(NamedTuple):
 
     path: str
     body: bytes
-    notices: tuple[str, ...] = ()
+    notices: tuple[Sentence, ...] = ()
 
 
 class ReplyReader(ABC):
@@ -34,6 +36,9 @@ class ReplyReader(ABC):
         self.draft = Draft()
         self.is_done = False
         """Nothing more is needed, whatever may still come."""
+        self.began = False
+        """The model has begun to answer, if only with an empty piece."""
+        self.heard_something = False
         self._service = service
         self._model = model
         self._parser = parser
@@ -46,7 +51,12 @@ class ReplyReader(ABC):
         """The body has ended. Raises `UnavailableError` when the model had not."""
         shown = [] if self.is_done else self._read(self._parser.flush())
         if self.draft.stop is None:
-            raise UnavailableError(f"The reply of {self._service.shown} was cut off in the middle. Ask again.")
+            if not self.began and self.heard_something:
+                self.draft.stop = "missing"  # an end without an answer
+                return shown
+            raise UnavailableError(
+                "The reply of {service} was cut off in the middle. Ask again.", service=self._service.shown
+            )
         return shown
 
     def _read(self, events: list[str]) -> list[str]:
@@ -65,17 +75,22 @@ class ReplyReader(ABC):
             value = None
         if not isinstance(value, dict):
             raise BadReplyError(
-                f"{self._service.shown} sent something that is not part of its API: {text[:80]!r}. "
-                f"Check {self._service.url_name}."
+                "{service} sent something that is not part of its API: {text}. Check {variable}.",
+                service=self._service.shown,
+                text=repr(text[:80]),
+                variable=self._service.url_name,
             )
         if error := value.get("error"):
             raise self._stream_error(error)
+        self.heard_something = True
         try:
             return self._take(value)
         except (TypeError, AttributeError, KeyError, IndexError):
             # A field of another type than the API says; which one, the trace of the raw text tells best.
             raise BadReplyError(
-                f"{self._service.shown} sent an event of a shape that is not part of its API: {text[:200]!r}."
+                "{service} sent an event of a shape that is not part of its API: {text}.",
+                service=self._service.shown,
+                text=repr(text[:200]),
             ) from None
 
     @abstractmethod
@@ -93,16 +108,22 @@ class Connector(ABC):
     """Base of the connectors. One object serves any number of models and conversations."""
 
     provider: ClassVar[str]
+    can_pull: ClassVar[bool] = False
 
     def __init__(
         self,
-        service: Service,
+        base_url: str = "",
+        api_key: str = "",
         *,
         retry: RetryPolicy = DEFAULT_RETRY,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self._service = service
+        row = PROVIDERS[self.provider]
+        url = self._base_url(base_url or row.default_address)
+        self._service = Service(row.label, url, row.address_variable, row.key_variable, api_key, self.can_pull)
+        self._is_default = url == row.default_address
+        self._key = api_key
         self._retry = retry
         self._client = HttpClient(timeouts=timeouts, environ=environ)
         self._fragments = FragmentCache()
@@ -112,6 +133,9 @@ class Connector(ABC):
 
     @abstractmethod
     async def list_models(self) -> list[ModelInfo]: ...
+
+    async def describe(self, model: str) -> ModelInfo:
+        return ModelInfo(model, self.provider)
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -124,8 +148,12 @@ class Connector(ABC):
     @abstractmethod
     def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader: ...
 
-    def _headers(self) -> Headers:
-        return ()
+    def _base_url(self, text: str) -> str:
+        """The address as it was set, in the form that paths are put behind."""
+        return text.rstrip("/")
+
+    def _key_headers(self, key: str) -> Headers:
+        return (("Authorization", f"Bearer {key}"),)
 
     def _adapt(self, model: str, status: int, body: bytes) -> bool:
         """Whether a refused request is worth asking again at once, in another form."""
@@ -136,6 +164,17 @@ class Connector(ABC):
         return
 
     # the course of a request
+
+    def _headers(self) -> Headers:
+        if self._key:
+            return self._key_headers(self._key)
+        if self._service.key_name and self._is_default:
+            raise AuthError(
+                "No key for {label}. Type `export {variable}=…` with your key.",
+                label=self._service.label,
+                variable=self._service.key_name,
+            )
+        return ()  # a server of one's own often needs none
 
     async def _attempt(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         while True:
@@ -191,6 +230,9 @@ class Connector(ABC):
     def _not_our_api(self, response: HttpResponse) -> BadReplyError:
         kind = response.content_type or "no content type"
         return BadReplyError(
-            f"{response.url.shown} does not speak the API of {self._service.label} (it sent {kind}). "
-            f"Check {self._service.url_name}."
+            "{server} does not speak the API of {label} (it sent {kind}). Check {variable}.",
+            server=response.url.shown,
+            label=self._service.label,
+            kind=kind,
+            variable=self._service.url_name,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nebula.events import Usage as Usage
+from nebula.language import Sentence
 from nebula.messages import AssistantMessage, Message, ToolSpec
 from nebula.value import value
 
@@ -37,19 +38,24 @@ class TextDelta:
 class Retrying:
     """The attempt failed and is made again after `delay_s`; deltas given so far are void.
 
-    `attempt` is the number of the attempt to come, so the first retry says 2.
+    `attempt` is the number of the attempt to come, so the first retry says 2 of `attempts`.
     """
 
-    reason: str
+    reason: Sentence
     attempt: int
     delay_s: float
+    attempts: int = 0
+    kind: str = ""
+    """The kind of the error: `limit` is a rate limit, `unavailable` a server or a network, `bad_reply` a reply."""
 
 
 @value
 class ModelNotice:
     """Something the user should know; nothing failed. Readers may ignore it."""
 
-    text: str
+    text: Sentence
+    kind: str = ""
+    """`waiting`: nothing has come from the server for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +67,24 @@ class ModelReply:
     rung: str | None = None
     """Which rung of the dialect's ladder read it (None for a native reply)."""
     stop: str = "end"
-    """`end`, `tool_calls`, `length` (cut at the output limit), `filter` (held back by the provider)."""
+    """`end`, `tool_calls`, `length` (cut at the output limit), `filter` (held back by the provider), `missing` (the
+    server ended its stream without an answer)."""
     invalid_calls: Mapping[str, str] = field(default_factory=dict)
     """Tool use id → why it must not run. The message keeps such a call with `{}` as arguments, so that ids stay
     paired; the loop answers it with an Error result holding the reason, and the model tries again."""
+
+    @property
+    def why_empty(self) -> Sentence | None:
+        """Why there is not a word in it and nothing to run; None where there is."""
+        if self.message.tool_uses or self.message.content.strip():
+            return None
+        if self.stop == "filter":
+            return Sentence("The provider held the answer back. Ask in other words, or choose another model.")
+        if self.stop == "length":
+            return Sentence("The model reached its output limit before the first word. Ask for less at a time.")
+        if self.stop == "missing":
+            return Sentence("The server ended its reply without an answer. Ask again, or choose another model.")
+        return Sentence("The model's answer is empty. Ask again, or choose another model.")
 
 
 StreamItem = TextDelta | Retrying | ModelNotice | ModelReply
@@ -94,10 +114,8 @@ class Model(Protocol):
 
     async def list_models(self) -> list[ModelInfo]: ...
 
+    async def describe(self, model: str) -> ModelInfo:
+        """What the model is able to do, as far as its server says."""
+        ...
+
     async def aclose(self) -> None: ...
-
-
-class DescribingModel(Model, Protocol):
-    """A model whose server can be asked what a model is able to do."""
-
-    async def describe(self, model: str) -> ModelInfo: ...

@@ -14,29 +14,31 @@ query of a URL.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from nebula.errors import NebulaError
+from nebula.errors import EXIT_FORMAT, NebulaError
 
 
 class ModelError(NebulaError):
     """Base of the family. `retryable`: the same request may succeed a little later."""
 
     kind: ClassVar[str] = "bad_reply"
+    retryable_by_nature: ClassVar[bool] = False
 
     def __init__(
         self,
-        message: str,
+        sentence: str,
+        /,
         *,
         status: int | None = None,
         retry_after_s: float | None = None,
-        retryable: bool = False,
+        retryable: bool | None = None,
+        **values: Any,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(sentence, **values)
         self.status = status
         self.retry_after_s = retry_after_s
-        self.retryable = retryable
+        self.retryable = self.retryable_by_nature if retryable is None else retryable
 
 
 class AuthError(ModelError):
@@ -52,33 +54,21 @@ class NotFoundError(ModelError):
 
 
 class UnavailableError(ModelError):
-    """Retryable unless said otherwise: most of these pass by themselves."""
+    """Most of these pass by themselves."""
 
     kind = "unavailable"
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int | None = None,
-        retry_after_s: float | None = None,
-        retryable: bool = True,
-    ) -> None:
-        super().__init__(message, status=status, retry_after_s=retry_after_s, retryable=retryable)
+    retryable_by_nature = True
 
 
 class BadReplyError(ModelError):
-    """`exhausted`: the one retry that the dialect allows has been used up (exit code 3)."""
-
     kind = "bad_reply"
-    exhausted: bool = False
 
 
 class FormatError(BadReplyError):
-    """The model would not speak the JSON dialect. `reply` is its last text, for the trace."""
+    """The model would not speak the JSON dialect, even after the one retry. `reply` is its last text, for the trace."""
 
-    exhausted = True
+    exit_code = EXIT_FORMAT
 
-    def __init__(self, message: str, *, reply: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, sentence: str, /, *, reply: str = "", **values: Any) -> None:
+        super().__init__(sentence, **values)
         self.reply = reply

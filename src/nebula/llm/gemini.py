@@ -8,10 +8,9 @@ from typing import Any
 
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
-from nebula.llm.errors import AuthError, BadReplyError
-from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpResponse, Timeouts
+from nebula.llm.errors import BadReplyError
+from nebula.llm.http.client import Headers, HttpResponse
 from nebula.llm.http.http_errors import Service
-from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
 from nebula.llm.http.sse import SseParser
 from nebula.llm.http.url import percent_encode
 from nebula.llm.wire import FragmentCache, RawCall, result_text, to_bytes, to_text, tool_names
@@ -26,7 +25,6 @@ from nebula.messages import (
     UserMessage,
 )
 
-DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
 VERSION = "v1beta"
 STOPS = {"STOP": "end", "MAX_TOKENS": "length"}
 FAULTY_STOPS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER")
@@ -42,19 +40,8 @@ SignatureKey = tuple[str, str, str]
 class GeminiModel(Connector):
     provider = "gemini"
 
-    def __init__(
-        self,
-        api_key: str = "",
-        base_url: str = DEFAULT_BASE_URL,
-        *,
-        retry: RetryPolicy = DEFAULT_RETRY,
-        timeouts: Timeouts = DEFAULT_TIMEOUTS,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        base_url = re.sub(r"/v1(beta\d*|alpha)?$", "", (base_url or DEFAULT_BASE_URL).rstrip("/"))
-        service = Service("Gemini", base_url, "GEMINI_BASE_URL", "GEMINI_API_KEY", api_key)
-        super().__init__(service, retry=retry, timeouts=timeouts, environ=environ)
-        self._key = api_key
+    def __init__(self, base_url: str = "", api_key: str = "", **limits: Any) -> None:
+        super().__init__(base_url, api_key, **limits)
         self._signatures: dict[SignatureKey, str] = {}
         self._signing_fragments = FragmentCache()
 
@@ -72,12 +59,11 @@ class GeminiModel(Connector):
                 return found
             page = f"&pageToken={token}"
 
-    def _headers(self) -> Headers:
-        if self._key:
-            return (("x-goog-api-key", self._key),)
-        if self._service.url == DEFAULT_BASE_URL:
-            raise AuthError("No key for Gemini: set GEMINI_API_KEY.")
-        return ()
+    def _base_url(self, text: str) -> str:
+        return re.sub(r"/v1(beta\d*|alpha)?$", "", text.rstrip("/"))
+
+    def _key_headers(self, key: str) -> Headers:
+        return (("x-goog-api-key", key),)
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
         model = request.model.removeprefix("models/")
@@ -159,9 +145,12 @@ class GenerateReader(ReplyReader):
             output = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
             draft.usage = Usage(usage.get("promptTokenCount") or 0, output)
         if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
-            raise BadReplyError(f"Gemini held back the prompt ({blocked}). Rephrase it, or choose another model.")
+            raise BadReplyError(
+                "Gemini held back the prompt ({reason}). Rephrase it, or choose another model.", reason=blocked
+            )
         if not event.get("candidates"):
             return ""
+        self.began = True
         candidate = event["candidates"][0]
         shown = [self._part(part) for part in (candidate.get("content") or {}).get("parts") or ()]
         if reason := candidate.get("finishReason"):
@@ -181,7 +170,9 @@ class GenerateReader(ReplyReader):
         draft = self.draft
         if reason in FAULTY_STOPS and not draft.text and not draft.calls:
             raise BadReplyError(
-                f"Gemini gave up on its reply ({reason}). Ask again, or choose another model.", retryable=True
+                "Gemini gave up on its reply ({reason}). Ask again, or choose another model.",
+                reason=reason,
+                retryable=True,
             )
         draft.stop = STOPS.get(reason, "filter")
 

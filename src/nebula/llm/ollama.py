@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError
-from nebula.llm.http.client import Headers, HttpResponse, Timeouts
-from nebula.llm.http.http_errors import Service
-from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
 from nebula.llm.wire import RawCall, result_text, to_bytes, tool_names
 from nebula.messages import Message, ToolSpec, UserMessage
@@ -31,21 +30,10 @@ PATIENT = Timeouts(connect_s=10.0, first_byte_s=900.0, idle_s=600.0)
 
 class OllamaModel(Connector):
     provider = "ollama"
+    can_pull = True
 
-    def __init__(
-        self,
-        host: str = DEFAULT_HOST,
-        *,
-        api_key: str = "",
-        keep_alive: str = KEEP_ALIVE,
-        retry: RetryPolicy = DEFAULT_RETRY,
-        timeouts: Timeouts = PATIENT,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        service = Service("Ollama", ollama_base_url(host), "OLLAMA_HOST", "", api_key)
-        super().__init__(service, retry=retry, timeouts=timeouts, environ=environ)
-        self._key = api_key
-        self._keep_alive = keep_alive
+    def __init__(self, base_url: str = "", api_key: str = "", *, timeouts: Timeouts = PATIENT, **limits: Any) -> None:
+        super().__init__(base_url, api_key, timeouts=timeouts, **limits)
         self._described: dict[str, ModelInfo] = {}
         self._context: dict[str, int] = {}
         self._warned: set[str] = set()
@@ -79,8 +67,8 @@ class OllamaModel(Connector):
             thinking="thinking" in abilities if isinstance(abilities, list) else None,
         )
 
-    def _headers(self) -> Headers:
-        return (("Authorization", f"Bearer {self._key}"),) if self._key else ()
+    def _base_url(self, text: str) -> str:
+        return ollama_base_url(text)
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
         info = await self.describe(request.model)
@@ -103,7 +91,7 @@ class OllamaModel(Connector):
         body: dict[str, Any] = {
             "model": request.model,
             "stream": True,
-            "keep_alive": self._keep_alive,
+            "keep_alive": KEEP_ALIVE,
             "options": {name: value for name, value in options.items() if value is not None},
         }
         if request.json_schema is not None:
@@ -112,19 +100,24 @@ class OllamaModel(Connector):
                 body["think"] = False  # with a schema, a thinking model puts its thoughts into the JSON
         return body
 
-    def _context_for(self, request: ModelRequest, info: ModelInfo, size: int) -> tuple[int, tuple[str, ...]]:
+    def _context_for(self, request: ModelRequest, info: ModelInfo, size: int) -> tuple[int, tuple[Sentence, ...]]:
         """How many tokens to ask for. Never fewer than before: a change makes Ollama load the model anew."""
         prompt = size // BYTES_PER_TOKEN
         needed = prompt + (request.max_output_tokens or ROOM_FOR_OUTPUT)
         context = max(context_step(needed), self._context.get(request.model, 0))
-        notices: tuple[str, ...] = ()
+        notices: tuple[Sentence, ...] = ()
         if info.context_length is not None:
             context = min(context, info.context_length)
             if prompt > info.context_length and request.model not in self._warned:
                 self._warned.add(request.model)
                 notices = (
-                    f"The conversation (about {prompt:,} tokens) is longer than {request.model} can take "
-                    f"({info.context_length:,}); Ollama will cut its beginning. Use /compact, or another model.",
+                    Sentence(
+                        "The conversation (about {tokens:,} tokens) is longer than {model} can take ({limit:,}); "
+                        "Ollama will cut its beginning. Use /compact, or another model.",
+                        tokens=prompt,
+                        model=request.model,
+                        limit=info.context_length,
+                    ),
                 )
         self._context[request.model] = context
         return context, notices
@@ -140,6 +133,7 @@ class OllamaReader(ReplyReader):
 
     def _take(self, event: dict[str, Any]) -> str:
         draft = self.draft
+        self.began = True
         message = event.get("message") or {}
         for call in message.get("tool_calls") or ():
             function = call["function"]

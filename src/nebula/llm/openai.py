@@ -7,15 +7,11 @@ from typing import Any
 
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
-from nebula.llm.errors import AuthError
-from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpResponse, Timeouts
-from nebula.llm.http.http_errors import Service
-from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy
+from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import SseParser, WholeParser
 from nebula.llm.wire import RawCall, result_text, to_bytes, to_text
 from nebula.messages import Message, ToolSpec, UserMessage
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 STOPS = {
     "stop": "end",
     "tool_calls": "tool_calls",
@@ -38,32 +34,14 @@ REFUSING_WORDS = ("unsupported", "not support", "unknown", "unrecognized", "extr
 class OpenAIModel(Connector):
     provider = "openai"
 
-    def __init__(
-        self,
-        api_key: str = "",
-        base_url: str = DEFAULT_BASE_URL,
-        *,
-        retry: RetryPolicy = DEFAULT_RETRY,
-        timeouts: Timeouts = DEFAULT_TIMEOUTS,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        base_url = (base_url or DEFAULT_BASE_URL).rstrip("/")
-        service = Service("OpenAI", base_url, "OPENAI_BASE_URL", "OPENAI_API_KEY", api_key)
-        super().__init__(service, retry=retry, timeouts=timeouts, environ=environ)
-        self._key = api_key
+    def __init__(self, base_url: str = "", api_key: str = "", **limits: Any) -> None:
+        super().__init__(base_url, api_key, **limits)
         self._refused: dict[str, set[str]] = {}
 
     async def list_models(self) -> list[ModelInfo]:
         listed = (await self._json("GET", "/models")).get("data")
         names = [entry["id"] for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
         return [ModelInfo(name, self.provider) for name in sorted(names)]
-
-    def _headers(self) -> Headers:
-        if self._key:
-            return (("Authorization", f"Bearer {self._key}"),)
-        if self._service.url == DEFAULT_BASE_URL:
-            raise AuthError("No key for OpenAI: set OPENAI_API_KEY.")
-        return ()  # a server of one's own often needs none
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
         system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
@@ -112,7 +90,7 @@ class ChatReader(ReplyReader):
     def _event(self, text: str) -> str:
         if text.strip() == "[DONE]":
             self.is_done = True
-            self.draft.stop = self.draft.stop or "end"
+            self.draft.stop = self.draft.stop or ("end" if self.began else "missing")
             return ""
         return super()._event(text)
 
@@ -124,6 +102,7 @@ class ChatReader(ReplyReader):
             draft.usage = Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
         if not event.get("choices"):
             return ""
+        self.began = True
         choice = event["choices"][0]
         whole = choice.get("message")
         delta = whole or choice.get("delta") or {}

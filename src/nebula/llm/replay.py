@@ -41,7 +41,9 @@ class ReplayModel:
             with open(path, encoding="utf-8") as file:
                 return cls(json.load(file), pace_s=pace_s)
         except (OSError, ValueError) as error:
-            raise BadReplyError(f"The recording {os.fspath(path)} cannot be read: {error}") from None
+            raise BadReplyError(
+                "The recording {path} cannot be read: {reason}", path=os.fspath(path), reason=str(error)
+            ) from None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         reply: Mapping[str, Any] = {"text": END}
@@ -61,6 +63,9 @@ class ReplayModel:
 
     async def list_models(self) -> list[ModelInfo]:
         return [ModelInfo(MODEL_NAME, self.provider, tools=True)]
+
+    async def describe(self, model: str) -> ModelInfo:
+        return ModelInfo(model, self.provider, tools=True)
 
     async def aclose(self) -> None:
         return None

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nebula.graph.summaries.build import BuildReport, Progress
     from nebula.llm.choose import ChosenModel
 
-_PROVIDERS = {"openai": "OpenAI, or a server that speaks its API", "gemini": "Gemini", "ollama": "Ollama"}
 _EPILOG = """\
 Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped goes on
 where it was. Without any model the beginnings of the texts stand in; such a summary begins with [extract] or
@@ -55,15 +54,18 @@ async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
 
 
 async def _writer(graph: Graph, options: argparse.Namespace) -> ChosenModel | None:
-    from nebula.graph.summaries.named_model import open_model
+    from nebula.config import load_settings
+    from nebula.language import explain
+    from nebula.llm.choose import choose_model
     from nebula.llm.errors import ModelError
 
+    provider, model = options.provider or "", options.model or ""
     try:
-        return await open_model(options.provider or "", options.model or "", of_graph=graph.settings)
+        return await choose_model(load_settings(), model, provider=provider, suggested=graph.settings.suggested_model)
     except ModelError as error:
         if options.provider or options.model:
             raise
-        remark(f"{error.message} Extracts are used instead.")
+        remark(f"{explain(error)} Extracts are used instead.")
         return None
 
 
@@ -75,9 +77,13 @@ def _show_progress(progress: Progress) -> None:
 
 
 def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    from nebula.llm.catalog import PROVIDERS
+
     group = parser.add_mutually_exclusive_group(required=required)
-    for provider, name in _PROVIDERS.items():
-        group.add_argument(f"--{provider}", dest="provider", action="store_const", const=provider, help=f"use {name}")
+    for row in PROVIDERS.values():
+        group.add_argument(
+            f"--{row.name}", dest="provider", action="store_const", const=row.name, help=f"use {row.label}"
+        )
     parser.add_argument("-m", "--model", metavar="MODEL", help="the model to ask")
 
 

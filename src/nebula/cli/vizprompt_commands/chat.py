@@ -37,14 +37,15 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         raise UsageError("the prompt is empty")
     from nebula.config import load_settings
     from nebula.graph.graph import Graph
-    from nebula.graph.summaries.named_model import open_model
+    from nebula.llm.choose import choose_model
 
     settings = load_settings()
     # One loop for the whole conversation: connections to the model are kept between exchanges.
     with Graph(data_dir) as graph, asyncio.Runner() as runner:
         for node_id in options.from_nodes:
             graph.get_node(node_id)
-        model = runner.run(open_model(options.provider, options.model or "", of_graph=graph.settings, user=settings))
+        wish = graph.settings.suggested_model
+        model = runner.run(choose_model(settings, options.model or "", provider=options.provider, suggested=wish))
         try:
             session = _session(runner, graph, model, settings.lang, options)
             return session.once(prompt) if prompt is not None else session.converse()

@@ -13,6 +13,7 @@ from nebula.graph.context.text import asked_ids
 from nebula.graph.errors import GraphError
 from nebula.graph.tokens import counter
 from nebula.graph.values import Text, Usage
+from nebula.language import explain
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying, TextDelta
 from nebula.llm.errors import BadReplyError
 from nebula.messages import UserMessage, strip_hidden_characters
@@ -93,16 +94,16 @@ class Exchange:
                 first = first or time.monotonic() - start
                 self.audience.piece(item.text)
             elif isinstance(item, Retrying):
-                self.audience.void(item.reason)
+                self.audience.void(explain(item.reason))
             elif isinstance(item, ModelNotice):
                 continue
             elif isinstance(item, ModelReply):
                 whole = time.monotonic() - start
                 text, usage = item.message.content, item.usage
-                if not text.strip():
-                    raise BadReplyError("the model gave no answer")
+                if empty := item.why_empty:
+                    raise BadReplyError(empty.sentence, **empty.values)
                 return Heard(text, first or whole, whole - first, usage.input_tokens, usage.output_tokens)
-        raise BadReplyError("the model gave no answer")
+        raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
 
     def _wanted(self, answer: str, preview: ContextPreview, full: Sequence[str]) -> list[str]:
         """Nodes whose details the answer asks for, in the words that the context offered."""

@@ -46,6 +46,11 @@ class Settings:
     is_default: bool = True
     """Nobody has changed the file since it was made: its model is a placeholder, not a choice."""
 
+    @property
+    def suggested_model(self) -> str:
+        """`provider/model`, or nothing. A suggestion only: the folder may come from another machine."""
+        return "" if self.is_default else f"{self.default_llm_provider}/{self.default_model}"
+
 
 class SettingsFile:
     def __init__(self, disk: DataFolder) -> None:

@@ -170,10 +170,11 @@ async def _writer(graph: SummarisedGraph, model: ChosenModel | str | None) -> As
     if model is not None and not isinstance(model, str):
         yield model
         return
-    from nebula.graph.summaries.named_model import open_model
+    from nebula.config import load_settings
+    from nebula.llm.choose import choose_model
 
     try:
-        writer = await open_model(model=model or "", of_graph=graph.settings)
+        writer = await choose_model(load_settings(), model or "", suggested=graph.settings.suggested_model)
     except ModelError:
         if model:
             raise
@@ -240,13 +241,13 @@ class _Run:
         try:
             node = await _build(self._graph, self._tags, node_id, self._model)
         except (AuthError, NotFoundError) as error:
-            self.stopped = error.message  # every other node would hear the same
-            return Outcome(node_id, error=error.message)
+            self.stopped = str(error)  # every other node would hear the same
+            return Outcome(node_id, error=str(error))
         except ModelError as error:
             self._unavailable += isinstance(error, UnavailableError)
             if self._unavailable >= UNAVAILABLE_IN_A_ROW:
-                self.stopped = error.message
-            return Outcome(node_id, error=error.message)
+                self.stopped = str(error)
+            return Outcome(node_id, error=str(error))
         except (UnreadableReply, GraphError) as error:
             return Outcome(node_id, error=str(error))
         self._unavailable = 0

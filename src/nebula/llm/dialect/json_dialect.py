@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.llm.contract import (
-    DescribingModel,
     Model,
     ModelInfo,
     ModelReply,
@@ -24,7 +24,7 @@ from nebula.llm.contract import (
 )
 from nebula.llm.dialect.reader import DialectReply, FormatFailure, SpokenCall, read_reply
 from nebula.llm.dialect.tools import Offer, make_offer
-from nebula.llm.errors import BadReplyError, FormatError, ModelError
+from nebula.llm.errors import BadReplyError, FormatError
 from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
 from nebula.messages import (
     AssistantMessage,
@@ -88,6 +88,9 @@ class JsonDialect:
     async def list_models(self) -> list[ModelInfo]:
         return await self._model.list_models()
 
+    async def describe(self, model: str) -> ModelInfo:
+        return await self._model.describe(model)
+
     async def aclose(self) -> None:
         await self._model.aclose()
 
@@ -111,14 +114,15 @@ class JsonDialect:
                     elif not isinstance(item, TextDelta):  # raw JSON is nothing to show
                         yield item
             if heard is None:
-                raise BadReplyError("The model's stream ended without a reply.")
+                raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
             used += heard.usage
             try:
                 reading = _read(heard, offer)
             except FormatFailure as failure:
                 if attempt == ATTEMPTS:
                     raise _format_error(request.model, failure, heard) from None
-                yield Retrying(f"The reply could not be read: {failure}.", attempt + 1, 0.0)
+                reason = Sentence("The reply could not be read: {problem}.", problem=str(failure))
+                yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
                 asked = _with_complaint(asked, heard, failure)
                 continue
             reply = finished(reading, heard, offer, request.messages)
@@ -178,61 +182,6 @@ class JsonDialect:
             timestamp=message.timestamp,
             images=message.images,
         )
-
-
-class DialectWhereNeeded:
-    """Native tool calls where a model has them, the dialect where not; asked once a model."""
-
-    def __init__(self, model: DescribingModel) -> None:
-        self._model = model
-        self._without_tools: set[str] = set()
-        self._dialects = {role: JsonDialect(model, tool_role=role) for role in (True, False)}
-
-    @property
-    def provider(self) -> str:
-        return self._model.provider
-
-    async def list_models(self) -> list[ModelInfo]:
-        return await self._model.list_models()
-
-    async def describe(self, model: str) -> ModelInfo:
-        return await self._model.describe(model)
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
-
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
-        try:
-            info = await self._model.describe(request.model)
-        except ModelError:
-            # Not for us to judge: the request itself will meet the same fault, with its retries.
-            info = ModelInfo(request.model, self.provider)
-        if request.tools and not needs_dialect(info) and request.model not in self._without_tools:
-            items: Any = self._native(request)
-            try:
-                async with aclosing(items):
-                    async for item in items:
-                        yield item
-                return
-            except BadReplyError as error:
-                if "does not support tools" not in error.message:
-                    raise
-                self._without_tools.add(request.model)
-        items = self._dialects[info.tool_role is not False].stream(request)
-        async with aclosing(items):
-            async for item in items:
-                yield item
-
-    async def _native(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
-        items: Any = self._model.stream(request)
-        async with aclosing(items):
-            async for item in items:
-                yield _with_printed_calls(item, request) if isinstance(item, ModelReply) else item
-
-
-def needs_dialect(info: ModelInfo) -> bool:
-    """Whether the provider says that this model has no tool calls of its own."""
-    return info.tools is False
 
 
 def reply_schema(offer: Offer) -> dict[str, Any]:
@@ -303,15 +252,15 @@ def _read(heard: ModelReply, offer: Offer) -> DialectReply:
     try:
         return read_reply(heard.message.content, tools=offer.names, readers=offer.readers)
     except FormatFailure as failure:
+        if heard.stop == "filter" and not heard.message.content.strip():
+            raise FormatFailure("the provider held the reply back") from None
         if heard.stop == "length":
             raise FormatFailure(f"{failure}; it reached the output limit, so write less at a time") from None
         raise
 
 
-def _with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
-    """A reply whose text is nothing but tool calls, which some local models print instead of making them."""
-    if reply.message.tool_uses or not reply.message.content.lstrip().startswith(("{", "[", "<")):
-        return reply
+def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
+    """A reply whose text is nothing but tool calls, which some models print instead of making them; else as it is."""
     offer = make_offer(request.tools, under_own_names=True)
     try:
         reading = read_reply(reply.message.content, tools=offer.names, readers=())
@@ -331,8 +280,10 @@ def _with_complaint(asked: ModelRequest, heard: ModelReply, failure: FormatFailu
 
 def _format_error(model: str, failure: FormatFailure, heard: ModelReply) -> FormatError:
     return FormatError(
-        f"{model} did not keep to the JSON dialect, even after being told why: {failure}. Try a larger model, or one "
+        "{model} did not keep to the JSON dialect, even after being told why: {problem}. Try a larger model, or one "
         "with tool calls of its own.",
+        model=model,
+        problem=str(failure),
         reply=heard.message.content,
     )
 

@@ -63,7 +63,7 @@ class HttpResponse:
         while (piece := await self.read_piece()) is not None:
             body += piece
             if len(body) > max_bytes:
-                raise BadReplyError(f"The answer of {self.url.shown} is longer than {max_bytes} bytes.")
+                raise self._too_long(max_bytes)
         return bytes(body)
 
     async def read_piece(self) -> bytes | None:
@@ -75,7 +75,7 @@ class HttpResponse:
             elif isinstance(event, h11.Data):
                 self._bytes += len(event.data)
                 if self._bytes > MAX_STREAM_BYTES:
-                    raise BadReplyError(f"The answer of {self.url.shown} is longer than {MAX_STREAM_BYTES} bytes.")
+                    raise self._too_long(MAX_STREAM_BYTES)
                 return bytes(event.data)
             else:  # the end of the message; anything else has been raised by the parser
                 self.is_finished = True
@@ -95,9 +95,16 @@ class HttpResponse:
             async with asyncio.timeout(self._idle_s):
                 return await self._connection.read()
         except TimeoutError:
-            raise UnavailableError(f"{self.url.shown} fell silent for {self._idle_s:g} s.") from None
+            raise UnavailableError(
+                "{server} fell silent for {seconds:g} s.", server=self.url.shown, seconds=self._idle_s
+            ) from None
         except OSError as error:
-            raise UnavailableError(f"The connection to {self.url.shown} broke: {error.strerror or error}.") from None
+            raise UnavailableError(
+                "The connection to {server} broke: {reason}.", server=self.url.shown, reason=error.strerror or error
+            ) from None
+
+    def _too_long(self, limit: int) -> BadReplyError:
+        return BadReplyError("The answer of {server} is longer than {limit} bytes.", server=self.url.shown, limit=limit)
 
 
 class _Idle(NamedTuple):
@@ -150,7 +157,9 @@ class HttpClient:
                 connection.abort()
                 # A kept connection that the server closed meanwhile says nothing about the server: ask once more.
                 if kept is None or connection.bytes_received > received_before:
-                    raise UnavailableError(f"{target.shown} closed the connection without an answer.") from None
+                    raise UnavailableError(
+                        "{server} closed the connection without an answer.", server=target.shown
+                    ) from None
             except BaseException:
                 connection.abort()
                 raise
@@ -204,8 +213,9 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
     except (h11.LocalProtocolError, UnicodeEncodeError):
         # The offending value may be a key with a line break in it, so it is not shown.
         raise BadReplyError(
-            f"The request to {target.shown} cannot be written: a header value holds characters that HTTP does not "
-            "allow. Check the API key for stray characters, spaces or line breaks."
+            "The request to {server} cannot be written: a header value holds characters that HTTP does not allow. "
+            "Check the API key for stray characters, spaces or line breaks.",
+            server=target.shown,
         ) from None
 
 
@@ -234,7 +244,9 @@ async def _ask(
                     raise _ClosedEarly
     except TimeoutError:
         raise UnavailableError(
-            f"{target.shown} gave no answer within {limits.first_byte_s:g} s. The server may be overloaded."
+            "{server} gave no answer within {seconds:g} s. The server may be overloaded.",
+            server=target.shown,
+            seconds=limits.first_byte_s,
         ) from None
     except OSError:
         raise _ClosedEarly from None
@@ -245,11 +257,15 @@ def _next_event(parser: h11.Connection, target: Url) -> object:
         return parser.next_event()
     except h11.RemoteProtocolError as error:
         if "closed connection" in str(error) or "without sending complete" in str(error):
-            raise UnavailableError(f"The answer of {target.shown} was cut off in the middle.") from None
-        raise BadReplyError(f"{target.shown} does not speak HTTP as expected ({error}). Check the address.") from None
+            raise UnavailableError("The answer of {server} was cut off in the middle.", server=target.shown) from None
+        raise BadReplyError(
+            "{server} does not speak HTTP as expected ({problem}). Check the address.",
+            server=target.shown,
+            problem=str(error),
+        ) from None
 
 
 def _refuse_encoding(head: h11.Response, target: Url) -> None:
     for name, value in head.headers:
         if name == b"content-encoding" and value.lower() not in (b"identity", b""):
-            raise BadReplyError(f"{target.shown} sent a compressed answer that was not asked for.")
+            raise BadReplyError("{server} sent a compressed answer that was not asked for.", server=target.shown)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple, cast
 
+from nebula.language import Sentence
 from nebula.llm.errors import AuthError, UnavailableError
 from nebula.llm.http.proxies import basic_auth
 from nebula.llm.http.url import Url
@@ -138,7 +139,9 @@ class HttpConnection(asyncio.Protocol):
 async def connect(route: Route, environ: Mapping[str, str], timeout_s: float) -> HttpConnection:
     """Open a connection. Raises `UnavailableError` (or `AuthError` when a proxy refuses our credentials)."""
     via = route.proxy
-    where = f"{route.host}:{route.port}" + (f" through the proxy {via.shown}" if via else "")
+    where: str | Sentence = f"{route.host}:{route.port}"
+    if via:
+        where = Sentence("{server} through the proxy {proxy}", server=where, proxy=via.shown)
     connection = HttpConnection(route, asyncio.get_running_loop())
     try:
         async with asyncio.timeout(timeout_s):
@@ -146,18 +149,22 @@ async def connect(route: Route, environ: Mapping[str, str], timeout_s: float) ->
     except TimeoutError:
         connection.abort()
         raise UnavailableError(
-            f"No connection to {where} within {timeout_s:g} s. Check the address and the network."
+            "No connection to {where} within {seconds:g} s. Check the address and the network.",
+            where=where,
+            seconds=timeout_s,
         ) from None
     except ssl.SSLCertVerificationError as error:
         connection.abort()
         raise UnavailableError(
-            f"The certificate of {where} could not be verified ({error.verify_message}). If it is signed by an "
-            "authority of your own, set SSL_CERT_FILE to that authority's certificate.",
+            "The certificate of {where} could not be verified ({reason}). If it is signed by an authority of your own, "
+            "set SSL_CERT_FILE to that authority's certificate.",
+            where=where,
+            reason=error.verify_message,
             retryable=False,
         ) from None
     except OSError as error:
         connection.abort()
-        raise UnavailableError(_cannot_connect(where, error)) from None
+        raise _cannot_connect(where, error) from None
     except BaseException:
         connection.abort()
         raise
@@ -205,12 +212,14 @@ async def _tunnel(connection: HttpConnection, proxy: Url) -> None:
     code = status[0].decode("latin-1") if status else "?"
     if code == "407":
         raise AuthError(
-            f"The proxy {proxy.shown} wants a user and password. Put them into HTTPS_PROXY "
-            "(http://user:password@host:port)."
+            "The proxy {proxy} wants a user and password. Put them into HTTPS_PROXY (http://user:password@host:port).",
+            proxy=proxy.shown,
         )
     raise UnavailableError(
-        f"The proxy {proxy.shown} refused the way to {route.host}:{route.port} (status {code}). "
-        "Check HTTPS_PROXY and NO_PROXY."
+        "The proxy {proxy} refused the way to {server} (status {code}). Check HTTPS_PROXY and NO_PROXY.",
+        proxy=proxy.shown,
+        server=f"{route.host}:{route.port}",
+        code=code,
     )
 
 
@@ -222,7 +231,7 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
         return _system_context()
     for name, path in (("SSL_CERT_FILE", file), ("SSL_CERT_DIR", folder)):
         if path is not None and not os.path.exists(path):
-            raise UnavailableError(f"{name} names {path}, which does not exist.", retryable=False)
+            raise UnavailableError("{name} names {path}, which does not exist.", name=name, path=path, retryable=False)
     return _context_of(file, folder)
 
 
@@ -231,7 +240,9 @@ def _context_of(file: str | None, folder: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=file, capath=folder)
     except ssl.SSLError:
-        raise UnavailableError(f"SSL_CERT_FILE ({file}) holds no readable certificates.", retryable=False) from None
+        raise UnavailableError(
+            "SSL_CERT_FILE ({path}) holds no readable certificates.", path=file, retryable=False
+        ) from None
 
 
 @cache
@@ -244,16 +255,28 @@ def _system_context() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _cannot_connect(where: str, error: OSError) -> str:
+def _cannot_connect(where: str | Sentence, error: OSError) -> UnavailableError:
     if isinstance(error, ssl.SSLError):
-        return f"No TLS connection to {where}: {error.reason or error}. Does the server speak https?"
+        return UnavailableError(
+            "No TLS connection to {where}: {reason}. Does the server speak https?",
+            where=where,
+            reason=error.reason or error,
+        )
     if isinstance(error, socket.gaierror):
-        return f"The name in {where} could not be looked up. Check the address and the network."
+        return UnavailableError(
+            "The name in {where} could not be looked up. Check the address and the network.", where=where
+        )
     if isinstance(error, ConnectionRefusedError) or error.errno == errno.ECONNREFUSED:
-        return f"Nothing answers at {where}. Is the server running, and is the address right?"
+        return UnavailableError(
+            "Nothing answers at {where}. Is the server running, and is the address right?", where=where
+        )
     # asyncio joins several failures ("Multiple exceptions: …") into one text; its first line is enough.
     reason = error.strerror or str(error) or type(error).__name__
-    return f"No connection to {where}: {reason.splitlines()[0]}. Check the address and the network."
+    return UnavailableError(
+        "No connection to {where}: {reason}. Check the address and the network.",
+        where=where,
+        reason=reason.splitlines()[0],
+    )
 
 
 def _is_address(host: str) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nebula.config.addresses import without_credentials
+from nebula.config.parsing import printable
+from nebula.language import Sentence
 from nebula.llm.errors import (
     AuthError,
     BadReplyError,
@@ -43,6 +45,8 @@ class Service(NamedTuple):
     """The one that sets the key; empty where none is needed."""
     secret: str = ""
     """Never to be quoted, even where the server does."""
+    can_pull: bool = False
+    """A model that is missing can be fetched with one command."""
 
     def __repr__(self) -> str:
         return f"Service({self.label!r}, {without_credentials(self.url)!r})"
@@ -55,17 +59,18 @@ class Service(NamedTuple):
         """What the server said, short, on one line, without our key."""
         if self.secret:
             text = text.replace(self.secret, "[key]")
-        text = " ".join(text.split())
+        text = printable(" ".join(text.split()))
         return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
 
 
 def status_error(service: Service, model: str, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error for a response whose status is not 200."""
     if 300 <= status < 400:
-        where = without_credentials(headers.get("location", "another address"))
         return NotFoundError(
-            f"{service.shown} sends us on to {where}. Redirects are not followed; set {service.url_name} to the "
-            "final address.",
+            "{service} sends us on to {where}. Redirects are not followed; set {variable} to the final address.",
+            service=service.shown,
+            where=without_credentials(headers.get("location", "?")),
+            variable=service.url_name,
             status=status,
         )
     said = service.quote(server_message(body))
@@ -80,27 +85,39 @@ def status_error(service: Service, model: str, status: int, headers: Mapping[str
 def refusal_error(
     service: Service, model: str, status: int, said: str, raw: str = "", retry_after: float | None = None
 ) -> ModelError:
-    """The error for a refusal that is told by its text: an HTTP status, or an error object inside a stream."""
+    """The error for a refusal that only its text explains: an HTTP status, or an error object inside a stream."""
     said = service.quote(said)
     text = f"{raw} {said}".lower()
-    detail = f" ({said})" if said else ""
     if status in (400, 413, 422, 429, 500) and any(words in text for words in CONTEXT_WORDS):
         return LimitError(
-            f"The conversation does not fit into the context window of {model}{detail}. Shorten it (/compact), or "
+            "The conversation does not fit into the context window of {model}{detail}. Shorten it (/compact), or "
             "choose a model with a larger one.",
+            model=model,
+            detail=_in_brackets(said),
             status=status,
         )
     if status == 400 and any(words in text for words in KEY_WORDS):
         return _auth_error(service, status, "")
     if status == 429 or "rate limit" in text:
-        return _limit_error(service, status, detail, text, retry_after)
+        return _limit_error(service, status, said, text, retry_after)
     if status in (408, 409, 425) or status >= 500:
         return UnavailableError(
-            f"{service.shown} cannot answer now: status {status}{detail}. Wait {_span(retry_after)} and try again.",
+            "{service} cannot answer now: status {code}{detail}. {advice}",
+            service=service.shown,
+            code=status,
+            detail=_in_brackets(said),
+            advice=_wait(retry_after),
             status=status,
             retry_after_s=retry_after,
         )
-    return BadReplyError(f"{service.shown} refused the request for {model}: status {status}{detail}.", status=status)
+    return BadReplyError(
+        "{service} refused the request for {model}: status {code}{detail}.",
+        service=service.shown,
+        model=model,
+        code=status,
+        detail=_in_brackets(said),
+        status=status,
+    )
 
 
 def server_message(body: bytes) -> str:
@@ -125,42 +142,69 @@ def message_in(value: Any) -> str:
     return ""
 
 
+def _in_brackets(said: str) -> str:
+    return f" ({said})" if said else ""
+
+
 def _auth_error(service: Service, status: int, said: str) -> AuthError:
     name = service.key_name or service.url_name
     if status == 403:
-        detail = f" ({said})" if said else ""
-        return AuthError(f"{service.shown} does not allow this{detail}. Check {name}.", status=status)
+        return AuthError(
+            "{service} does not allow this{detail}. Check {variable}.",
+            service=service.shown,
+            detail=_in_brackets(said),
+            variable=name,
+            status=status,
+        )
     # What the server said is left out: it often quotes a part of the key.
-    return AuthError(f"{service.shown} did not accept the key (status {status}). Check {name}.", status=status)
+    return AuthError(
+        "{service} did not accept the key (status {code}). Check {variable}.",
+        service=service.shown,
+        code=status,
+        variable=name,
+        status=status,
+    )
 
 
 def _not_found(service: Service, model: str, said: str) -> NotFoundError:
-    detail = f" ({said})" if said else ""
-    if service.label == "Ollama":
-        advice = f"Fetch it with `ollama pull {model}`, or choose one that is there."
-    else:
-        advice = f"Choose another model, or check the address in {service.url_name}."
-    return NotFoundError(f"{service.shown} does not know the model {model!r}{detail}. {advice}", status=404)
+    advice = Sentence("Choose another model, or check the address in {variable}.", variable=service.url_name)
+    if service.can_pull:
+        advice = Sentence("Fetch it with `ollama pull {model}`, or choose one that is there.", model=model)
+    return NotFoundError(
+        "{service} does not know the model '{model}'{detail}. {advice}",
+        service=service.shown,
+        model=model,
+        detail=_in_brackets(said),
+        advice=advice,
+        status=404,
+    )
 
 
-def _limit_error(service: Service, status: int, detail: str, text: str, retry_after: float | None) -> LimitError:
+def _limit_error(service: Service, status: int, said: str, text: str, retry_after: float | None) -> LimitError:
     if any(words in text for words in QUOTA_WORDS) and "retrydelay" not in text:
         return LimitError(
-            f"The quota of this key at {service.shown} is used up{detail}. Check its plan, or choose another provider.",
+            "The quota of this key at {service} is used up{detail}. Check its plan, or choose another provider.",
+            service=service.shown,
+            detail=_in_brackets(said),
             status=status,
         )
     return LimitError(
-        f"The rate limit of {service.shown} is reached{detail}. Wait {_span(retry_after)}, or choose another model.",
+        "The rate limit of {service} is reached{detail}. {advice}",
+        service=service.shown,
+        detail=_in_brackets(said),
+        advice=_wait(retry_after),
         status=status,
         retry_after_s=retry_after,
         retryable=True,
     )
 
 
-def _span(seconds: float | None) -> str:
+def _wait(seconds: float | None) -> Sentence:
     if not seconds or seconds < 60:
-        return "a little"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+        return Sentence("Wait a little and try again, or choose another model.")
+    if seconds < 5400:
+        return Sentence("Wait {minutes:.0f} min and try again, or choose another model.", minutes=seconds / 60)
+    return Sentence("Wait {hours:.0f} h and try again, or choose another model.", hours=seconds / 3600)
 
 
 def _retry_after(headers: Mapping[str, str], body: bytes) -> float | None:

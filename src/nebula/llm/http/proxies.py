@@ -19,8 +19,10 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
         value = "http://" + value
     if not value.lower().startswith(("http://", "https://")):
         raise UnavailableError(
-            f"The proxy {without_credentials(value)} (from {name.upper()} or ALL_PROXY) is of a kind that is not "
-            "supported; use an http:// proxy, or add the host to NO_PROXY.",
+            "The proxy {proxy} (from {variable} or ALL_PROXY) is of a kind that is not supported; use an http:// "
+            "proxy, or add the host to NO_PROXY.",
+            proxy=without_credentials(value),
+            variable=name.upper(),
             retryable=False,
         )
     proxy = parse_url(value)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
+from nebula.language import Sentence
 from nebula.llm.contract import Retrying, StreamItem, TextDelta
 from nebula.llm.errors import ModelError
 
@@ -61,7 +62,8 @@ async def with_retries(
                 raise
             delay = policy.delay_s(number, error)
             failure = error
-        yield Retrying(failure.message, number + 1, delay)
+        reason = Sentence(failure.sentence, **failure.values)
+        yield Retrying(reason, number + 1, delay, policy.max_attempts, failure.kind)
         await asyncio.sleep(delay)
 
 

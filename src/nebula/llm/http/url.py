@@ -44,7 +44,8 @@ def parse_url(text: str) -> Url:
     scheme = scheme.lower()
     if not separator or scheme not in DEFAULT_PORTS:
         raise NotFoundError(
-            f"{without_credentials(text)!r} is not a web address: it must begin with http:// or https://."
+            "'{address}' is not a web address: it must begin with http:// or https://.",
+            address=without_credentials(text),
         )
     authority, path = split_authority(rest)
     userinfo, _, hostport = authority.rpartition("@")
@@ -82,7 +83,9 @@ def _split_port(hostport: str, default: int, text: str) -> tuple[str, int]:
     else:
         host, _, port = hostport.partition(":")
     if not host or (port and not (port.isdecimal() and port.isascii() and int(port) < 65536)):
-        raise NotFoundError(f"{without_credentials(text)!r} is not a web address: host or port is wrong.")
+        raise NotFoundError(
+            "'{address}' is not a web address: host or port is wrong.", address=without_credentials(text)
+        )
     if not host.isascii():
         host = host.encode("idna").decode("ascii")
     return host.lower(), int(port) if port else default

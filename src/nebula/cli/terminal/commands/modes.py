@@ -9,8 +9,7 @@ from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.waiting import waiting
 from nebula.cli.terminal.turns import take_turn
 from nebula.config import save_choice
-from nebula.llm.catalog import OFFERED_MODELS
-from nebula.llm.choose import choose_model, list_models
+from nebula.llm.choose import choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
@@ -64,14 +63,6 @@ async def model(terminal: TerminalSession, argument: str) -> None:
             return
         argument = chosen
     await _use_model(terminal, argument, offered)
-
-
-def offered_models(listed: Listed) -> list[ModelInfo]:
-    """The two that the seed offers come first, also where OpenAI's list did not come; then all that are listed."""
-    ours = [ModelInfo(name, "openai") for name in OFFERED_MODELS] if "openai" in dict(listed) else []
-    first = {(info.provider, info.name) for info in ours}
-    found = [info for _, models in listed if not isinstance(models, ModelError) for info in models]
-    return ours + [info for info in found if (info.provider, info.name) not in first]
 
 
 async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: list[ModelInfo]) -> str | None:

@@ -1,4 +1,4 @@
-"""Which provider a model's name means, and how a connector is made of plain values."""
+"""Which model answers: what a name means, what the user chose, and what a project may not decide."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nebula.llm.catalog import connect, resolve_model
-from nebula.llm.contract import Model, ModelReply, ModelRequest, TextDelta
-from nebula.llm.errors import BadReplyError, NotFoundError
+from nebula.config import load_settings
+from nebula.llm.catalog import connect
+from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models, resolve_model
+from nebula.llm.contract import Model, ModelReply, ModelRequest, TextDelta, Usage
+from nebula.llm.errors import AuthError, BadReplyError, ModelError, NotFoundError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import ollama_base_url
 from nebula.llm.openai import OpenAIModel, add_call
@@ -44,7 +46,7 @@ def test_ollama_host_as_people_write_it(given: str, expected: str) -> None:
 @pytest.mark.parametrize("base", ["", "/", "/v1beta", "/v1", "/v1beta/"])
 async def test_the_gemini_address_may_or_may_not_have_its_version(base: str) -> None:
     with ScriptedModel() as server:
-        model = GeminiModel("k", server.url + base, environ={})
+        model = GeminiModel(server.url + base, "k", environ={})
         await model.list_models()
         await model.aclose()
         assert server.requests[0].path == "/v1beta/models"
@@ -104,9 +106,9 @@ async def test_a_server_that_lists_nothing_has_the_model_when_nobody_else_can() 
 
 
 async def test_a_single_provider_has_whatever_is_asked_of_it() -> None:
-    assert await resolve_model("scripted-1", {"openai": OpenAIModel("k")}) == ("openai", "scripted-1")
+    assert await resolve_model("scripted-1", {"openai": OpenAIModel(api_key="k")}) == ("openai", "scripted-1")
     with pytest.raises(NotFoundError, match="OLLAMA_HOST"):
-        await resolve_model("ollama/x", {"openai": OpenAIModel("k")})
+        await resolve_model("ollama/x", {"openai": OpenAIModel(api_key="k")})
     with pytest.raises(NotFoundError, match="OPENAI_API_KEY"):
         await resolve_model("x", {})
     with pytest.raises(NotFoundError, match="no provider"):
@@ -186,3 +188,108 @@ def test_half_an_emoji_waits_for_its_other_half() -> None:
     draft = Draft()
     assert [draft.add_text(piece) for piece in ("a\ud83e", "\udd80b", "\udc00", "\ud83e")] == ["a", "🦀b", "\ufffd", ""]
     assert draft.finish([]).message.content == "a🦀b\ufffd\ufffd"
+
+
+async def chosen(
+    tmp_path: Path, env: dict[str, str], name: str = "", *, project: str = "", user: str = "", **more: str
+) -> ChosenModel:
+    """What is chosen with these variables, a project's model and the user's own."""
+    home, root = tmp_path / "home", tmp_path / "project"
+    for folder, model in ((home, user), (root / ".nebula", project)):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps({"model": model} if model else {}), encoding="utf-8")
+    settings = load_settings(str(root), {"NEBULA_HOME": str(home), "OLLAMA_HOST": refused_url()} | env)
+    found = await choose_model(settings, name, **more)
+    await found.connector.aclose()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked", "expected"),
+    [
+        (["openai"], {}, ("openai", "gpt-4.1-nano")),
+        (["gemini"], {}, ("gemini", "gemini-2.5-flash")),
+        (["ollama"], {}, ("ollama", "hermes3:8b")),
+        (["openai", "gemini"], {"provider": "gemini"}, ("gemini", "gemini-2.5-flash")),
+        (["openai", "gemini"], {"name": "gemini-3-pro-preview"}, ("gemini", "gemini-3-pro-preview")),
+        (["openai", "ollama"], {"name": "hermes3:8b"}, ("ollama", "hermes3:8b")),
+        (["openai"], {"provider": "openai", "name": "gpt-4.1-mini"}, ("openai", "gpt-4.1-mini")),
+        (["openai"], {"suggested": "openai/gpt-4.1-mini"}, ("openai", "gpt-4.1-mini")),
+        (["openai", "gemini"], {"suggested": "gemini/gemini-2.5-pro"}, ("openai", "gpt-4.1-nano")),
+        (["ollama"], {"suggested": "openai/gpt-4.1-mini"}, ("ollama", "hermes3:8b")),
+    ],
+)
+async def test_the_model_follows_from_what_is_said_and_set(
+    tmp_path: Path, environment: list[str], asked: dict[str, str], expected: tuple[str, str]
+) -> None:
+    with ScriptedModel([]) as server:
+        env = {name: value for provider in environment for name, value in server.env(provider).items()}
+        found = await chosen(tmp_path, env, **asked)
+    assert (found.provider, found.name) == expected and found.remark is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "user", "project", "expected"),
+    [
+        ({"NEBULA_PROVIDER": "ollama"}, "", "openai/gpt-4.1", ("ollama", "hermes3:8b")),
+        ({}, "ollama/qwen3:8b", "openai/gpt-4.1", ("ollama", "qwen3:8b")),
+        ({}, "qwen3:8b", "gpt-4.1", ("ollama", "qwen3:8b")),
+        ({}, "", "gemini/gemini-2.5-pro", ("openai", "gpt-4.1-nano")),
+        ({}, "", "a-model-nobody-lists", ("openai", "gpt-4.1-nano")),
+        ({"NEBULA_PROVIDER": "ollama"}, "", "no-such:1b", ("ollama", "hermes3:8b")),
+    ],
+)
+async def test_a_project_cannot_send_the_prompt_to_another_provider(
+    tmp_path: Path, environment: dict[str, str], user: str, project: str, expected: tuple[str, str]
+) -> None:
+    with ScriptedModel([]) as server:
+        everything = {k: v for each in ("openai", "gemini", "ollama") for k, v in server.env(each).items()}
+        found = await chosen(tmp_path, everything | environment, user=user, project=project)
+    assert (found.provider, found.name) == expected
+    assert project.rpartition("/")[2] in str(found.remark) and "ignored" in str(found.remark)
+
+
+@pytest.mark.parametrize(
+    ("environment", "user", "project", "expected"),
+    [
+        ({}, "", "openai/gpt-4.1", ("openai", "gpt-4.1")),
+        ({}, "gpt-4.1-mini", "gpt-4.1", ("openai", "gpt-4.1")),
+        ({"NEBULA_PROVIDER": "ollama"}, "", "qwen3:8b", ("ollama", "qwen3:8b")),
+        ({"NEBULA_PROVIDER": "gemini"}, "", "gemini-2.5-pro", ("gemini", "gemini-2.5-pro")),
+        ({"NEBULA_MODEL": "gemini-2.5-pro"}, "", "openai/gpt-4.1", ("gemini", "gemini-2.5-pro")),
+    ],
+)
+async def test_within_the_users_provider_a_project_names_the_model(
+    tmp_path: Path, environment: dict[str, str], user: str, project: str, expected: tuple[str, str]
+) -> None:
+    with ScriptedModel([]) as server:
+        everything = {k: v for each in ("openai", "gemini", "ollama") for k, v in server.env(each).items()}
+        found = await chosen(tmp_path, everything | environment, user=user, project=project)
+    assert (found.provider, found.name) == expected and found.remark is None
+
+
+async def test_what_is_missing_is_shown_as_the_line_to_type(tmp_path: Path) -> None:
+    with pytest.raises(AuthError, match=r"`export OPENAI_API_KEY=…`"):
+        await chosen(tmp_path, {}, provider="openai")
+    with pytest.raises(AuthError, match=r"GEMINI_API_KEY is not set.*`export GEMINI_API_KEY=…`"):
+        await chosen(tmp_path, {}, "gemini-2.5-pro")
+    with pytest.raises(ModelError, match=r"`export OPENAI_API_KEY=…`, `export GEMINI_API_KEY=…`.*OLLAMA_HOST"):
+        await chosen(tmp_path, {})
+
+
+async def test_the_first_offered_stand_first_also_when_no_list_came(tmp_path: Path) -> None:
+    with ScriptedModel(models={"ollama": ["m:1b"]}) as server:
+        env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": refused_url(), "OLLAMA_HOST": server.ollama_url}
+        settings = load_settings(str(tmp_path), env | {"NEBULA_HOME": str(tmp_path)})
+        listed = await list_models(settings)
+    assert [name for name, _ in listed] == ["openai", "ollama"] and isinstance(listed[0][1], ModelError)
+    names = [f"{info.provider}/{info.name}" for info in offered_models(listed)]
+    assert names == ["openai/gpt-4.1-nano", "openai/gpt-4.1-mini", "ollama/m:1b"]
+
+
+async def test_a_chosen_model_knows_its_context_and_its_price(tmp_path: Path) -> None:
+    with ScriptedModel(context_length=4096) as server:
+        local = await chosen(tmp_path, server.env("ollama"))
+    cloud = await chosen(tmp_path, {"OPENAI_API_KEY": "k"})
+    assert (local.context, local.cost(Usage(10**6, 0))) == (4096, 0.0)
+    assert (cloud.context, cloud.cost(Usage(10**6, 10**6))) == (1_047_576, 0.5)

@@ -1,0 +1,107 @@
+"""Native tool calls where a model has them, the dialect where not.
+
+Whether it has them is asked of its server once. A model that prints its calls as text instead of making them shows
+itself by the structure of its reply; it is understood, and asked in the dialect from then on. The dialect itself is
+loaded only for a model that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from nebula.language import Sentence
+from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
+from nebula.llm.errors import BadReplyError, ModelError
+
+if TYPE_CHECKING:
+    from nebula.llm.dialect.json_dialect import JsonDialect
+
+
+class DialectWhereNeeded:
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._in_dialect: set[str] = set()
+        """Models that turned out to need it."""
+        self._dialects: dict[bool, JsonDialect] = {}
+
+    @property
+    def provider(self) -> str:
+        return self._model.provider
+
+    async def list_models(self) -> list[ModelInfo]:
+        return await self._model.list_models()
+
+    async def describe(self, model: str) -> ModelInfo:
+        return await self._model.describe(model)
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        info = await self._info(request.model)
+        if not request.tools or not (needs_dialect(info) or request.model in self._in_dialect):
+            items: Any = self._native(request)
+            try:
+                async with aclosing(items):
+                    async for item in items:
+                        yield item
+                return
+            except BadReplyError as error:
+                if "does not support tools" not in str(error):
+                    raise
+                self._in_dialect.add(request.model)
+        items = self._dialect(tool_role=info.tool_role is not False).stream(request)
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    async def _info(self, model: str) -> ModelInfo:
+        try:
+            return await self._model.describe(model)
+        except ModelError:
+            # Not for us to judge: the request itself will meet the same fault, with its retries.
+            return ModelInfo(model, self.provider)
+
+    def _dialect(self, *, tool_role: bool) -> JsonDialect:
+        if tool_role not in self._dialects:
+            from nebula.llm.dialect.json_dialect import JsonDialect
+
+            self._dialects[tool_role] = JsonDialect(self._model, tool_role=tool_role)
+        return self._dialects[tool_role]
+
+    async def _native(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        items: Any = self._model.stream(request)
+        async with aclosing(items):
+            async for item in items:
+                if isinstance(item, ModelReply) and may_print_calls(item, request):
+                    from nebula.llm.dialect.json_dialect import with_printed_calls
+
+                    understood = with_printed_calls(item, request)
+                    if understood is not item:
+                        self._in_dialect.add(request.model)
+                        yield ModelNotice(
+                            Sentence(
+                                "{model} prints its tool calls as text. They were understood; from now on it is asked "
+                                "in the JSON dialect.",
+                                model=request.model,
+                            )
+                        )
+                        item = understood
+                yield item
+
+
+def needs_dialect(info: ModelInfo) -> bool:
+    """Whether the provider says that this model has no tool calls of its own."""
+    return info.tools is False
+
+
+def may_print_calls(reply: ModelReply, request: ModelRequest) -> bool:
+    """A cheap look: nothing but structure in the text, and the name of a tool in it."""
+    text = reply.message.content
+    return (
+        not reply.message.tool_uses
+        and text.lstrip()[:1] in ("{", "[", "<")
+        and any(spec.name in text for spec in request.tools)
+    )

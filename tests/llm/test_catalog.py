@@ -1,0 +1,79 @@
+"""The table of providers: what follows from it, and that nothing else says it a second time."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from nebula.config.settings import PROVIDER_NAMES, TABLE
+from nebula.llm.catalog import PROVIDERS, context_length, cost, known_provider
+from nebula.llm.contract import Usage
+
+MILLION = Usage(1_000_000, 1_000_000)
+
+
+def test_settings_and_table_name_the_same_providers() -> None:
+    assert tuple(PROVIDERS) == PROVIDER_NAMES
+
+
+@pytest.mark.parametrize("row", PROVIDERS.values(), ids=PROVIDERS)
+def test_a_row_names_what_there_is(row) -> None:
+    module, _, name = row.connector.partition(":")
+    assert getattr(import_module(module), name).provider == row.name
+    for setting in filter(None, (row.address, row.key)):
+        assert TABLE[setting].variables
+    assert not row.key or TABLE[row.key].secret
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-4.1", 10.0),
+        ("gpt-4.1-mini", 2.0),
+        ("gpt-4.1-nano", 0.5),
+        ("gpt-4.1-nano-2025-04-14", 0.5),  # the longest name counts, not the first that fits
+        ("gpt-4.1-2025-04-14", 10.0),
+        ("gpt-4o-mini-2024-07-18", 0.75),
+        ("openai/gpt-4o", 12.5),
+        ("gemini-2.5-flash", 2.8),
+        ("gemini-2.5-flash-lite", 0.5),
+        ("gemini-2.5-flash-preview-05-20", 2.8),
+        ("gemini-2.0-flash-001", 0.5),
+        ("gpt-4.1-ultra", None),  # another model, not a dated version
+        ("gemini-2.0-flash-lite", None),
+        ("gpt-5", None),
+        ("my-own", None),
+    ],
+)
+def test_a_price_is_that_of_the_model_or_unknown(model: str, expected: float | None) -> None:
+    found = cost("openai", model, MILLION)
+    assert found == (pytest.approx(expected) if expected is not None else None)
+
+
+def test_what_runs_here_costs_nothing() -> None:
+    assert cost("ollama", "gpt-4.1", MILLION) == 0.0
+    assert cost("replay", "recording", MILLION) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [("gpt-4.1-nano", 1_047_576), ("gpt-5-mini", 400_000), ("gemini-9", 1_048_576), ("own", 128_000)],
+)
+def test_the_context_of_a_model_by_its_family(model: str, expected: int) -> None:
+    assert context_length(model) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-4.1", "openai"),
+        ("o4-mini", "openai"),
+        ("gpt-oss", ""),
+        ("gpt-oss:20b", ""),
+        ("gemini-x", "gemini"),
+        ("org/gpt-4", ""),
+    ],
+)
+def test_a_name_that_says_whose_it_is(model: str, expected: str) -> None:
+    assert known_provider(model) == expected
