@@ -6,6 +6,7 @@ agent.py [--turns 50] [--runs 5] [--messages 10000]
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from itertools import pairwise
@@ -45,13 +46,15 @@ def gaps(turns: int) -> tuple[dict[str, list[float]], float]:
 def remember(here: Place, messages: int) -> str:
     """A session of so many messages, made the way the program makes them: rows in memory, nodes in the graph."""
     from nebula.agent.session_nodes import SessionNodes
+    from nebula.files.home import derived_folder
     from nebula.memory import Sessions
     from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult
 
     with Sessions(str(here.home / ".nebula/memory.db")) as memory:
         session = memory.start(str(here.project), "gpt-4.1-nano")
         memory._connection.execute("PRAGMA synchronous=OFF")  # only to get the bench ready sooner
-        made, node = SessionNodes(str(here.project / ".nebula/trails")), ""
+        derived = derived_folder(str(here.project), str(here.home / ".nebula"))
+        made, node = SessionNodes(os.path.join(derived, "sessions")), ""
         for n in range(messages // 4):
             use = AssistantToolUse(f"c{n}", "readFile", "readFile", {"path": "a.py"}, {"path": "a.py"})
             result = ToolUseResult(f"c{n}", (Json({"content": "x = 1\n" * 40}),), ToolResultStatus.Success)

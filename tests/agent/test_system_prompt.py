@@ -9,6 +9,8 @@ from nebula.agent.project_context import MAX_INSTRUCTIONS_BYTES, gather_project_
 from nebula.agent.system_prompt import system_prompt, template
 from nebula.workspace import open_workspace
 
+PHASES = ("Understand", "Explore", "Plan", "Change", "Report")
+
 
 def facts_of(root):
     return gather_project_context(open_workspace(str(root), read_only=True), str(root))
@@ -69,21 +71,63 @@ def test_instructions_are_capped_and_hidden_characters_are_gone(tmp_path):
     assert "cut at" in facts.instructions
 
 
+def test_instructions_may_be_a_link_to_others_of_the_project(tmp_path):
+    git(tmp_path, "init")
+    inner = tmp_path / "packages/one"
+    inner.mkdir(parents=True)
+    (tmp_path / "AGENTS.md").write_text("the rules", encoding="utf-8")
+    (inner / "CLAUDE.md").symlink_to("../../AGENTS.md")
+    found = facts_of(inner)
+    assert (found.instructions_name, found.instructions, found.unreadable) == ("CLAUDE.md", "the rules", ())
+
+
+def _folder(path):
+    path.mkdir()
+
+
+def _link_out(path):
+    (path.parent.parent / "outside.md").write_text("outside", encoding="utf-8")
+    path.symlink_to("../outside.md")
+
+
+def _link_to_secret(path):
+    (path.parent / ".env").write_text("KEY=1", encoding="utf-8")
+    path.symlink_to(".env")
+
+
+def _huge(path):
+    with path.open("wb") as file:
+        file.truncate(1 << 32)
+
+
 @pytest.mark.timeout(10)
-def test_instructions_that_are_a_link_or_a_pipe_are_left_alone(tmp_path):
-    (tmp_path / "secret").write_text("secret", encoding="utf-8")
-    (tmp_path / "AGENTS.md").symlink_to("secret")
-    assert facts_of(tmp_path).instructions == ""
-    (tmp_path / "AGENTS.md").unlink()
-    os.mkfifo(tmp_path / "AGENTS.md")
-    assert facts_of(tmp_path).instructions == ""
+@pytest.mark.parametrize("make", [_folder, os.mkfifo, _link_out, _link_to_secret, _huge])
+def test_instructions_that_cannot_be_used_cost_a_remark(tmp_path, make):
+    project = tmp_path / "project"
+    project.mkdir()
+    make(project / "AGENTS.md")
+    (project / "CLAUDE.md").write_text("the next best", encoding="utf-8")
+    found = facts_of(project)
+    assert found.instructions == "the next best"
+    assert [problem.path for problem in found.unreadable] == ["AGENTS.md"]
 
 
-def test_an_empty_project_makes_the_agent_ask_first(tmp_path):
-    assert "folder is empty" in system_prompt("agent", facts_of(tmp_path))
-    assert "folder is empty" not in system_prompt("plan", facts_of(tmp_path))
-    (tmp_path / "a").write_text("", encoding="utf-8")
-    assert "folder is empty" not in system_prompt("agent", facts_of(tmp_path))
+def test_a_project_without_source_makes_the_agent_ask_first(tmp_path):
+    asks = "no source code yet"
+    assert asks in system_prompt("agent", facts_of(tmp_path))
+    assert asks not in system_prompt("plan", facts_of(tmp_path))
+    for name in ("README.md", "LICENSE", ".gitignore"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    assert asks in system_prompt("agent", facts_of(tmp_path))
+    (tmp_path / "main.py").write_text("", encoding="utf-8")
+    assert asks not in system_prompt("agent", facts_of(tmp_path))
+
+
+def test_the_agent_explores_then_plans_then_writes():
+    text = template("agent")
+    places = [text.index(f"{number}. {phase}.") for number, phase in enumerate(PHASES, 1)]
+    assert places == sorted(places)
+    assert "NEVER write" in text[places[1] : places[2]]
 
 
 def test_a_prompt_of_ones_own_takes_the_place_of_ours(tmp_path):

@@ -22,6 +22,7 @@ ROOMS = [
     "events",
     "files",
     "llm",
+    "memory",
     "messages",
     "sandbox",
     "stage",

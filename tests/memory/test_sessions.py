@@ -412,20 +412,49 @@ def test_odd_characters_in_the_path(tmp_path, project):
         assert sessions.find(started).id == started
 
 
-def test_a_row_that_cannot_be_read_is_named(sessions, project):
+@pytest.mark.parametrize(
+    ("role", "column", "broken"),
+    [
+        ("assistant", "tool_calls", "{broken"),
+        ("assistant", "tool_calls", '[{"id": 1}]'),
+        ("tool", "tool_results", "{broken"),
+        ("tool", "tool_results", b"\xff\x00"),
+        ("user", "content", b"\xff\x00"),
+        ("oracle", "content", "what is this"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_left_out_and_named(sessions, project, role, column, broken):
     started = sessions.start(project, "m")
-    sessions.append_user(started, "x")
-    for column, role in (("tool_calls", "assistant"), ("tool_results", "tool")):
-        connection = sqlite3.connect(sessions.path)
-        added = connection.execute(
-            f"INSERT INTO messages (session_id, role, content, {column}) VALUES (?, ?, '', '{{broken')", (started, role)
-        ).lastrowid
-        connection.commit()
-        with pytest.raises(MemoryFileError, match=f"message {added} "):
-            sessions.messages(started)
-        connection.execute("DELETE FROM messages WHERE id = ?", (added,))
-        connection.commit()
-        connection.close()
+    sessions.append_user(started, "before")
+    connection = sqlite3.connect(sessions.path)
+    added = connection.execute(
+        f"INSERT INTO messages (session_id, role, {column}) VALUES (?, ?, ?)", (started, role, broken)
+    ).lastrowid
+    connection.commit()
+    connection.close()
+    sessions.append_assistant(started, AssistantMessage.new_response(None, "after"))
+    remarks = []
+    (turn,) = sessions.turns(started, remarks.append)
+    assert [message.prompt if isinstance(message, UserMessage) else message.content for message in turn] == [
+        "before",
+        "after",
+    ]
+    assert [f"message {added} " in str(remark) for remark in remarks] == [True]
+    assert sessions.of_project(project)[0].messages == 3
+
+
+def test_a_string_that_is_not_utf_8_costs_its_odd_bytes_only(sessions, project):
+    started = sessions.start(project, "m")
+    connection = sqlite3.connect(sessions.path)
+    connection.execute(
+        "INSERT INTO messages (session_id, role, timestamp, content) VALUES (?, 'user', 3, CAST(? AS TEXT))",
+        (started, b"a\xffb"),
+    )
+    connection.commit()
+    connection.close()
+    ((message,),) = sessions.turns(started)
+    assert (message.prompt, message.timestamp) == ("a\ufffdb", None)
+    assert sessions.of_project(project)[0].last_words == "a\ufffdb"
 
 
 def test_sqlite_is_loaded_only_when_a_memory_is_opened():

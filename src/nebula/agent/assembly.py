@@ -16,10 +16,13 @@ from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import Reader
+from nebula.files.home import derived_folder
+from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel, choose_model
 from nebula.memory.errors import UnknownSession
 from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader
+from nebula.memory.session_lock import SessionLock
 from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
@@ -52,7 +55,8 @@ async def open_session(
     ensure_state_dir(settings.root)
     memory = Sessions(settings.memory_path)
     session_id = _session_id(memory, settings, chosen, resume)
-    made = SessionNodes(os.path.join(settings.state_dir, "trails"))
+    folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
+    made, lock = SessionNodes(folder), SessionLock(folder, session_id)
     archive = TurnArchive(open_graph or graph_opener(settings), made)
     session = Session(
         id=session_id,
@@ -63,10 +67,16 @@ async def open_session(
         recorders=_recorders(settings, memory, session_id),
         redactor=Redactor(secrets_of(settings)),
         memory=memory,
+        lock=lock,
         mode=mode,
     )
+    if not lock.take():
+        session.remark(
+            Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)
+        )
     if resume is not None:
-        session.conversation = Conversation(resumed_turns(memory.turns(session_id), archive, session_id))
+        turns = memory.turns(session_id, lambda row: session.remark(Sentence(row.sentence, **row.values)))
+        session.conversation = Conversation(resumed_turns(turns, archive, session_id))
         learn_from(session.ledger, session.conversation.messages())
     if from_nodes:
         session.continue_from(archive.known(from_nodes))

@@ -27,6 +27,14 @@ from nebula.value import replace, value
 SHARE_OF_ONE_MESSAGE = 4
 """A past message larger than this part of the budget is cut before any turn is summarised."""
 LEFT_OUT = "[this result was left out to make room; call the tool again if you need it]"
+WITHDRAWN = (
+    "[This request was never answered: the user withdrew it, or it failed. Do not act on it unless it is asked again.]"
+)
+CUT_SHORT = (
+    "[The turn was cut short here, by the user or by an error. What its tools did until then is done; the rest is not.]"
+)
+MOST_OF_UNANSWERED = 2_000
+"""Bytes kept of a prompt that never got its answer."""
 _EXTRACT_BYTES = 600
 
 
@@ -52,9 +60,25 @@ class PastTurn:
         return "\n\n".join(text for text in said if text)
 
     @property
+    def sent(self) -> tuple[Message, ...]:
+        """The messages as a model is told of them later.
+
+        A prompt without an answer must not run into the next one as if both were meant: the model is told that it
+        was withdrawn, or where the turn was cut short. Of a prompt that was perhaps too large to be answered only the
+        beginning is kept, or every later one would fail for the same reason.
+        """
+        last = self.messages[-1] if self.messages else None
+        if isinstance(last, AssistantMessage) and not last.tool_uses and last.content.strip():
+            return self.messages
+        said_something = any(isinstance(each, AssistantMessage) for each in self.messages)
+        remark = AssistantMessage.new_response(None, CUT_SHORT if said_something else WITHDRAWN)
+        messages = self.messages if said_something else tuple(_beginning(each) for each in self.messages)
+        return (*messages, remark)
+
+    @property
     def tokens(self) -> int:
         if self._tokens < 0:
-            self._tokens = total_tokens(self.messages)
+            self._tokens = total_tokens(self.sent)
         return self._tokens
 
     def summarised(self) -> tuple[Message, Message]:
@@ -117,7 +141,7 @@ class Conversation:
         for index in range(len(self.turns) - 1, -1, -1):
             turn = self.turns[index]
             whole = _cut_large(turn, budget // SHARE_OF_ONE_MESSAGE)
-            size = turn.tokens if whole is turn.messages else total_tokens(whole)
+            size = turn.tokens if turn.tokens <= budget // SHARE_OF_ONE_MESSAGE else total_tokens(whole)
             # A fifth stays for summaries of what came before, as long as there is something before.
             room = budget if index == 0 else budget * 4 // 5
             if room_for_full and index >= self.compact_until and used + size <= room:
@@ -138,8 +162,12 @@ class Conversation:
 
 def _cut_large(turn: PastTurn, limit: int) -> tuple[Message, ...]:
     if turn.tokens <= limit:
-        return turn.messages
-    return tuple(cut_message(message, limit) for message in turn.messages)
+        return turn.sent
+    return tuple(cut_message(message, limit) for message in turn.sent)
+
+
+def _beginning(message: Message) -> Message:
+    return message.truncate_safe(MOST_OF_UNANSWERED) if isinstance(message, UserMessage) else message
 
 
 def cut_message(message: Message, limit: int) -> Message:

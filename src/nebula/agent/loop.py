@@ -88,6 +88,8 @@ class Turn:
     task_id: str | None = None
     node_id: str | None = None
     """The node that the turn becomes, where a recorder makes it one."""
+    notices: Sequence[Notice] = ()
+    """What the user should know before anything else."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = field(default=_as_it_is)
     """What of the history is sent: repaired, and cut to the model's context."""
 
@@ -109,7 +111,8 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
 
 async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending:
     try:
-        turn.stream.emit(task)
+        for event in (task, *turn.notices):
+            turn.stream.emit(event)
         turn.history.append(_within_limit(turn, prompt))
         await run_rounds(turn)
     except asyncio.CancelledError:

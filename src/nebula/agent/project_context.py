@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from datetime import date
 
+from nebula.files.reading import UnreadableFile, read_below
 from nebula.messages import strip_hidden_characters, truncate_safe
 from nebula.value import value
 from nebula.workspace.contract import Workspace
@@ -15,7 +17,13 @@ from nebula.workspace.git import GitFailed, find_repository, safe_git
 MAX_TREE_ENTRIES = 60
 MAX_STATUS_LINES = 20
 MAX_INSTRUCTIONS_BYTES = 32_768
+MAX_INSTRUCTIONS_FILE = 1 << 20
+"""A file beyond this is no instructions, and is not read at all."""
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+_BORN_WITH = (
+    r"(?i)(readme|license|licence|copying|changelog|contributing|agents|claude|gemini)(\.\w+)?"
+    r"|\.git\w+|\.editorconfig|\.(github|vscode|idea)/"
+)
 GIT_TIMEOUT_S = 2.0
 """A repository too slow to say its status in this time is described without it."""
 
@@ -32,15 +40,20 @@ class ProjectContext:
     instructions: str
     instructions_name: str
 
+    unreadable: tuple[UnreadableFile, ...] = ()
+    """Instructions that are there and cannot be used."""
+
     @property
-    def empty(self) -> bool:
-        return not self.tree
+    def without_source(self) -> bool:
+        """Empty, or nothing but what a repository is born with."""
+        return not self.more and all(re.fullmatch(_BORN_WITH, name) for name in self.tree)
 
 
 def gather_project_context(workspace: Workspace, root: str) -> ProjectContext:
     tree, more = _top_of_tree(workspace)
     branch, changes = _git_state(root)
-    name, instructions = _instructions(root)
+    unreadable: list[UnreadableFile] = []
+    name, instructions = _instructions(root, unreadable)
     return ProjectContext(
         {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux"),
         root,
@@ -51,6 +64,7 @@ def gather_project_context(workspace: Workspace, root: str) -> ProjectContext:
         changes,
         instructions,
         name,
+        tuple(unreadable),
     )
 
 
@@ -81,14 +95,22 @@ def _git_state(root: str) -> tuple[str, tuple[str, ...]]:
     return branch, shown
 
 
-def _instructions(root: str) -> tuple[str, str]:
-    """The nearest AGENTS.md (or a file of that kind), from the project up to the top of its repository."""
+def _instructions(root: str, unreadable: list[UnreadableFile]) -> tuple[str, str]:
+    """The nearest AGENTS.md (or a file of that kind), from the project up to the top of its repository.
+
+    One may be a link to another, as CLAUDE.md often is, but to nothing outside.
+    """
     repository = find_repository(root)
     folder = os.path.realpath(root)
-    top = repository[0] if repository else folder
+    top = os.path.realpath(repository[0]) if repository else folder
     while True:
         for name in INSTRUCTION_FILES:
-            text = _read_capped(os.path.join(folder, name))
+            path = os.path.join(os.path.relpath(folder, top), name)
+            try:
+                text = _capped(_read(top, path))
+            except UnreadableFile as problem:
+                unreadable.append(problem)
+                continue
             if text:
                 return name, text
         if folder == top:
@@ -96,17 +118,15 @@ def _instructions(root: str) -> tuple[str, str]:
         folder = os.path.dirname(folder)
 
 
-def _read_capped(path: str) -> str:
-    try:
-        # O_NONBLOCK: a FIFO of that name must not hang us. O_NOFOLLOW: a link may lead to anybody's secrets.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    with open(descriptor, "rb") as file:
-        try:
-            raw = file.read(MAX_INSTRUCTIONS_BYTES + 1)
-        except OSError:
-            return ""
+def _read(top: str, path: str) -> bytes:
+    target = os.path.realpath(os.path.join(top, path))
+    if os.path.exists(target) and not target.lower().endswith(".md"):
+        # A clone could point it at a file that tools may not read, such as `.env`, and have it sent with every prompt.
+        raise UnreadableFile(os.path.normpath(path), "it is a link to a file of another kind")
+    return read_below(top, os.path.normpath(path), MAX_INSTRUCTIONS_FILE) or b""
+
+
+def _capped(raw: bytes) -> str:
     text = strip_hidden_characters(raw.decode("utf-8", "replace")).strip()
     if len(raw) <= MAX_INSTRUCTIONS_BYTES:
         return text

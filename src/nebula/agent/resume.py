@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:
     remembered = [PastTurn(tuple(turn)) for turn in turns]
     made = archive.session_nodes(session_id)
-    if _went_straight_on(made, len(remembered)):
-        for turn, node in zip(remembered, made, strict=True):
+    answered = [turn for turn in remembered if turn.answer.strip()]
+    if _went_straight_on(made, len(answered)):
+        for turn, node in zip(answered, made, strict=True):
             turn.node_id = node.node_id
         return remembered
     leaf = archive.find(made[-1].node_id) if made else None
@@ -35,7 +36,7 @@ def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, sess
 
 
 def _went_straight_on(made: Sequence[SessionNode], turns: int) -> bool:
-    """Each turn became a node, and each node continued the one before."""
+    """Each turn with an answer became a node, and each node continued the one before."""
     if len(made) != turns or not made or made[0].parents:
         return False
     return all(later.parents == sooner.node_id for sooner, later in pairwise(made))

@@ -17,10 +17,12 @@ from nebula.agent.conversation import Conversation, Fit, PastTurn, Sent
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.nodes import turn_of
 from nebula.agent.project_context import ProjectContext, gather_project_context
+from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import system_prompt
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
-from nebula.events import EventStream, Final, Reader, Task, new_trace_id, now
+from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
+from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
 from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
@@ -34,6 +36,7 @@ from nebula.value import replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
+    from nebula.memory.session_lock import SessionLock
     from nebula.memory.sessions import Sessions
     from nebula.workspace.audit import AuditLog
 
@@ -69,12 +72,15 @@ class Session:
     redactor: Redactor = field(default_factory=Redactor)
     """Keeps what it learns from one turn to the next."""
     memory: Sessions | None = None
+    lock: SessionLock | None = None
     mode: str = "agent"
     conversation: Conversation = field(default_factory=Conversation)
     ledger: ReadLedger = field(default_factory=ReadLedger)
     plan: str = ""
     """The plan that the user accepted; told to the model with every turn, never summarised."""
     last: Final | None = None
+    _untold: list[Sentence] = field(default_factory=list)
+    _told: set[str] = field(default_factory=set)
     _parents_of_next: tuple[str, ...] | None = None
     _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -92,9 +98,11 @@ class Session:
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         seen = self.project.read_only.for_turn(stream.trace_id)
-        facts = await asyncio.to_thread(gather_project_context, seen, self.project.root)
+        context = await asyncio.to_thread(gather_project_context, seen, self.project.root)
+        for problem in context.unreadable:
+            self.remark(Sentence(problem.sentence, **problem.values))
         tools = self.tools(stream.trace_id)
-        system = self.system(facts)
+        system = self.system(context)
         past, _ = self.conversation.prefix(self._room_for_past(system, tools))
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
         task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, tuple(self._parents(parents)))
@@ -104,20 +112,34 @@ class Session:
             model_name=self.chosen.name,
             system=system,
             history=[],
-            tools=tools,
+            tools=RepeatBreaker(tools),
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
             fit=Fit(tuple(past), self._tool_names(tools), room),
             node_id=stream.trace_id if self.archive.keeps_turns else None,
+            notices=[Notice(each.sentence, each.values) for each in self.take_remarks()],
         )
         said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
         final = await run_turn(turn, task, said)
-        self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id, parents=task.parents))
-        self._parents_of_next = None
+        if turn.history:
+            self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id, parents=task.parents))
+        if final.node_id:
+            self._parents_of_next = None
         self.last = final
         if final.node_id and self.settings.auto_summary:
             self._chores.append(asyncio.create_task(self._summarise(final.node_id)))
         return final
+
+    def remark(self, sentence: Sentence) -> None:
+        """Something the user should know, once: told with the next turn, unless a door asks for it before."""
+        if str(sentence) not in self._told:
+            self._told.add(str(sentence))
+            self._untold.append(sentence)
+
+    def take_remarks(self) -> list[Sentence]:
+        """What there is to tell at this moment; whoever takes it tells it."""
+        untold, self._untold = self._untold, []
+        return untold
 
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
@@ -130,9 +152,9 @@ class Session:
             with suppress(ModelError, GraphError, UnreadableReply):
                 await build_one(graph, node_id, self.chosen)
 
-    def system(self, facts: ProjectContext) -> str:
+    def system(self, context: ProjectContext) -> str:
         settings = self.settings
-        return system_prompt(self.mode, facts, home=settings.home, lang=settings.lang, plan=self.plan)
+        return system_prompt(self.mode, context, home=settings.home, lang=settings.lang, plan=self.plan)
 
     def preview(self) -> tuple[str, Sent, int]:
         """What a turn begun now would send beside the prompt: the system prompt, the past, and the tools' tokens."""
@@ -175,6 +197,8 @@ class Session:
         if self.memory is not None:
             self.memory.end(self.id)
             self.memory.close()
+        if self.lock is not None:
+            self.lock.release()
         await self.chosen.connector.aclose()
 
     def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:

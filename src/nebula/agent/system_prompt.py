@@ -25,10 +25,11 @@ def template(mode: str, home: str = "") -> str:
 
 def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: str = "en", plan: str = "") -> str:
     parts = [template(mode, home), _here_and_now(mode, project, lang)]
-    if project.empty and mode == "agent":
+    if project.without_source and mode == "agent":
         parts.append(
-            "The project folder is empty. Before you write anything, make sure that you know what is wanted: the kind "
-            "of program, its language, what it must do. If the request does not say, ask, and write nothing yet."
+            "The project has no source code yet. Before you write anything, make sure that you know what is wanted: "
+            "the kind of program, its language, what it must do. If neither the request nor a file that is there says "
+            "so, ask, and write nothing yet."
         )
     if plan:
         parts.append(f"# The plan that the user accepted\n\n{plan}")

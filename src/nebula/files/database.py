@@ -22,13 +22,18 @@ def connect(path: str, *, application_id: int, version: int, timeout_s: float = 
     """
     connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
+        distrust_schema(connection)
         _require_ours(connection, path, application_id, version)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def distrust_schema(connection: sqlite3.Connection) -> None:
+    """Nothing that stands in the file's schema (a view, a trigger) may do more than read and write its tables."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
 
 
 def _require_ours(connection: sqlite3.Connection, path: str, application_id: int, version: int) -> None:

@@ -24,15 +24,18 @@ class Appender:
         try:
             descriptor = self._open()
         except OSError as problem:
-            raise MemoryFileError(f"{self.path} cannot be written ({problem.strerror})") from problem
+            raise self._unwritable(problem) from problem
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise MemoryFileError(f"{self.path} is not a plain file; remove it and try again")
+                raise MemoryFileError("{path} is not a plain file; remove it and try again", path=self.path)
             _write_all(descriptor, self._after_torn_entry(descriptor) + entry)
         except OSError as problem:
-            raise MemoryFileError(f"{self.path} cannot be written ({problem.strerror})") from problem
+            raise self._unwritable(problem) from problem
         finally:
             os.close(descriptor)
+
+    def _unwritable(self, problem: OSError) -> MemoryFileError:
+        return MemoryFileError("{path} cannot be written ({problem})", path=self.path, problem=problem.strerror)
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

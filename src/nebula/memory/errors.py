@@ -2,6 +2,7 @@
 
 RecordError
 ├── MemoryFileError   a file of ours that cannot be used: foreign, newer, damaged, locked, full disk
+├── UnreadableRow     one message of a session that cannot be read; the session goes on without it
 └── UnknownSession    no session, or more than one, is meant by that id
 """
 
@@ -20,3 +21,10 @@ class MemoryFileError(RecordError):
 
 class UnknownSession(RecordError):
     pass
+
+
+class UnreadableRow(RecordError):
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(
+            "message {number} of the session cannot be read ({reason}); it was left out", number=number, reason=reason
+        )

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from nebula.memory.errors import MemoryFileError
+from nebula.memory.errors import UnreadableRow
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
     Message,
-    MessageFormatError,
     Prompt,
     ToolUseResult,
     ToolUseResults,
@@ -25,8 +24,10 @@ from nebula.messages import (
     UserMessage,
 )
 
-Row = tuple[int, str, str, str | None, str | None, str | None]
-"""id, timestamp, role, content, tool_calls, tool_results"""
+T = TypeVar("T")
+
+Row = tuple[int, Any, Any, Any, Any, Any]
+"""id, timestamp, role, content, tool_calls, tool_results; a file may hold anything in them"""
 
 # Patterns are compiled on first use: most starts load no session.
 _LONE_SURROGATE = "[\ud800-\udfff]"
@@ -53,8 +54,11 @@ def _json_text(value: Any) -> str:
     return text if re.search(_LONE_SURROGATE, text) is None else json.dumps(value)
 
 
-def to_turns(rows: Iterable[Row]) -> list[list[Message]]:
-    """A turn begins with each prompt; what precedes the first one, in a file of another program, is a turn as well."""
+def to_turns(rows: Iterable[Row], unreadable: Callable[[UnreadableRow], None]) -> list[list[Message]]:
+    """A turn begins with each prompt; what precedes the first one, in a file of another program, is a turn as well.
+
+    A row that cannot be read is left out, and `unreadable` is told.
+    """
     env = UserEnvContext.generate_new()
     turns: list[list[Message]] = []
     pending: list[ToolUseResult] = []
@@ -65,35 +69,46 @@ def to_turns(rows: Iterable[Row]) -> list[list[Message]]:
             pending.clear()
 
     for row in rows:
-        number, timestamp, role, content, calls, results = row
-        if not turns and role != "user":
+        try:
+            said = _read_row(row, env)
+        except UnreadableRow as problem:
+            unreadable(problem)
+            continue
+        if not turns and not isinstance(said, UserMessage):
             turns.append([])
-        if role == "tool":
-            pending.extend(_read(number, results, ToolUseResult.from_json))
+        if isinstance(said, list):
+            pending.extend(said)
             continue
         settle()
-        if role == "user":
-            turns.append([UserMessage("", env, Prompt(content or ""), read_time(timestamp))])
-        elif role == "assistant":
-            turns[-1].append(_assistant(number, content or "", calls))
+        if isinstance(said, UserMessage):
+            turns.append([said])
         else:
-            raise MemoryFileError(f"message {number} of the session has an unknown role '{role}'")
+            turns[-1].append(said)
     settle()
     return turns
 
 
-def _assistant(number: int, content: str, calls: str | None) -> AssistantMessage:
+def _read_row(row: Row, env: UserEnvContext) -> Message | list[ToolUseResult]:
+    number, timestamp, role, content, calls, results = row
+    if role == "tool":
+        return _read(number, results, ToolUseResult.from_json)
+    if not isinstance(content, str | None):
+        raise UnreadableRow(number, "its content is not text")
+    if role == "user":
+        return UserMessage("", env, Prompt(content or ""), read_time(timestamp))
+    if role != "assistant":
+        raise UnreadableRow(number, f"its role '{role}' is unknown")
     if calls is None:
-        return AssistantMessage.new_response(None, content)
-    return AssistantMessage.new_tool_use(None, content, _read(number, calls, AssistantToolUse.from_json))
+        return AssistantMessage.new_response(None, content or "")
+    return AssistantMessage.new_tool_use(None, content or "", _read(number, calls, AssistantToolUse.from_json))
 
 
-def _read(number: int, text: str | None, from_json: Any) -> list[Any]:
+def _read(number: int, text: str | None, from_json: Callable[[Any], T]) -> list[T]:
     try:
         found = json.loads(text or "null")
         return [from_json(item) for item in (found if isinstance(found, list) else [found])]
-    except (json.JSONDecodeError, MessageFormatError, RecursionError) as problem:
-        raise MemoryFileError(f"message {number} of the session cannot be read ({problem})") from None
+    except (ValueError, TypeError, RecursionError) as problem:  # MessageFormatError is a ValueError
+        raise UnreadableRow(number, str(problem)) from None
 
 
 def write_time(moment: datetime) -> str:
@@ -101,10 +116,13 @@ def write_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
 
-def read_time(text: str | None) -> datetime | None:
+def read_time(text: object) -> datetime | None:
     """Aware and in local time; also reads what the original program wrote, Go's `… +0900 JST m=+0.02`."""
-    found = re.match(_TIME, text or "")
+    found = re.match(_TIME, text) if isinstance(text, str) else None
     if found is None:
         return None
     day, clock, fraction, zone = found.groups()
-    return datetime.fromisoformat(f"{day}T{clock}{fraction or ''}{zone or '+00:00'}").astimezone()
+    try:
+        return datetime.fromisoformat(f"{day}T{clock}{fraction or ''}{zone or '+00:00'}").astimezone()
+    except (ValueError, OverflowError):  # a 13th month
+        return None

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nebula.memory.errors import MemoryFileError
 
@@ -52,11 +52,15 @@ def open_database(path: str) -> sqlite3.Connection:
     """A connection whose commits are on the disk when they return, and that waits its turn among processes."""
     import sqlite3
 
+    from nebula.files.database import distrust_schema
+
     with file_errors(path):
         _make_private(path)
         _refuse_strangers(path)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        connection.text_factory = _text  # one string that is not UTF-8 must not cost the whole session
         try:
+            distrust_schema(connection)
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA foreign_keys=ON")
@@ -67,6 +71,10 @@ def open_database(path: str) -> sqlite3.Connection:
     return connection
 
 
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
 @contextmanager
 def file_errors(path: str) -> Iterator[None]:
     """The one border at which errors of SQLite and the file system become ours."""
@@ -75,20 +83,31 @@ def file_errors(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as problem:
-        raise MemoryFileError(_sentence(path, str(problem))) from problem
+        raise _explained(path, str(problem)) from problem
     except OSError as problem:
         reason = problem.strerror or type(problem).__name__
-        raise MemoryFileError(f"{path} cannot be opened ({reason}); check the folder and its permissions") from problem
+        raise MemoryFileError(
+            "{path} cannot be opened ({reason}); check the folder and its permissions", path=path, reason=reason
+        ) from problem
 
 
-def _sentence(path: str, problem: str) -> str:
+def _explained(path: str, problem: str) -> MemoryFileError:
+    about: dict[str, Any] = {"path": path, "problem": problem}
     if "locked" in problem or "busy" in problem:
-        return f"{path} is held by another program for more than {BUSY_TIMEOUT_S:.0f} s; close it and try again"
+        seconds = f"{BUSY_TIMEOUT_S:.0f}"
+        return MemoryFileError(
+            "{path} is held by another program for more than {seconds} s; close it and try again",
+            path=path,
+            seconds=seconds,
+        )
     if "not a database" in problem or "malformed" in problem:
-        return f"{path} is not a readable memory file ({problem}); it was left as it is, move it away to start afresh"
+        return MemoryFileError(
+            "{path} is not a readable memory file ({problem}); it was left as it is, move it away to start afresh",
+            **about,
+        )
     if "full" in problem:
-        return f"{path} cannot grow ({problem}); make room and try again"
-    return f"{path} cannot be used ({problem})"
+        return MemoryFileError("{path} cannot grow ({problem}); make room and try again", **about)
+    return MemoryFileError("{path} cannot be used ({problem})", **about)
 
 
 def _make_private(path: str) -> None:
@@ -98,7 +117,7 @@ def _make_private(path: str) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
         if not os.path.isfile(path):
-            raise MemoryFileError(f"{path} is not a plain file; move it away to start afresh") from None
+            raise MemoryFileError("{path} is not a plain file; move it away to start afresh", path=path) from None
 
 
 def _refuse_strangers(path: str) -> None:
@@ -127,8 +146,11 @@ def _look(path: str, mode: str) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise MemoryFileError(
-                f"{path} was written by a newer nebula (memory version {version}, this one knows {VERSION}); "
-                "update nebula, the file was left as it is"
+                "{path} was written by a newer nebula (memory version {version}, this one knows {known}); "
+                "update nebula, the file was left as it is",
+                path=path,
+                version=version,
+                known=VERSION,
             )
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not tables and version == 0:
@@ -137,8 +159,10 @@ def _look(path: str, mode: str) -> None:
             found = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
             if not found.issuperset(expected):
                 raise MemoryFileError(
-                    f"{path} is a database, but not a memory of nebula (table '{table}' is missing or different); "
-                    "it was left as it is, move it away or set database_path to another file"
+                    "{path} is a database, but not a memory of nebula (table '{table}' is missing or different); "
+                    "it was left as it is, move it away or set database_path to another file",
+                    path=path,
+                    table=table,
                 )
     finally:
         connection.close()

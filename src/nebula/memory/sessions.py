@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nebula.memory.errors import UnknownSession
+from nebula.memory.errors import UnknownSession, UnreadableRow
 from nebula.memory.rows import calls_text, read_time, results_text, storable, to_turns, write_time
 from nebula.memory.schema import file_errors, open_database
 
@@ -122,9 +122,11 @@ class Sessions:
         if session_id and candidates and (candidates[0].id == session_id or len(candidates) == 1):
             return candidates[0]
         if not candidates or not session_id:
-            raise UnknownSession(f"no session '{session_id}'; `nebula sessions` lists those of this directory")
+            raise UnknownSession("no session '{id}'; `nebula sessions` lists those of this directory", id=session_id)
         ids = ", ".join(each.id for each in candidates[:3]) + (" …" if len(candidates) > 3 else "")
-        raise UnknownSession(f"'{session_id}' is the beginning of several sessions ({ids}); give more of the id")
+        raise UnknownSession(
+            "'{id}' is the beginning of several sessions ({ids}); give more of the id", id=session_id, ids=ids
+        )
 
     # What was said
 
@@ -132,14 +134,16 @@ class Sessions:
         """The whole history in order, tools included, as it stands: a turn that was cut off is not mended here."""
         return [message for turn in self.turns(session_id) for message in turn]
 
-    def turns(self, session_id: str) -> list[list[Message]]:
-        """The same, one list for each prompt."""
+    def turns(
+        self, session_id: str, unreadable: Callable[[UnreadableRow], None] = lambda _: None
+    ) -> list[list[Message]]:
+        """The same, one list for each prompt. `unreadable` hears of each row that had to be left out."""
         rows = self._rows(
             "SELECT id, timestamp, role, content, tool_calls, tool_results FROM messages WHERE session_id = ? "
             "ORDER BY id",
             (self.find(session_id).id,),
         )
-        return to_turns(rows)
+        return to_turns(rows, unreadable)
 
     def append_user(self, session_id: str, prompt: str, timestamp: datetime | None = None) -> None:
         self._append(session_id, timestamp, "user", storable(prompt), None, None)
@@ -190,7 +194,7 @@ class Sessions:
                 ended_at=read_time(ended),
                 model=model,
                 project_path=path,
-                last_words=" ".join((words or "").split()),
+                last_words=" ".join(words.split()) if isinstance(words, str) else "",
                 messages=count,
             )
             for session_id, started, ended, model, path, words, count, _ in self._rows(_INFO + condition, values)
@@ -199,7 +203,7 @@ class Sessions:
 
 def _expect_session(session_id: str, rows: int) -> None:
     if rows == 0:
-        raise UnknownSession(f"no session '{session_id}'")
+        raise UnknownSession("no session '{id}'", id=session_id)
 
 
 def _real(project_path: str) -> str:

@@ -1,0 +1,77 @@
+"""A wrapper around the tools that stops a model which calls the same thing over and over.
+
+The same call with the same arguments and the same result is answered from the third time on with a remark instead of
+being run, and the turn ends at the sixth. A change to a file, or any other call that failed, makes everything worth
+another look: what was the same may not be so any more.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from nebula.agent.loop import Tools, TurnLimit
+from nebula.messages import AssistantToolUse, ToolResultStatus, ToolSpec
+from nebula.tools.contract import Call, Outcome, ToolFailure
+
+RUN_AT_MOST = 2
+END_AT = 6
+
+
+@dataclass(slots=True)
+class _Seen:
+    content: Any
+    failed: bool
+    times: int = 1
+
+
+@dataclass(slots=True)
+class RepeatBreaker:
+    tools: Tools
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self.tools.specs
+
+    async def run(self, call: Call) -> Outcome:
+        key = _key(call.use)
+        seen = self._seen.get(key)
+        if seen is None:
+            return self._learn(key, await self.tools.run(call))
+        if seen.times + 1 >= END_AT:
+            raise TurnLimit(
+                "The model made the same call {times} times with the same result ({tool}); the turn was ended.",
+                times=END_AT,
+                tool=call.use.name,
+            )
+        if seen.times >= RUN_AT_MOST and not seen.failed:
+            seen.times += 1
+            return _not_again(seen.times)
+        # One that failed is run all the same: what stood in its way may be gone.
+        return self._learn(key, await self.tools.run(call))
+
+    def _learn(self, key: str, outcome: Outcome) -> Outcome:
+        failed = outcome.status is ToolResultStatus.Error
+        before = self._seen.get(key)
+        same = before is not None and (failed if before.failed else before.content == outcome.content)
+        if outcome.changes:
+            self._seen.clear()
+        elif failed:
+            self._seen = {each: seen for each, seen in self._seen.items() if seen.failed}
+        self._seen[key] = _Seen(outcome.content, failed, before.times + 1 if before and same else 1)
+        return outcome
+
+
+def _not_again(times: int) -> Outcome:
+    return Outcome.failed(
+        ToolFailure(
+            f"This same call was made {times} times now, and it was not run again: its result is the one you have. "
+            "Use that result, do something different, or tell the user what is in the way."
+        )
+    )
+
+
+def _key(use: AssistantToolUse) -> str:
+    return use.orig_name + json.dumps(use.orig_args, sort_keys=True, ensure_ascii=False, default=str)

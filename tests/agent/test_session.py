@@ -1,0 +1,279 @@
+"""A session from its settings to its files, in this process, with a model that plays a script."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nebula.agent.assembly import open_session
+from nebula.agent.conversation import CUT_SHORT, WITHDRAWN
+from nebula.config import Settings
+from nebula.graph.graph import Graph
+from nebula.graph.tokens import estimate_tokens
+from nebula.llm.choose import ChosenModel
+from nebula.llm.errors import LimitError, ModelError
+from nebula.llm.replay import ReplayModel
+from nebula.memory import Sessions, UnknownSession
+from nebula.messages import AssistantMessage, UserMessage
+from nebula.tools.approval import allow_all
+
+KEY = "sk-test-0123456789abcdef"
+
+
+class Script:
+    """Plays replies, raises errors, and keeps every request."""
+
+    provider = "replay"
+
+    def __init__(self, *steps):
+        self.steps = list(steps)
+        self.requests = []
+
+    async def stream(self, request):
+        self.requests.append(request)
+        step = self.steps.pop(0)
+        if isinstance(step, ModelError):
+            raise step
+        if callable(step):
+            await step()
+        async for item in ReplayModel([step]).stream(request):
+            yield item
+
+    async def aclose(self):
+        return None
+
+
+def say(text):
+    return {"text": text}
+
+
+def read(path, text=""):
+    return {"text": text, "tool_calls": [{"name": "readFile", "args": {"path": path}}]}
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    home, root = tmp_path / "home", tmp_path / "project"
+    root.mkdir()
+    monkeypatch.setenv("NEBULA_HOME", str(home))
+    return Settings(home=str(home), root=str(root), openai_api_key=KEY)
+
+
+def run(settings, *steps, prompts=("go",), **options):
+    """The turns' results, their events, and the requests they made."""
+    script = Script(*steps)
+    told = []
+
+    async def scenario():
+        session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"), **options)
+        try:
+            return [await session.turn(prompt, [told.append]) for prompt in prompts]
+        finally:
+            await session.close()
+
+    return asyncio.run(scenario()), [stamped.event for stamped in told], script.requests
+
+
+def spoken(request):
+    """The conversation of a request, who said it and what."""
+    said = []
+    for message in request.messages:
+        if isinstance(message, AssistantMessage):
+            said.append(("model", message.content))
+        elif message.prompt is not None:
+            said.append(("user", message.prompt))
+    return said
+
+
+def notices(events):
+    return [event.message for event in events if event.type == "notice"]
+
+
+def test_a_turn_is_in_memory_log_trace_and_graph(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
+    (final,), events, _ = run(settings, read("a.py", "I look."), say("It is 1."), prompts=["What is x?"])
+    assert (final.status, final.text, events[-1]) == ("ok", "I look.\n\nIt is 1.", final)
+    state = Path(settings.root, ".nebula")
+    assert "## AGENT:nebula\nIt is 1." in (state / "log.txt").read_text("utf-8")
+    lines = [json.loads(line) for line in (state / "trace.jsonl").read_text("utf-8").splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    assert [line["type"] for line in lines] == ["task", "message", "step", "tool_result", "message", "final"]
+    node = Graph(str(state / "graph")).get_node(final.node_id)
+    assert (node.prompt, node.response) == ("What is x?", final.text)
+    with Sessions(settings.memory_path) as memory:
+        assert len(memory.turns(memory.latest(settings.root).id)[0]) == 4
+
+
+def test_the_figures_of_a_node_are_those_of_its_own_texts(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n" * 500, encoding="utf-8")
+    (final,), _, _ = run(settings, read("a.py"), say("It is 1."), prompts=["What is x?"])
+    node = Graph(os.path.join(settings.root, ".nebula", "graph")).get_node(final.node_id)
+    counts = {text.role: text.count for text in node.texts}
+    assert (counts["user"], counts["assistant"]) == (estimate_tokens("What is x?"), estimate_tokens("It is 1."))
+
+
+def test_a_resumed_session_goes_on_where_it_was(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
+    (first,), _, _ = run(settings, read("a.py"), say("It is 1."), prompts=["What is x?"])
+    (second,), events, requests = run(settings, say("Still 1."), prompts=["And now?"], resume="")
+    assert spoken(requests[0]) == [("user", "What is x?"), ("model", ""), ("model", "It is 1."), ("user", "And now?")]
+    assert events[0].parents == (first.node_id,)
+    assert [node.id for node in Graph(os.path.join(settings.root, ".nebula/graph")).get_history(second.node_id)] == [
+        first.node_id,
+        second.node_id,
+    ]
+
+
+def test_a_session_of_another_project_is_not_resumed(settings, tmp_path):
+    run(settings, say("one"))
+    with Sessions(settings.memory_path) as memory:
+        elsewhere = memory.start(str(tmp_path), "m")
+    with pytest.raises(UnknownSession, match="belongs to"):
+        run(settings, resume=elsewhere)
+
+
+def test_a_prompt_that_failed_never_joins_the_next(settings):
+    finals, _, requests = run(
+        settings,
+        LimitError("too much"),
+        say("Only listed."),
+        prompts=["Delete every test file.", "No, only list them."],
+    )
+    assert (finals[0].status, finals[0].node_id) == ("error", None)
+    told = [("user", "Delete every test file."), ("model", WITHDRAWN), ("user", "No, only list them.")]
+    assert spoken(requests[1]) == told
+    _, _, resumed = run(settings, say("Yes."), prompts=["Sure?"], resume="")
+    assert spoken(resumed[0]) == [*told, ("model", "Only listed."), ("user", "Sure?")]
+
+
+def test_a_turn_that_was_interrupted_is_told_as_cut_short(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
+
+    async def interrupt():
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    finals, _, requests = run(settings, read("a.py"), interrupt, say("Well."), prompts=["Do much.", "Stop. Why?"])
+    assert (finals[0].status, finals[0].node_id) == ("interrupted", None)
+    assert spoken(requests[2]) == [("user", "Do much."), ("model", ""), ("model", CUT_SHORT), ("user", "Stop. Why?")]
+
+
+def test_an_oversized_prompt_does_not_spoil_the_rest_of_the_session(settings):
+    run(settings, LimitError("it does not fit"), prompts=["long " * 60_000])
+    _, _, requests = run(settings, say("Short."), prompts=["short"], resume="")
+    assert sum(len(text) for _, text in spoken(requests[0])) < 4_000
+
+
+def test_an_unreadable_row_costs_a_remark_not_the_session(settings):
+    run(settings, say("one"))
+    with Sessions(settings.memory_path) as memory:
+        session_id = memory.latest(settings.root).id
+        memory._connection.execute(
+            "INSERT INTO messages (session_id, role, tool_results) VALUES (?, 'tool', '{broken')", (session_id,)
+        )
+    (final,), events, requests = run(settings, say("two"), resume="")
+    assert final.status == "ok"
+    assert ["left out" in text for text in notices(events)] == [True]
+    assert [event.type for event in events[:2]] == ["task", "notice"]
+    assert spoken(requests[0])[:2] == [("user", "go"), ("model", "one")]
+
+
+def test_a_session_that_is_open_elsewhere_is_joined_with_a_warning(settings):
+    async def scenario():
+        first = await open_session(settings, approver=allow_all, chosen=ChosenModel(Script(), "m"))
+        second = await open_session(settings, approver=allow_all, chosen=ChosenModel(Script(), "m"), resume=first.id)
+        warned = [str(sentence) for sentence in second.take_remarks()]
+        await first.close()
+        await second.close()
+        third = await open_session(settings, approver=allow_all, chosen=ChosenModel(Script(), "m"), resume=first.id)
+        after = third.take_remarks()
+        await third.close()
+        return warned, after
+
+    warned, after = asyncio.run(scenario())
+    assert ["in use by another process" in text for text in warned] == [True]
+    assert after == []
+
+
+def test_a_killed_process_leaves_no_session_that_looks_open(settings):
+    code = (
+        "import os, signal, sys; from nebula.memory.session_lock import SessionLock\n"
+        "assert SessionLock(sys.argv[1], 's1').take(); print('held', flush=True); signal.pause()"
+    )
+    from nebula.memory.session_lock import SessionLock
+
+    with subprocess.Popen([sys.executable, "-c", code, settings.home], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"held\n"
+        lock = SessionLock(settings.home, "s1")
+        assert not lock.take()
+        process.kill()
+        process.wait()
+    assert lock.take()
+    lock.release()
+
+
+def test_instructions_that_cannot_be_read_are_remarked_once(settings):
+    Path(settings.root, "AGENTS.md").mkdir()
+    _, events, _ = run(settings, say("one"), say("two"), prompts=["a", "b"])
+    assert notices(events) == ["AGENTS.md cannot be read: it is not a regular file"]
+
+
+def test_a_key_typed_in_a_prompt_reaches_the_model_and_no_file(settings):
+    (final,), events, requests = run(settings, say(f"You said {KEY}."), prompts=[f"My key is {KEY}."])
+    assert spoken(requests[0]) == [("user", f"My key is {KEY}.")]
+    assert KEY not in str(events)
+    assert final.text == "You said [redacted]."
+    files = [path for top in (settings.root, settings.home) for path in Path(top).rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_model_that_reads_one_file_for_ever_is_stopped(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
+    (final,), events, requests = run(settings, *[read("a.py")] * 100)
+    assert (final.status, final.exit_code, len(requests)) == ("limit", 1, 6)
+    assert "readFile" in final.remark
+    results = [event.result for event in events if event.type == "tool_result"]
+    assert ["not run again" in str(result) for result in results] == [False, False, True, True, True]
+
+
+def test_a_file_that_changed_in_between_is_read_again(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
+    edit = {"text": "", "tool_calls": [{"name": "editFile", "args": {"path": "a.py", "new_content": "x = 2\n"}}]}
+    (final,), events, _ = run(settings, read("a.py"), read("a.py"), edit, read("a.py"), say("Done."))
+    results = [event.result for event in events if event.type == "tool_result"]
+    assert final.status == "ok"
+    assert results[-1].content[0].value == {"content": "x = 2\n"}
+
+
+def test_what_a_session_made_is_found_outside_the_project(settings):
+    run(settings, say("one"))
+    assert not Path(settings.root, ".nebula", "trails").exists()
+    with Sessions(settings.memory_path) as memory:
+        session_id = memory.latest(settings.root).id
+    assert len(list(Path(settings.home).glob(f"projects/*/sessions/{session_id}"))) == 1
+
+
+def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
+    async def scenario():
+        script = Script(say("one"), say("two"), say("three"))
+        session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"))
+        await session.turn("first")
+        await session.turn("second")
+        session.step_back()
+        await session.turn("another second")
+        await session.close()
+
+    asyncio.run(scenario())
+    _, _, requests = run(settings, say("four"), prompts=["third"], resume="")
+    assert spoken(requests[0]) == [
+        ("user", "first"),
+        ("model", "one"),
+        ("user", "another second"),
+        ("model", "three"),
+        ("user", "third"),
+    ]
+    assert all(isinstance(message, UserMessage | AssistantMessage) for message in requests[0].messages)
