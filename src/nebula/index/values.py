@@ -1,0 +1,67 @@
+"""What the index takes and gives, as plain values."""
+
+from __future__ import annotations
+
+from nebula.value import value
+
+
+@value
+class Span:
+    """Lines of a file, counted from 1, both ends included."""
+
+    start: int
+    end: int
+    symbol: str = ""
+    """The definitions that begin in it, qualified and separated by a space; "" where none does."""
+
+    def __str__(self) -> str:
+        return f"L{self.start}-L{self.end}"
+
+
+@value
+class Hit:
+    """A piece of a file as it is now. `path#span` is its key."""
+
+    path: str
+    span: str
+    """`Lx-Ly`"""
+    text: str
+    """Exactly those lines."""
+    score: float
+    symbol: str = ""
+    commit: str = ""
+    """The commit in which the file has this content; "" where it is in none, or there is no git."""
+    blob: str = ""
+    """The git blob id of the file's whole content."""
+    language: str = ""
+
+
+@value
+class Skipped:
+    path: str
+    reason: str
+
+
+@value
+class Report:
+    """What one change did to the index."""
+
+    ingested: int = 0
+    deleted: int = 0
+    renamed: int = 0
+    skipped: tuple[Skipped, ...] = ()
+
+
+@value
+class Status:
+    files: int
+    chunks: int
+    queued: int
+    """Changes handed over by a hook and not yet applied."""
+    embedded: int
+    """Chunks whose text has a vector of the chosen model."""
+    embedded_total: int
+    """Texts ever sent to an embedder."""
+    skipped: tuple[Skipped, ...]
+    commit: str = ""
+    embedder: str = ""
