@@ -33,3 +33,72 @@ REST_LINES: Final = 6
 """A rest shorter than this is not worth a window of its own and stays with the one before."""
 MAX_DEPTH: Final = 24
 """Definitions nested deeper than this are not looked for; machine-made data nests without end."""
+
+# --- terms ----------------------------------------------------------------------------------------------------------
+MAX_TERM_LETTERS: Final = 48
+"""Longer words are hashes and encoded data; nobody searches for them."""
+MAX_NUMBER_LETTERS: Final = 4
+"""Status codes, versions and years are searched for; longer numbers are data."""
+MAX_WORDS_A_CHUNK: Final = 20_000
+"""Words read of one chunk; only machine-made lines have more."""
+MAX_QUERY_TERMS: Final = 64
+"""A pasted page is cut here; the first sentences say what is wanted."""
+
+# --- weights on disk (BM25) -----------------------------------------------------------------------------------------
+LEVELS: Final = 32
+"""How finely a weight is kept. A weight in one of 32 steps is off by 1.5 % at most, less than BM25 is worth."""
+CHUNK_K1: Final = 1.2
+CHUNK_B: Final = 0.75
+"""The usual values of BM25."""
+CHUNK_AVERAGE: Final = 110
+"""Terms of an average chunk. A constant, not the average of this project: a chunk then weighs the same whatever else
+is indexed, so that an index kept in step equals one built anew."""
+FILE_K1: Final = 1.2
+FILE_B: Final = 0.75
+FILE_AVERAGE: Final = 1_500
+"""The same for whole files."""
+SYMBOL_WEIGHT: Final = 2
+"""How often a word counts that is part of a definition's name: who defines it is better than who uses it."""
+SEGMENT_CHUNKS: Final = 65_535
+"""Chunks of one segment at most: places in it are two bytes."""
+PATH_NAME_WEIGHT: Final = 2
+PATH_FOLDER_WEIGHT: Final = 1
+"""What a file is called says more than the folder it lies in."""
+
+# --- search ---------------------------------------------------------------------------------------------------------
+CODE_WORD_WEIGHT: Final = 1.3
+"""A name in the question (`get_user`, `HttpClient`, anything in backticks) is what the asker knows for sure."""
+FAINT_WORD_WEIGHT: Final = 0.4
+"""Words of any request ("fix", "return", "file") are left in: they help where a docstring says just that."""
+PAIR_WEIGHT: Final = 0.5
+"""Two neighbouring words of the question that are one name in the code: "session cookie" and `sessionCookie`."""
+CANDIDATES: Final = 300
+"""Chunks, best by their own words, that are ranked by everything else."""
+FILE_CANDIDATES: Final = 30
+"""Files, best as a whole, whose best chunk is ranked as well, though its own words may say little."""
+FILE_WEIGHT: Final = 0.5
+"""The whole file's words beside those of the chunk: a method seldom says what its module is about."""
+PATH_WEIGHT: Final = 0.35
+"""A word in the path, beside one in the text."""
+PATH_K1: Final = 1.0
+COMMON_PATH_TERM: Final = 0.2
+"""A word in more than this share of all paths tells none from another."""
+RANK_WEIGHT: Final = 0.15
+"""How much the code that others refer to is preferred."""
+KIND_PENALTY: Final = (0.0, 0.6, 0.6, 0.6, 0.7, 0.7, 0.5)
+"""Code, tests, prose, data, vendored, generated, examples: ranked down unless the question names them. Whoever asks how
+something works wants the code that does it, not what checks, describes or copies it."""
+DUPLICATE_PENALTY: Final = 0.5
+"""A text that stands higher in the list already says nothing new."""
+MAX_POSTINGS: Final = 400_000
+"""Occurrences looked at for one question; beyond, the lightest are left out. Reached from some 300,000 chunks on."""
+
+# --- reference rank -------------------------------------------------------------------------------------------------
+MIN_NAME_LETTERS: Final = 4
+"""Shorter names (`get`, `run`, `id`) are also ordinary words, and point nowhere."""
+MAX_DEFINING_FILES: Final = 3
+"""A name that more files define says little about which of them is meant."""
+RANK_DAMPING: Final = 0.85
+"""PageRank's own."""
+RANK_ROUNDS: Final = 12
+"""Enough for the order to settle on graphs of this kind; the rank is only a nudge."""

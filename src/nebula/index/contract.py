@@ -1,0 +1,102 @@
+"""What a store of the index does. SQLite is the default; PostgreSQL serves teams. Both pass the same tests.
+
+A store keeps files, their chunks and postings in segments that never change. Replacing a file adds it to a new
+segment and marks its old place dead; a rename only moves the path. Each method that changes something is one
+transaction: it is done wholly or, after a crash, not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from nebula.index.segments import Segment
+from nebula.index.values import Skipped
+from nebula.value import value
+
+
+@value
+class FileState:
+    """What is known of an indexed file: enough to tell whether it changed."""
+
+    blob: str
+    size: int
+    mtime_ns: int
+    committed: bool = False
+
+
+@value
+class Shape:
+    """How large the index is, for the rarity of terms, and which places of it are dead."""
+
+    generation: int
+    files: int
+    chunks: int
+    segments: Mapping[int, tuple[int, int]]
+    """Segment → (chunks, files), dead ones included."""
+    dead_chunks: Mapping[int, frozenset[int]]
+    dead_files: Mapping[int, frozenset[int]]
+
+
+@value
+class Candidate:
+    """A chunk that may be a hit, with what ranks it."""
+
+    segment: int
+    place: int
+    file: int
+    start: int
+    end: int
+    symbol: str
+    digest: bytes
+    path: str
+    blob: str
+    size: int
+    mtime_ns: int
+    language: str
+    kind: int
+    rank: float
+    file_place: int
+    committed: bool
+
+
+class Store(Protocol):
+    def shape(self) -> Shape: ...
+
+    def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        """What is indexed, by path; of these paths, or of all."""
+        ...
+
+    def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
+        """New or changed files, files that cannot be indexed (with size and mtime), and paths that are no more."""
+        ...
+
+    def rename(self, moves: Sequence[tuple[str, str]]) -> int:
+        """(from, to) of files whose content is the same. The way to `to` must be free, or be moved away, too."""
+        ...
+
+    def touch(self, states: Mapping[str, FileState]) -> None:
+        """New times for files whose content is the same."""
+        ...
+
+    def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
+        """Segment → term → (postings in chunks, postings in files)."""
+        ...
+
+    def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
+        """Term → (file, weight); a term in more than `at_most` paths is left out."""
+        ...
+
+    def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
+        """The live chunks among these places, by segment."""
+        ...
+
+    def meta(self, key: str) -> str: ...
+
+    def set_meta(self, key: str, text: str) -> None: ...
+
+    def skipped(self) -> dict[str, tuple[str, int, int]]:
+        """Path → (reason, size, mtime)."""
+        ...
+
+    def close(self) -> None: ...

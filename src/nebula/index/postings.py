@@ -1,0 +1,77 @@
+"""Postings: in which places (chunks or files of a segment) a term occurs, and how much each occurrence weighs.
+
+The weight is the part of BM25 that depends on the place alone, kept as one of `LEVELS` levels. Places of one level
+stand together, the heaviest first, so that a search adds one number to many places, and can stop early.
+
+    count of levels (1 byte) | level (1 byte), count of places (2 bytes) … | places (2 bytes each) …
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from nebula.index.constants import LEVELS
+
+_SHIFT = 16
+_MASK = (1 << _SHIFT) - 1
+_SWAPS = sys.byteorder == "big"
+
+WEIGHTS = [(level + 0.5) / LEVELS for level in range(LEVELS)]
+
+
+def levels_for(k1: float, b: float, average: float, length: int, most: int) -> list[int]:
+    """The level of a term by how often it occurs in a place of `length` terms, for counts up to `most`."""
+    norm = k1 * (1 - b + b * length / average)
+    return [int(LEVELS * count / (count + norm)) for count in range(most + 1)]
+
+
+def occurrence(level: int, place: int) -> int:
+    """Level and place as one number, as `encode` wants them."""
+    return level << _SHIFT | place
+
+
+def encode(occurrences: list[int]) -> bytes:
+    if len(occurrences) == 1:  # most terms of a project occur once
+        level, place = occurrences[0] >> _SHIFT, occurrences[0] & _MASK
+        return bytes((1, level, 1, 0, place & 255, place >> 8))
+    occurrences.sort(reverse=True)
+    by_level = Counter([each >> _SHIFT for each in occurrences])  # in order of first occurrence: the heaviest first
+    head = bytearray((len(by_level),))
+    for level, size in by_level.items():
+        head += bytes((level, size & 255, size >> 8))
+    places = array("H", [each & _MASK for each in occurrences])
+    if _SWAPS:
+        places.byteswap()
+    return bytes(head) + places.tobytes()
+
+
+def count(data: bytes) -> int:
+    """How many places there are."""
+    return (len(data) - 1 - 3 * data[0]) // 2
+
+
+def places(data: bytes) -> array[int]:
+    """All places, the heaviest first."""
+    found = array("H", data[1 + 3 * data[0] :])
+    if _SWAPS:
+        found.byteswap()
+    return found
+
+
+def by_level(data: bytes) -> Iterator[tuple[int, array[int]]]:
+    """(level, places) from the heaviest level down."""
+    every = places(data)
+    at = 0
+    for i in range(1, 1 + 3 * data[0], 3):
+        size = data[i + 1] | data[i + 2] << 8
+        yield data[i], every[at : at + size]
+        at += size
+
+
+def occurrences(data: bytes) -> Iterable[int]:
+    for level, found in by_level(data):
+        for place in found:
+            yield level << _SHIFT | place

@@ -1,0 +1,77 @@
+"""What kind of file a path names: code is what is searched for, unless the question asks for something else."""
+
+from __future__ import annotations
+
+import re
+
+CODE, TEST, PROSE, DATA, VENDORED, GENERATED, EXAMPLE = range(7)
+
+_TEST_FOLDER = re.compile(
+    r"(^|/)(tests?|__tests__|specs?|testing|testdata|test_?apps?|[a-z]+[-_]tests?|tests?[-_][a-z]+|fixtures?|mocks?"
+    r"|__mocks__|__snapshots__|e2e|bench(es|marks?)?)/"
+)
+_TEST_NAME = re.compile(
+    r"(^|/)(test_[^/]*|[^/]*[_.-](test|tests|spec|bench|snap)\.[^/]+|conftest\.py|tests?\.[^/]+|[^/]+(?<=[a-z])Tests?\.[a-z]+"
+    r"|[^/]*integrationtest[^/]*|[^/]+\.snap)$"
+)
+_VENDORED = re.compile(
+    r"(^|/)(vendor(ed|s)?|_vendor|third[-_]?party|3rdparty|node_modules|bower_components|site-packages|extern(al)?s?"
+    r"|deps|jquery[^/]*|submodules)/"
+)
+_GENERATED = re.compile(
+    r"(^|/)(dist|generated|__generated__|\.yarn|\.next)/|[._-](min|pb|pb2|generated|gen|bundle)\.[a-z]+$|_pb2(_grpc)?\.pyi?$"
+    r"|(^|/)(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|[Cc]argo\.lock|poetry\.lock|uv\.lock|Gemfile\.lock|go\.sum"
+    r"|composer\.lock|requirements[^/]*\.lock)$"
+)
+_EXAMPLE = re.compile(r"(^|/)(examples?|samples?|demos?|docs?_src|tutorials?|playground|packages-private)/")
+_PROSE = re.compile(
+    r"(^|/)(docs?|documentation|changelogs?)/|\.(md|mdx|markdown|rst|txt|adoc|org|tex|html?\.md)$"
+    r"|(^|/)(README|CHANGES|CHANGELOG|HISTORY|NEWS|AUTHORS|LICENSE|CONTRIBUTING|CONTRIBUTORS|NOTICE)[^/]*$",
+    re.IGNORECASE,
+)
+_DATA = re.compile(
+    r"\.(json5?|jsonl|ya?ml|toml|ini|cfg|conf|lock|csv|tsv|po|pot|xml|svg|xlf|properties|geojson|plist|ipynb|map|snap|out|golden)$"
+)
+_MADE_BY_A_PROGRAM = re.compile(rb"(?i)(code generated .{0,60}do not edit|@generated\b|auto-?generated (by|file|from))")
+_HEAD_BYTES = 1_000
+
+
+def kind_of(path: str, is_generated: bool = False) -> int:
+    """The first that fits; a test in a vendored tree is vendored. `is_generated` is what the content says."""
+    kind = _kind_by_path(path)
+    return GENERATED if is_generated and kind in (CODE, DATA) else kind
+
+
+def _kind_by_path(path: str) -> int:
+    lower = path.lower()
+    if _VENDORED.search(lower):
+        return VENDORED
+    if _GENERATED.search(path):
+        return GENERATED
+    if _TEST_FOLDER.search(lower) or _TEST_NAME.search(path):
+        return TEST
+    if _EXAMPLE.search(lower):
+        return EXAMPLE
+    if _PROSE.search(path):
+        return PROSE
+    return DATA if _DATA.search(lower) else CODE
+
+
+def is_marked_generated(data: bytes) -> bool:
+    """Whether the head of a file says that a program made it."""
+    return bool(_MADE_BY_A_PROGRAM.search(data, 0, _HEAD_BYTES))
+
+
+_ASKED = (
+    (TEST, re.compile(r"\btests?\b|\bbenchmarks?\b|テスト", re.IGNORECASE)),
+    (PROSE, re.compile(r"\bdocs?\b|\bdocumentation\b|\breadme\b|\bchangelog\b|\blicen[sc]e\b|文書|ドキュメント|変更履歴", re.IGNORECASE)),
+    (DATA, re.compile(r"\b(json|ya?ml|toml|csv|xml|config(uration)?|data|locale) files?\b|設定ファイル", re.IGNORECASE)),
+    (VENDORED, re.compile(r"\bvendor(ed)?\b|third.party|node_modules|外部ライブラリ", re.IGNORECASE)),
+    (GENERATED, re.compile(r"\bgenerated\b|\bminified\b|\block ?file\b|自動生成", re.IGNORECASE)),
+    (EXAMPLE, re.compile(r"\b(?<!for )examples?\b|\bsamples?\b|\bdemos?\b|\btutorials?\b|サンプル|チュートリアル|用例", re.IGNORECASE)),
+)
+
+
+def asked_for(question: str) -> frozenset[int]:
+    """The kinds a question names; they are then not ranked down."""
+    return frozenset(kind for kind, pattern in _ASKED if pattern.search(question))

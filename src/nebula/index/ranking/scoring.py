@@ -1,0 +1,100 @@
+"""The words of a question against the postings: a score for each chunk and each file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from nebula.index import postings
+from nebula.index.constants import COMMON_PATH_TERM, MAX_POSTINGS, PATH_K1
+from nebula.index.contract import Shape, Store
+from nebula.index.postings import WEIGHTS
+
+Scores = dict[int, list[float]]
+"""Segment → a score for each of its places."""
+
+
+class Scored:
+    """Scores of chunks and files by their words, and of files by their paths."""
+
+    def __init__(self, store: Store, terms: Mapping[str, float]) -> None:
+        shape = store.shape()
+        found = store.postings(list(terms))
+        self.chunks = _score(found, terms, 0, shape.chunks, {s: n for s, (n, _) in shape.segments.items()}, shape.dead_chunks)
+        self.files = _score(found, terms, 1, shape.files, {s: n for s, (_, n) in shape.segments.items()}, shape.dead_files)
+        self.paths = _score_paths(store, terms, shape)
+
+
+def _score(
+    found: Mapping[int, Mapping[str, tuple[bytes, bytes]]],
+    terms: Mapping[str, float],
+    which: int,
+    total: int,
+    sizes: Mapping[int, int],
+    dead: Mapping[int, frozenset[int]],
+) -> Scores:
+    scores = {segment: [0.0] * size for segment, size in sizes.items()}
+    blocks = []
+    for term, weight in terms.items():
+        here = [(segment, by_term[term][which]) for segment, by_term in found.items() if term in by_term]
+        frequency = sum(_living(data, dead.get(segment)) for segment, data in here)
+        if frequency:
+            rarity = weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+            blocks += [
+                (rarity * WEIGHTS[level], segment, places)
+                for segment, data in here
+                for level, places in postings.by_level(data)
+            ]
+    if sum(len(places) for _, _, places in blocks) > MAX_POSTINGS:
+        blocks.sort(key=lambda block: -block[0])
+    _accumulate(scores, blocks)
+    for segment, places in dead.items():
+        row = scores[segment]
+        for place in places:
+            row[place] = 0.0
+    return scores
+
+
+def _accumulate(scores: Scores, blocks: Sequence[tuple[float, int, Sequence[int]]]) -> None:
+    room = MAX_POSTINGS
+    for weight, segment, places in blocks:
+        row = scores[segment]
+        for place in places:
+            row[place] += weight
+        room -= len(places)
+        if room <= 0:
+            break
+
+
+def _living(data: bytes, dead: frozenset[int] | None) -> int:
+    return postings.count(data) - (len(dead.intersection(postings.places(data))) if dead else 0)
+
+
+def _score_paths(store: Store, terms: Mapping[str, float], shape: Shape) -> dict[int, float]:
+    scores: dict[int, float] = {}
+    common = max(8, int(shape.files * COMMON_PATH_TERM))
+    for term, files in store.path_terms(list(terms), common).items():
+        rarity = terms[term] * math.log(1 + (shape.files - len(files) + 0.5) / (len(files) + 0.5))
+        for file, weight in files:
+            scores[file] = scores.get(file, 0.0) + rarity * weight / (weight + PATH_K1)
+    return scores
+
+
+def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
+    """The places with the highest scores, at least `limit` of them where so many score at all."""
+    sample = sorted(score for row in scores.values() for score in row[:: max(1, len(row) // 2000)] if score)
+    total = sum(map(len, scores.values()))
+    share = limit / max(1, total)
+    threshold = sample[-min(len(sample), int(len(sample) * share * 1.5) + 8)] if sample else 0.0
+    while True:
+        found = [(score, segment, i) for segment, row in scores.items() for i, score in enumerate(row) if score > threshold]
+        if len(found) >= limit or threshold <= 0.0:
+            break
+        threshold = threshold / 2 if threshold > 0.01 else 0.0
+    if len(found) > limit:
+        found.sort(reverse=True)
+        del found[limit:]
+    places: dict[int, list[int]] = {}
+    for _, segment, place in found:
+        places.setdefault(segment, []).append(place)
+    return places

@@ -1,0 +1,54 @@
+"""The ranking of a search: words of the chunk, of its file, of its path; who refers to it; what kind of file it is."""
+
+from __future__ import annotations
+
+from nebula.index.constants import (
+    CANDIDATES,
+    DUPLICATE_PENALTY,
+    FILE_CANDIDATES,
+    FILE_WEIGHT,
+    KIND_PENALTY,
+    PATH_WEIGHT,
+    RANK_WEIGHT,
+)
+from nebula.index.contract import Candidate, Store
+from nebula.index.ranking.kinds import asked_for
+from nebula.index.ranking.scoring import Scored, best_places
+from nebula.index.terms.question import question_terms
+
+
+def rank(store: Store, question: str, limit: int) -> list[tuple[float, Candidate]]:
+    terms = question_terms(question)
+    if not terms:
+        return []
+    scored = Scored(store, terms)
+    candidates = store.candidates(best_places(scored.chunks, CANDIDATES))
+    asked = asked_for(question)
+    chunk_top = max((scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates), default=1.0)
+    file_top = max((max(row, default=0.0) for row in scored.files.values()), default=0.0) or 1.0
+    ranked = []
+    for c in candidates:
+        score = (scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0)) / chunk_top
+        score += FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
+        score += RANK_WEIGHT * c.rank
+        if c.kind not in asked:
+            score -= KIND_PENALTY[c.kind]
+        ranked.append((score, c))
+    ranked.sort(key=_order)
+    return _without_copies(ranked)[:limit]
+
+
+def _order(each: tuple[float, Candidate]) -> tuple[float, str, int]:
+    return -each[0], each[1].path, each[1].start
+
+
+def _without_copies(ranked: list[tuple[float, Candidate]]) -> list[tuple[float, Candidate]]:
+    seen: set[bytes] = set()
+    result = []
+    for score, candidate in ranked:
+        if candidate.digest in seen:
+            score -= DUPLICATE_PENALTY
+        seen.add(candidate.digest)
+        result.append((score, candidate))
+    result.sort(key=_order)
+    return result

@@ -1,0 +1,137 @@
+"""A segment: some files, their chunks, and in which of them each term occurs. It is made once and never changed.
+
+Places are counted within the segment, so a worker can make one without knowing what else is indexed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+
+from nebula.index.chunks.cutting import cut
+from nebula.index.chunks.lines import Lines
+from nebula.index.chunks.suffixes import language_of
+from nebula.index.constants import (
+    CHUNK_AVERAGE,
+    CHUNK_B,
+    CHUNK_K1,
+    FILE_AVERAGE,
+    FILE_B,
+    FILE_K1,
+    MAX_WORDS_A_CHUNK,
+    MINIFIED_LINE_BYTES,
+    SYMBOL_WEIGHT,
+)
+from nebula.index.postings import encode, levels_for, occurrence
+from nebula.index.ranking.kinds import is_marked_generated
+from nebula.index.terms.words import terms_of, words_of
+from nebula.value import value
+
+
+@value
+class Source:
+    """A file as it was read."""
+
+    path: str
+    data: bytes
+    blob: str
+    size: int
+    mtime_ns: int
+
+
+@value
+class ChunkRow:
+    start: int
+    end: int
+    symbol: str
+    digest: bytes
+    """Of symbol and text: what an embedder would see, never the path."""
+
+
+@value
+class FileRow:
+    path: str
+    blob: str
+    size: int
+    mtime_ns: int
+    language: str
+    is_generated: bool
+    """Its content says so; its path may say so as well."""
+    lines: int
+    chunks: tuple[ChunkRow, ...]
+
+
+@value
+class Segment:
+    files: tuple[FileRow, ...]
+    terms: tuple[tuple[str, bytes, bytes], ...]
+    """(term, postings in chunks, postings in files), by term."""
+
+    @property
+    def chunk_count(self) -> int:
+        return sum(len(file.chunks) for file in self.files)
+
+
+class SegmentBuilder:
+    def __init__(self) -> None:
+        self._files: list[FileRow] = []
+        self._chunk_count = 0
+        self._in_chunks: dict[str, list[int]] = {}
+        self._in_files: dict[str, list[int]] = {}
+
+    @property
+    def chunk_count(self) -> int:
+        return self._chunk_count
+
+    def add(self, source: Source) -> None:
+        lines = Lines(source.data)
+        language = language_of(source.path)
+        whole: Counter[str] = Counter()
+        length = 0
+        chunks = []
+        for span in cut(lines, source.data, language):
+            text = lines.text(span.start, span.end)
+            digest = sha256(f"{span.symbol}\n{text}".encode("utf-8", "replace")).digest()[:16]
+            chunks.append(ChunkRow(span.start, span.end, span.symbol, digest))
+            length += self._add_chunk(text, span.symbol, whole)
+        self._add_file(whole, length)
+        generated = is_marked_generated(source.data) or len(source.data) > MINIFIED_LINE_BYTES * max(1, len(lines))
+        stat = (source.path, source.blob, source.size, source.mtime_ns)
+        self._files.append(FileRow(*stat, language, generated, len(lines), tuple(chunks)))
+
+    def _add_chunk(self, text: str, symbol: str, whole: Counter[str]) -> int:
+        counts: dict[str, int] = {}
+        length = 0
+        get = counts.get
+        words = words_of(text)
+        for word, times in Counter(words[:MAX_WORDS_A_CHUNK]).items():
+            for term in terms_of(word):
+                counts[term] = get(term, 0) + times
+                length += times
+        for word in words_of(symbol):
+            for term in terms_of(word):
+                counts[term] = get(term, 0) + SYMBOL_WEIGHT
+                length += SYMBOL_WEIGHT
+        levels = levels_for(CHUNK_K1, CHUNK_B, CHUNK_AVERAGE, length, max(counts.values(), default=0))
+        _collect(self._in_chunks, counts, levels, self._chunk_count)
+        self._chunk_count += 1
+        whole.update(counts)
+        return length
+
+    def _add_file(self, counts: Counter[str], length: int) -> None:
+        levels = levels_for(FILE_K1, FILE_B, FILE_AVERAGE, length, max(counts.values(), default=0))
+        _collect(self._in_files, counts, levels, len(self._files))
+
+    def finished(self) -> Segment:
+        in_files = self._in_files
+        terms = [(term, encode(found), encode(in_files[term])) for term, found in sorted(self._in_chunks.items())]
+        return Segment(tuple(self._files), tuple(terms))
+
+
+def _collect(postings: dict[str, list[int]], counts: dict[str, int], levels: list[int], place: int) -> None:
+    by_count = [occurrence(level, place) for level in levels]
+    for term, times in counts.items():
+        if term in postings:
+            postings[term].append(by_count[times])
+        else:
+            postings[term] = [by_count[times]]

@@ -1,0 +1,261 @@
+"""The index in one SQLite file. No service to start; readers never wait for the writer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nebula.files.database import connect
+from nebula.index.constants import APPLICATION_ID, FORMAT
+from nebula.index.contract import Candidate, FileState, Shape
+from nebula.index.ranking.kinds import kind_of
+from nebula.index.segments import FileRow, Segment
+from nebula.index.stores.sqlite_schema import TABLES
+from nebula.index.terms.paths import path_terms
+from nebula.index.values import Skipped
+
+_ANY_NUMBER = 500
+"""Values of one IN list; SQLite allows more, but a statement of any length would have to be prepared anew."""
+
+
+class SqliteStore:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._db = connect(path, application_id=APPLICATION_ID, version=FORMAT)
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "mmap_size = 268435456"):
+            self._db.execute(f"PRAGMA {setting}")
+        if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            self._create()
+        self._shape: Shape | None = None
+
+    def _create(self) -> None:
+        with self._writing():
+            if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                for statement in TABLES.split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {FORMAT}")
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._db
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+        self._shape = None
+
+    # --- what is there
+
+    def meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, text: str) -> None:
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, text))
+
+    def shape(self) -> Shape:
+        generation = int(self.meta("generation") or 0)
+        if self._shape is None or self._shape.generation != generation:
+            self._shape = self._load_shape(generation)
+        return self._shape
+
+    def _load_shape(self, generation: int) -> Shape:
+        segments = {id: (chunks, files) for id, chunks, files in self._db.execute("SELECT * FROM segment")}
+        chunks: dict[int, set[int]] = {}
+        files: dict[int, set[int]] = {}
+        for segment, place, first, count in self._db.execute("SELECT * FROM dead"):
+            files.setdefault(segment, set()).add(place)
+            chunks.setdefault(segment, set()).update(range(first, first + count))
+        return Shape(
+            generation,
+            sum(count for _, count in segments.values()) - sum(map(len, files.values())),
+            sum(count for count, _ in segments.values()) - sum(map(len, chunks.values())),
+            segments,
+            {segment: frozenset(dead) for segment, dead in chunks.items()},
+            {segment: frozenset(dead) for segment, dead in files.items()},
+        )
+
+    def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        select = "SELECT path, blob, size, mtime_ns, committed FROM file"
+        rows: Iterable[tuple[str, str, int, int, int]]
+        if paths is None:
+            rows = self._db.execute(select)
+        else:
+            rows = (row for part in _parts(list(paths)) for row in self._db.execute(f"{select} WHERE path IN {_marks(part)}", part))
+        return {path: FileState(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
+
+    def skipped(self) -> dict[str, tuple[str, int, int]]:
+        return {path: (reason, size, mtime) for path, reason, size, mtime in self._db.execute("SELECT * FROM skipped")}
+
+    # --- changes
+
+    def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
+        with self._writing() as db:
+            replaced = [file.path for file in segment.files] + [each.path for each, _, _ in skipped] + list(gone)
+            self._remove(replaced)
+            db.executemany(
+                "INSERT INTO skipped VALUES (?, ?, ?, ?)", [(s.path, s.reason, size, mtime) for s, size, mtime in skipped]
+            )
+            if segment.files:
+                self._insert(segment)
+            self._next_generation()
+
+    def _insert(self, segment: Segment) -> None:
+        db = self._db
+        cursor = db.execute("INSERT INTO segment (chunks, files) VALUES (?, ?)", (segment.chunk_count, len(segment.files)))
+        number = cursor.lastrowid
+        first = 0
+        for place, file in enumerate(segment.files):
+            self._insert_file(number or 0, place, first, file)
+            first += len(file.chunks)
+        db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", ((number, *row) for row in segment.terms))
+
+    def _insert_file(self, segment: int, place: int, first: int, file: FileRow) -> None:
+        kind = kind_of(file.path, file.is_generated)
+        cursor = self._db.execute(
+            "INSERT INTO file (path, blob, size, mtime_ns, language, kind, generated, lines, segment, place, first_chunk,"
+            " chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (file.path, file.blob, file.size, file.mtime_ns, file.language, kind, file.is_generated, file.lines)
+            + (segment, place, first, len(file.chunks)),
+        )
+        number = cursor.lastrowid or 0
+        self._db.executemany(
+            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (segment, first + i, number, chunk.start, chunk.end, chunk.symbol, chunk.digest)
+                for i, chunk in enumerate(file.chunks)
+            ],
+        )
+        self._name(number, file.path)
+
+    def _name(self, file: int, path: str) -> None:
+        self._db.executemany(
+            "INSERT INTO path_term VALUES (?, ?, ?)", [(term, file, weight) for term, weight in path_terms(path).items()]
+        )
+
+    def _remove(self, paths: Sequence[str]) -> int:
+        removed = 0
+        for part in _parts(paths):
+            rows = self._db.execute(
+                f"SELECT id, segment, place, first_chunk, chunks FROM file WHERE path IN {_marks(part)}", part
+            ).fetchall()
+            for number, segment, place, first, count in rows:
+                self._db.execute("DELETE FROM file WHERE id = ?", (number,))
+                self._db.execute("DELETE FROM path_term WHERE file = ?", (number,))
+                self._db.execute(
+                    "DELETE FROM chunk WHERE segment = ? AND place >= ? AND place < ?", (segment, first, first + count)
+                )
+                self._db.execute("INSERT INTO dead VALUES (?, ?, ?, ?)", (segment, place, first, count))
+            self._db.execute(f"DELETE FROM skipped WHERE path IN {_marks(part)}", part)
+            removed += len(rows)
+        return removed
+
+    def rename(self, moves: Sequence[tuple[str, str]]) -> int:
+        with self._writing() as db:
+            found = []
+            for old, new in moves:
+                row = db.execute("SELECT id, generated FROM file WHERE path = ?", (old,)).fetchone()
+                if row is not None:
+                    found.append((*row, new))
+            for number, _, _ in found:  # out of the way first: two files may change places
+                db.execute("UPDATE file SET path = '\x00' || id WHERE id = ?", (number,))
+                db.execute("DELETE FROM path_term WHERE file = ?", (number,))
+            self._remove([new for _, _, new in found])
+            for number, generated, new in found:
+                kind = kind_of(new, bool(generated))
+                db.execute("UPDATE file SET path = ?, kind = ? WHERE id = ?", (new, kind, number))
+                self._name(number, new)
+            self._next_generation()
+        return len(found)
+
+    def touch(self, states: Mapping[str, FileState]) -> None:
+        with self._writing() as db:
+            db.executemany(
+                "UPDATE file SET size = ?, mtime_ns = ?, committed = ? WHERE path = ?",
+                [(state.size, state.mtime_ns, state.committed, path) for path, state in states.items()],
+            )
+
+    def set_ranks(self, ranks: Mapping[int, float]) -> None:
+        with self._writing() as db:
+            db.executemany("UPDATE file SET rank = ? WHERE id = ? AND rank != ?", [(r, f, r) for f, r in ranks.items()])
+
+    def _next_generation(self) -> None:
+        self._db.execute(
+            "INSERT INTO meta VALUES ('generation', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1"
+        )
+
+    # --- search
+
+    def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
+        found: dict[int, dict[str, tuple[bytes, bytes]]] = {}
+        for segment in self.shape().segments:
+            rows = self._db.execute(
+                f"SELECT term, in_chunks, in_files FROM posting WHERE segment = ? AND term IN {_marks(terms)}",
+                (segment, *terms),
+            )
+            found[segment] = {term: (in_chunks, in_files) for term, in_chunks, in_files in rows}
+        return found
+
+    def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
+        found = {}
+        for term in terms:
+            rows = self._db.execute(
+                "SELECT file, weight FROM path_term WHERE term = ? LIMIT ?", (term, at_most + 1)
+            ).fetchall()
+            if rows and len(rows) <= at_most:
+                found[term] = rows
+        return found
+
+    def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
+        rows: list[Candidate] = []
+        for segment, wanted in places.items():
+            for part in _parts(wanted):
+                rows += [
+                    Candidate(*row)
+                    for row in self._db.execute(
+                        "SELECT c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size,"
+                        " f.mtime_ns, f.language, f.kind, f.rank, f.place, f.committed FROM chunk c JOIN file f ON f.id = c.file"
+                        f" WHERE c.segment = ? AND c.place IN {_marks(part)}",
+                        (segment, *part),
+                    )
+                ]
+        return rows
+
+    # --- references
+
+    def file_places(self) -> dict[tuple[int, int], int]:
+        return {(segment, place): id for id, segment, place in self._db.execute("SELECT id, segment, place FROM file")}
+
+    def symbols(self) -> Iterable[tuple[int, str]]:
+        return self._db.execute("SELECT file, symbol FROM chunk WHERE symbol != ''")
+
+    def in_files(self, terms: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+        for segment in self.shape().segments:
+            for part in _parts(terms):
+                yield from self._db.execute(
+                    f"SELECT segment, term, in_files FROM posting WHERE segment = ? AND term IN {_marks(part)}",
+                    (segment, *part),
+                )
+
+
+def _parts(values: Sequence[str] | Sequence[int]) -> Iterator[list[str] | list[int]]:
+    for start in range(0, len(values), _ANY_NUMBER):
+        yield list(values[start : start + _ANY_NUMBER])  # type: ignore[arg-type]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return f"({','.join('?' * len(values))})"
+
+
+def remove_database(path: str) -> None:
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)

@@ -1,0 +1,35 @@
+"""The tables of the index. What a search needs of a file or chunk is found by key; nothing is loaded beforehand."""
+
+from __future__ import annotations
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE segment (id INTEGER PRIMARY KEY, chunks INTEGER NOT NULL, files INTEGER NOT NULL);
+CREATE TABLE file (
+  id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL, size INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL, language TEXT NOT NULL, kind INTEGER NOT NULL,
+  generated INTEGER NOT NULL, lines INTEGER NOT NULL,
+  rank REAL NOT NULL DEFAULT 0, committed INTEGER NOT NULL DEFAULT 0,
+  segment INTEGER NOT NULL, place INTEGER NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL
+);
+CREATE INDEX file_blob ON file (blob);
+CREATE UNIQUE INDEX file_place ON file (segment, place);
+CREATE TABLE chunk (
+  segment INTEGER NOT NULL, place INTEGER NOT NULL, file INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  symbol TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (segment, place)
+) WITHOUT ROWID;
+CREATE TABLE posting (
+  segment INTEGER NOT NULL, term TEXT NOT NULL, in_chunks BLOB NOT NULL, in_files BLOB NOT NULL,
+  PRIMARY KEY (segment, term)
+) WITHOUT ROWID;
+CREATE TABLE path_term (
+  term TEXT NOT NULL, file INTEGER NOT NULL, weight INTEGER NOT NULL, PRIMARY KEY (term, file)
+) WITHOUT ROWID;
+CREATE INDEX path_term_file ON path_term (file);
+CREATE TABLE dead (
+  segment INTEGER NOT NULL, place INTEGER NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
+  PRIMARY KEY (segment, place)
+) WITHOUT ROWID;
+CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL)
+WITHOUT ROWID;
+"""

@@ -1,0 +1,100 @@
+"""From text to search terms: identifiers whole and in parts, stems, Japanese in pairs of letters.
+
+`userName`, `user_name` and "user names" share the terms `user` and `name`; the identifiers also share `username`, so
+that an exact name weighs more than its parts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nebula.index.constants import MAX_NUMBER_LETTERS, MAX_TERM_LETTERS
+
+ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
+WORD = re.compile(r"\w+")
+_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_UNSPACED = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff66-\uff9f]+")
+"""Scripts written without spaces between words (and Korean, whose particles stick to its words)."""
+_OTHER_LETTERS = re.compile(r"[^\W\d_]+")
+
+_memo: dict[str, tuple[str, ...]] = {}
+_MEMO_WORDS = 200_000
+
+
+def words_of(text: str) -> list[str]:
+    return (ASCII_WORD if text.isascii() else WORD).findall(text)
+
+
+def terms_of(word: str) -> tuple[str, ...]:
+    """The terms of one word; words repeat, so they are remembered."""
+    terms = _memo.get(word)
+    if terms is None:
+        if len(_memo) > _MEMO_WORDS:
+            _memo.clear()
+        terms = _memo[word] = tuple(_ascii_terms(word) if word.isascii() else _other_terms(word))
+    return terms
+
+
+def _ascii_terms(word: str) -> list[str]:
+    parts = [stem(part) for part in map(str.lower, _PARTS.findall(word)) if _is_worth_a_term(part)]
+    if len(parts) < 2:
+        return parts
+    whole = "".join(parts)
+    if len(parts) == 2:
+        return [*parts, whole]
+    return [*parts, *map(str.__add__, parts, parts[1:]), whole[:MAX_TERM_LETTERS]]
+
+
+def _is_worth_a_term(part: str) -> bool:
+    return 1 < len(part) <= (MAX_NUMBER_LETTERS if part.isdigit() else MAX_TERM_LETTERS)
+
+
+def _other_terms(word: str) -> list[str]:
+    terms = []
+    for run in _UNSPACED.findall(word):
+        terms += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+    for rest in _UNSPACED.sub(" ", word).split():
+        if rest.isascii():
+            terms += _ascii_terms(rest)
+        else:
+            terms += [each.lower() for each in _OTHER_LETTERS.findall(rest) if 1 < len(each) <= MAX_TERM_LETTERS]
+    return terms
+
+
+_SUFFIXES = (
+    ("izations", "iz"),
+    ("ization", "iz"),
+    ("ations", "at"),
+    ("ation", "at"),
+    ("ions", ""),
+    ("ion", ""),
+    ("ings", ""),
+    ("ing", ""),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ers", ""),
+    ("ors", ""),
+    ("ed", ""),
+    ("es", ""),
+    ("er", ""),
+    ("or", ""),
+    ("ly", ""),
+    ("s", ""),
+    ("e", ""),
+)
+_LAST_LETTERS = frozenset("sedrgyn")
+
+
+def stem(word: str) -> str:
+    """A light stemmer: `cache`, `caches`, `cached`, `caching` are one term; so are `validate` and `validation`."""
+    if len(word) < 4 or word[-1] not in _LAST_LETTERS:
+        return word
+    for suffix, instead in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) + len(instead) >= 3:
+            if suffix == "s" and word.endswith("ss"):
+                return word
+            short = word[: len(word) - len(suffix)] + instead
+            if len(short) > 3 and short[-1] == short[-2] and short[-1] not in "aeiouls" and suffix != "s":
+                short = short[:-1]  # running, stopped
+            return short
+    return word
