@@ -8,11 +8,11 @@ import sys
 from datetime import date
 
 from nebula.files.reading import UnreadableFile, read_below
+from nebula.git import GitFailed, find_repository, safe_git
 from nebula.messages import strip_hidden_characters, truncate_safe
 from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.git import GitFailed, find_repository, safe_git
 
 MAX_TREE_ENTRIES = 60
 MAX_STATUS_LINES = 20

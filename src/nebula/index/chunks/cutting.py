@@ -99,7 +99,7 @@ class _Cutter:
         if (
             before is not None
             and self._scope == scope
-            and before.end - before.start + 1 < self._language.join_lines
+            and max(before.end - before.start, end - start) + 1 < self._language.join_lines
             and end - before.start < MAX_LINES
         ):
             symbols = before.symbol if symbol == before.symbol else f"{before.symbol} {symbol}".strip()
@@ -118,10 +118,10 @@ class _Cutter:
         for _ in range(6):
             inner = next(filter(None, map(node.child_by_field_name, language.name_fields)), None)
             if inner is not None:
-                if not inner.named_child_count or inner.type.endswith(("name", "identifier", "string")):
-                    return _word(inner)
-                node = inner
-                continue
+                if inner.type.endswith("declarator"):  # C: the name is inside
+                    node = inner
+                    continue
+                return _word(inner)
             inner = next((c for c in node.named_children if c.type in language.names), None) or next(
                 (c for c in node.named_children if c.type in language.definitions), None
             )

@@ -1,11 +1,12 @@
 """Parsers, one for each language and process, loaded when first needed.
 
-Read a point of a node by its place, `start_point[0]`: in py-tree-sitter 0.26 its attributes (`.row`) spoil the memory."""
+Read a point of a node by its place, `start_point[0]`: in py-tree-sitter 0.26 its attributes (`.row`)
+spoil the memory."""
 
 from __future__ import annotations
 
 import importlib
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nebula.index.chunks.languages import LANGUAGES
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parser(language: str) -> Parser | None:
     """None where the wheel of the grammar is missing or does not fit: the file is then cut into windows."""
     from tree_sitter import Language, Parser

@@ -62,16 +62,16 @@ def is_marked_generated(data: bytes) -> bool:
     return bool(_MADE_BY_A_PROGRAM.search(data, 0, _HEAD_BYTES))
 
 
-_ASKED = (
-    (TEST, re.compile(r"\btests?\b|\bbenchmarks?\b|テスト", re.IGNORECASE)),
-    (PROSE, re.compile(r"\bdocs?\b|\bdocumentation\b|\breadme\b|\bchangelog\b|\blicen[sc]e\b|文書|ドキュメント|変更履歴", re.IGNORECASE)),
-    (DATA, re.compile(r"\b(json|ya?ml|toml|csv|xml|config(uration)?|data|locale) files?\b|設定ファイル", re.IGNORECASE)),
-    (VENDORED, re.compile(r"\bvendor(ed)?\b|third.party|node_modules|外部ライブラリ", re.IGNORECASE)),
-    (GENERATED, re.compile(r"\bgenerated\b|\bminified\b|\block ?file\b|自動生成", re.IGNORECASE)),
-    (EXAMPLE, re.compile(r"\b(?<!for )examples?\b|\bsamples?\b|\bdemos?\b|\btutorials?\b|サンプル|チュートリアル|用例", re.IGNORECASE)),
-)
+_ASKED = {
+    TEST: r"\btests?\b|\bbenchmarks?\b|テスト",
+    PROSE: r"\bdocs?\b|\bdocumentation\b|\breadme\b|\bchangelog\b|\blicen[sc]e\b|文書|ドキュメント|変更履歴",
+    DATA: r"\b(json|ya?ml|toml|csv|xml|config(uration)?|data|locale) files?\b|設定ファイル",
+    VENDORED: r"\bvendor(ed)?\b|third.party|node_modules|外部ライブラリ",
+    GENERATED: r"\bgenerated\b|\bminified\b|\block ?file\b|自動生成",
+    EXAMPLE: r"\b(?<!for )examples?\b|\bsamples?\b|\bdemos?\b|\btutorials?\b|サンプル|チュートリアル|用例",
+}
 
 
 def asked_for(question: str) -> frozenset[int]:
     """The kinds a question names; they are then not ranked down."""
-    return frozenset(kind for kind, pattern in _ASKED if pattern.search(question))
+    return frozenset(kind for kind, pattern in _ASKED.items() if re.search(pattern, question, re.IGNORECASE))

@@ -21,7 +21,7 @@ from nebula.index.postings import WEIGHTS
 from nebula.index.terms.words import terms_of
 
 _IS_A_NAME = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z][a-z]")
-"""`HttpClient`, `get_user`, `Field`: a single small word (`render`, `value`) is also an ordinary one, and points nowhere."""
+"""`HttpClient`, `get_user`, `Field`: a single small word (`render`, `value`) is also an ordinary one."""
 
 
 class References(Protocol):

@@ -20,8 +20,10 @@ class Scored:
     def __init__(self, store: Store, terms: Mapping[str, float]) -> None:
         shape = store.shape()
         found = store.postings(list(terms))
-        self.chunks = _score(found, terms, 0, shape.chunks, {s: n for s, (n, _) in shape.segments.items()}, shape.dead_chunks)
-        self.files = _score(found, terms, 1, shape.files, {s: n for s, (_, n) in shape.segments.items()}, shape.dead_files)
+        chunks = {segment: size for segment, (size, _) in shape.segments.items()}
+        files = {segment: size for segment, (_, size) in shape.segments.items()}
+        self.chunks = _score(found, terms, 0, shape.chunks, chunks, shape.dead_chunks)
+        self.files = _score(found, terms, 1, shape.files, files, shape.dead_files)
         self.paths = _score_paths(store, terms, shape)
 
 
@@ -87,7 +89,9 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     share = limit / max(1, total)
     threshold = sample[-min(len(sample), int(len(sample) * share * 1.5) + 8)] if sample else 0.0
     while True:
-        found = [(score, segment, i) for segment, row in scores.items() for i, score in enumerate(row) if score > threshold]
+        found = []
+        for segment, row in scores.items():
+            found += [(score, segment, i) for i, score in enumerate(row) if score > threshold]
         if len(found) >= limit or threshold <= 0.0:
             break
         threshold = threshold / 2 if threshold > 0.01 else 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from nebula.index.constants import (
     CANDIDATES,
     DUPLICATE_PENALTY,
-    FILE_CANDIDATES,
     FILE_WEIGHT,
     KIND_PENALTY,
     PATH_WEIGHT,
@@ -24,16 +23,14 @@ def rank(store: Store, question: str, limit: int) -> list[tuple[float, Candidate
     scored = Scored(store, terms)
     candidates = store.candidates(best_places(scored.chunks, CANDIDATES))
     asked = asked_for(question)
-    chunk_top = max((scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates), default=1.0)
+    own = [scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates]
+    own_top = max(own, default=1.0)
     file_top = max((max(row, default=0.0) for row in scored.files.values()), default=0.0) or 1.0
     ranked = []
-    for c in candidates:
-        score = (scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0)) / chunk_top
-        score += FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
-        score += RANK_WEIGHT * c.rank
-        if c.kind not in asked:
-            score -= KIND_PENALTY[c.kind]
-        ranked.append((score, c))
+    for score, c in zip(own, candidates, strict=True):
+        whole = FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
+        penalty = 0.0 if c.kind in asked else KIND_PENALTY[c.kind]
+        ranked.append((score / own_top + whole + RANK_WEIGHT * c.rank - penalty, c))
     ranked.sort(key=_order)
     return _without_copies(ranked)[:limit]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,6 @@ from nebula.index.segments import FileRow, Segment
 from nebula.index.stores.sqlite_schema import TABLES
 from nebula.index.terms.paths import path_terms
 from nebula.index.values import Skipped
-
-_ANY_NUMBER = 500
-"""Values of one IN list; SQLite allows more, but a statement of any length would have to be prepared anew."""
 
 
 class SqliteStore:
@@ -84,12 +82,13 @@ class SqliteStore:
         )
 
     def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
-        select = "SELECT path, blob, size, mtime_ns, committed FROM file"
-        rows: Iterable[tuple[str, str, int, int, int]]
         if paths is None:
-            rows = self._db.execute(select)
+            rows = self._db.execute("SELECT path, blob, size, mtime_ns, committed FROM file")
         else:
-            rows = (row for part in _parts(list(paths)) for row in self._db.execute(f"{select} WHERE path IN {_marks(part)}", part))
+            rows = self._db.execute(
+                "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(paths)),),
+            )
         return {path: FileState(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
 
     def skipped(self) -> dict[str, tuple[str, int, int]]:
@@ -101,16 +100,17 @@ class SqliteStore:
         with self._writing() as db:
             replaced = [file.path for file in segment.files] + [each.path for each, _, _ in skipped] + list(gone)
             self._remove(replaced)
-            db.executemany(
-                "INSERT INTO skipped VALUES (?, ?, ?, ?)", [(s.path, s.reason, size, mtime) for s, size, mtime in skipped]
-            )
+            rows = [(each.path, each.reason, size, mtime) for each, size, mtime in skipped]
+            db.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?)", rows)
             if segment.files:
                 self._insert(segment)
             self._next_generation()
 
     def _insert(self, segment: Segment) -> None:
         db = self._db
-        cursor = db.execute("INSERT INTO segment (chunks, files) VALUES (?, ?)", (segment.chunk_count, len(segment.files)))
+        cursor = db.execute(
+            "INSERT INTO segment (chunks, files) VALUES (?, ?)", (segment.chunk_count, len(segment.files))
+        )
         number = cursor.lastrowid
         first = 0
         for place, file in enumerate(segment.files):
@@ -120,11 +120,11 @@ class SqliteStore:
 
     def _insert_file(self, segment: int, place: int, first: int, file: FileRow) -> None:
         kind = kind_of(file.path, file.is_generated)
+        stat = (file.path, file.blob, file.size, file.mtime_ns, file.language)
         cursor = self._db.execute(
-            "INSERT INTO file (path, blob, size, mtime_ns, language, kind, generated, lines, segment, place, first_chunk,"
-            " chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (file.path, file.blob, file.size, file.mtime_ns, file.language, kind, file.is_generated, file.lines)
-            + (segment, place, first, len(file.chunks)),
+            "INSERT INTO file (path, blob, size, mtime_ns, language, kind, generated, lines, segment, place,"
+            " first_chunk, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*stat, kind, file.is_generated, file.lines, segment, place, first, len(file.chunks)),
         )
         number = cursor.lastrowid or 0
         self._db.executemany(
@@ -138,25 +138,25 @@ class SqliteStore:
 
     def _name(self, file: int, path: str) -> None:
         self._db.executemany(
-            "INSERT INTO path_term VALUES (?, ?, ?)", [(term, file, weight) for term, weight in path_terms(path).items()]
+            "INSERT INTO path_term VALUES (?, ?, ?)",
+            [(term, file, weight) for term, weight in path_terms(path).items()],
         )
 
     def _remove(self, paths: Sequence[str]) -> int:
-        removed = 0
-        for part in _parts(paths):
-            rows = self._db.execute(
-                f"SELECT id, segment, place, first_chunk, chunks FROM file WHERE path IN {_marks(part)}", part
-            ).fetchall()
-            for number, segment, place, first, count in rows:
-                self._db.execute("DELETE FROM file WHERE id = ?", (number,))
-                self._db.execute("DELETE FROM path_term WHERE file = ?", (number,))
-                self._db.execute(
-                    "DELETE FROM chunk WHERE segment = ? AND place >= ? AND place < ?", (segment, first, first + count)
-                )
-                self._db.execute("INSERT INTO dead VALUES (?, ?, ?, ?)", (segment, place, first, count))
-            self._db.execute(f"DELETE FROM skipped WHERE path IN {_marks(part)}", part)
-            removed += len(rows)
-        return removed
+        wanted = (json.dumps(paths),)
+        rows = self._db.execute(
+            "SELECT id, segment, place, first_chunk, chunks FROM file WHERE path IN (SELECT value FROM json_each(?))",
+            wanted,
+        ).fetchall()
+        for number, segment, place, first, count in rows:
+            self._db.execute("DELETE FROM file WHERE id = ?", (number,))
+            self._db.execute("DELETE FROM path_term WHERE file = ?", (number,))
+            self._db.execute(
+                "DELETE FROM chunk WHERE segment = ? AND place >= ? AND place < ?", (segment, first, first + count)
+            )
+            self._db.execute("INSERT INTO dead VALUES (?, ?, ?, ?)", (segment, place, first, count))
+        self._db.execute("DELETE FROM skipped WHERE path IN (SELECT value FROM json_each(?))", wanted)
+        return len(rows)
 
     def rename(self, moves: Sequence[tuple[str, str]]) -> int:
         with self._writing() as db:
@@ -195,13 +195,15 @@ class SqliteStore:
     # --- search
 
     def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
-        found: dict[int, dict[str, tuple[bytes, bytes]]] = {}
-        for segment in self.shape().segments:
-            rows = self._db.execute(
-                f"SELECT term, in_chunks, in_files FROM posting WHERE segment = ? AND term IN {_marks(terms)}",
-                (segment, *terms),
-            )
-            found[segment] = {term: (in_chunks, in_files) for term, in_chunks, in_files in rows}
+        found: dict[int, dict[str, tuple[bytes, bytes]]] = {segment: {} for segment in self.shape().segments}
+        wanted = json.dumps(terms)
+        for segment, by_term in found.items():
+            for term, in_chunks, in_files in self._db.execute(
+                "SELECT term, in_chunks, in_files FROM posting WHERE segment = ?"
+                " AND term IN (SELECT value FROM json_each(?))",
+                (segment, wanted),
+            ):
+                by_term[term] = in_chunks, in_files
         return found
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
@@ -215,19 +217,16 @@ class SqliteStore:
         return found
 
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
-        rows: list[Candidate] = []
-        for segment, wanted in places.items():
-            for part in _parts(wanted):
-                rows += [
-                    Candidate(*row)
-                    for row in self._db.execute(
-                        "SELECT c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size,"
-                        " f.mtime_ns, f.language, f.kind, f.rank, f.place, f.committed FROM chunk c JOIN file f ON f.id = c.file"
-                        f" WHERE c.segment = ? AND c.place IN {_marks(part)}",
-                        (segment, *part),
-                    )
-                ]
-        return rows
+        return [
+            Candidate(*row)
+            for segment, wanted in places.items()
+            for row in self._db.execute(
+                "SELECT c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size,"
+                " f.mtime_ns, f.language, f.kind, f.rank, f.place, f.committed FROM chunk c"
+                " JOIN file f ON f.id = c.file WHERE c.segment = ? AND c.place IN (SELECT value FROM json_each(?))",
+                (segment, json.dumps(wanted)),
+            )
+        ]
 
     # --- references
 
@@ -238,21 +237,13 @@ class SqliteStore:
         return self._db.execute("SELECT file, symbol FROM chunk WHERE symbol != ''")
 
     def in_files(self, terms: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+        wanted = json.dumps(terms)
         for segment in self.shape().segments:
-            for part in _parts(terms):
-                yield from self._db.execute(
-                    f"SELECT segment, term, in_files FROM posting WHERE segment = ? AND term IN {_marks(part)}",
-                    (segment, *part),
-                )
-
-
-def _parts(values: Sequence[str] | Sequence[int]) -> Iterator[list[str] | list[int]]:
-    for start in range(0, len(values), _ANY_NUMBER):
-        yield list(values[start : start + _ANY_NUMBER])  # type: ignore[arg-type]
-
-
-def _marks(values: Sequence[object]) -> str:
-    return f"({','.join('?' * len(values))})"
+            yield from self._db.execute(
+                "SELECT segment, term, in_files FROM posting WHERE segment = ?"
+                " AND term IN (SELECT value FROM json_each(?))",
+                (segment, wanted),
+            )
 
 
 def remove_database(path: str) -> None:

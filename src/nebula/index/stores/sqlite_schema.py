@@ -15,8 +15,8 @@ CREATE TABLE file (
 CREATE INDEX file_blob ON file (blob);
 CREATE UNIQUE INDEX file_place ON file (segment, place);
 CREATE TABLE chunk (
-  segment INTEGER NOT NULL, place INTEGER NOT NULL, file INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-  symbol TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (segment, place)
+  segment INTEGER NOT NULL, place INTEGER NOT NULL, file INTEGER NOT NULL, first INTEGER NOT NULL,
+  last INTEGER NOT NULL, symbol TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (segment, place)
 ) WITHOUT ROWID;
 CREATE TABLE posting (
   segment INTEGER NOT NULL, term TEXT NOT NULL, in_chunks BLOB NOT NULL, in_files BLOB NOT NULL,

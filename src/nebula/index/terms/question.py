@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import re
 
-from nebula.index.constants import CODE_WORD_WEIGHT, FAINT_WORD_WEIGHT, PAIR_WEIGHT, MAX_QUERY_TERMS
+from nebula.index.constants import CODE_WORD_WEIGHT, FAINT_WORD_WEIGHT, MAX_QUERY_TERMS, PAIR_WEIGHT
 from nebula.index.terms.words import terms_of, words_of
 
 _STOP = frozenset(
-    "a about am an and any are as at be because been being but by can cannot could did do does doing don for from had has "
-    "have having he her here him his how however i if in into is isn it its itself just ll may me might must my neither "
-    "no nor not of off on only onto or our own please quite rather re shall she should since so some still such than that "
-    "the their them then there therefore these they this those though thus to too toward up upon us usually ve very via "
-    "was way we were what when where whether which while who whom whose why will with would yet you your yours thanks "
-    "thank".split()
+    """
+    a about am an and any are as at be because been being but by can cannot could did do does doing don for
+    from had has have having he her here him his how however i if in into is isn it its itself just ll may
+    me might must my neither no nor not of off on only onto or our own please quite rather re shall she
+    should since so some still such than that the their them then there therefore these they this those
+    though thus to too toward up upon us usually ve very via was way we were what when where whether which
+    while who whom whose why will with would yet you your yours thanks thank
+    """.split()  # noqa: SIM905
 )
 """Words of any English sentence; they say nothing about where."""
 _FAINT = frozenset(
-    "add added adding adds after all allow allows also before bug case change changed changes code correctly currently "
-    "each ensure ensures error even every feature file files fix fixed fixes fixing function get gets give given handle "
-    "handled handling happen happens implement implementation implemented improve improved instead issue like made make "
-    "makes merge method more most need needs new now object one other over per previously properly pull regression remove "
-    "removed removes replace report request result return returns review reviews same see set show support supported "
-    "update updated use used useful uses using value want wants when without work working works wrong find following "
-    "first instance".split()
+    """
+    add added adding adds after all allow allows also before bug case change changed changes code correctly
+    currently each ensure ensures error even every feature file files fix fixed fixes fixing function get
+    gets give given handle handled handling happen happens implement implementation implemented improve
+    improved instead issue like made make makes merge method more most need needs new now object one other
+    over per previously properly pull regression remove removed removes replace report request result return
+    returns review reviews same see set show support supported update updated use used useful uses using
+    value want wants when without work working works wrong find following first instance
+    """.split()  # noqa: SIM905
 )
 """Words of any request, commit message or docstring; they say little."""
 _LOOKS_LIKE_CODE = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^_+\w|^[A-Z0-9_]*_[A-Z0-9_]*$|[A-Z]{2,}[a-z]")

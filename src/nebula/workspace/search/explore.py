@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.git import find_repository
 from nebula.value import value
 from nebula.workspace.contract import FileEntry, Listing, SearchHits
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.git import find_repository
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.search.walk import Engine, best_engine

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from nebula.workspace.programs import find_program, run
+from nebula.programs import find_program, run
 
 ENGINE_TIMEOUT: Final = 60.0
 SKIPPED_FOLDERS: Final = (".git", ".nebula")

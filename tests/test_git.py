@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.workspace.git import READING, GitFailed, find_repository, git_setting, safe_git
+from nebula.git import READING, GitFailed, find_repository, git_setting, safe_git
 
 
 def git(root: Path, *args: str) -> None:

@@ -15,8 +15,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from nebula.programs import ProgramResult, find_program, run, safe_path
 from nebula.value import value
-from nebula.workspace.programs import ProgramResult, find_program, run, safe_path
 
 DEFAULT_TIMEOUT: Final = 10.0
 
