@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from nebula.language import use_language
 
 for profile, examples in (("quick", 40), ("thorough", 150)):
     settings.register_profile(
@@ -98,6 +101,13 @@ class Bench:
 
     def trace(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.read(".nebula/trace.jsonl").splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """The language is one for the whole process; no test leaves another behind."""
+    yield
+    use_language("en")
 
 
 @pytest.fixture

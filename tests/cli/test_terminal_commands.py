@@ -8,7 +8,7 @@ from nebula.cli.terminal.commands.table import TABLE, find, is_slash_word
 from nebula.cli.terminal.dialogs.approval import pattern_for
 from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
-from nebula.cli.words import Words
+from nebula.language import use_language
 from nebula.memory.sessions import SessionInfo
 
 SPEC_WORDS = "plan agent mode model exit quit"
@@ -120,7 +120,8 @@ def test_answers_to_the_list_of_sessions(answer, choice):
 
 @pytest.mark.parametrize("columns", [60, 79, 120])
 def test_a_session_takes_one_line_whatever_was_said(columns):
-    line = session_line(_info(words="星雲のテストを書いてください" * 9 + "\x1b[31m"), Words("ja"), columns)
+    use_language("ja")
+    line = session_line(_info(words="星雲のテストを書いてください" * 9 + "\x1b[31m"), columns)
     assert display_width(line) <= columns
     assert "\x1b" not in line and "\n" not in line
     assert "2026-01-01 10:00" in line and "gpt-4.1-nano" in line and "進行中" in line

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.cli.command_words import ABOUT, ELSEWHERE, KEYS
-from nebula.cli.terminal.commands.table import TABLE
-from nebula.cli.terminal.input.file_names import best_matches
+from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
+from nebula.cli.terminal.commands.table import KEYS, TABLE
+from nebula.cli.terminal.input.completion import best_matches
 from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
-from nebula.cli.terminal.output.width import cut, display_width, pad, tail
-from nebula.cli.words import TABLES, Words
+from nebula.cli.terminal.output.width import cut, display_width, pad, tail, wrap
+from nebula.cli.vizprompt_commands.chat_session import COMMANDS
+from nebula.language import translate_to, use_language
 
 WIDE = "星雲はコーディングエージェントです"
 
@@ -47,11 +48,11 @@ def test_padding_counts_columns():
 
 
 def test_a_short_paste_is_itself():
-    assert Pastes(Words("en")).fold("one\r\ntwo") == "one\ntwo"
+    assert Pastes().fold("one\r\ntwo") == "one\ntwo"
 
 
 def test_a_long_paste_is_folded_and_comes_back_whole():
-    pastes = Pastes(Words("en"))
+    pastes = Pastes()
     text = "\n".join(f"line {n}" for n in range(40))
     mark = pastes.fold(text)
     assert mark == "[pasted 40 lines]"
@@ -59,7 +60,7 @@ def test_a_long_paste_is_folded_and_comes_back_whole():
 
 
 def test_two_pastes_of_one_length_are_told_apart():
-    pastes = Pastes(Words("en"))
+    pastes = Pastes()
     first, second = "a\n" * FOLD_LINES, "b\n" * FOLD_LINES
     marks = pastes.fold(first), pastes.fold(second), pastes.fold(first)
     assert marks == ("[pasted 6 lines]", "[pasted 6 lines #2]", "[pasted 6 lines]")
@@ -67,7 +68,7 @@ def test_two_pastes_of_one_length_are_told_apart():
 
 
 def test_a_mark_inside_a_paste_is_only_text():
-    pastes = Pastes(Words("en"))
+    pastes = Pastes()
     inner = "x\n" * FOLD_LINES
     inner_mark = pastes.fold(inner)
     outer = f"{inner_mark}\n" * (FOLD_LINES + 1)
@@ -75,29 +76,19 @@ def test_a_mark_inside_a_paste_is_only_text():
 
 
 def test_a_long_single_line_is_folded_too():
-    assert Pastes(Words("ja")).fold("x" * 2_000) == "[貼り付け 1 行]"
+    use_language("ja")
+    assert Pastes().fold("x" * 2_000) == "[貼り付け 1 行]"
 
 
-def test_both_languages_say_the_same_things():
-    english, japanese = TABLES["en"], TABLES["ja"]
-    assert english.keys() == japanese.keys()
-    fields = {key: _fields(text) for key, text in english.items()}
-    assert {key: _fields(text) for key, text in japanese.items()} == fields
-    assert ABOUT["en"].keys() == ABOUT["ja"].keys() == {command.name for command in TABLE}
-    assert len(KEYS["en"]) == len(KEYS["ja"])
-
-
-def _fields(text):
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+def test_what_commands_and_keys_say_of_themselves_has_both_languages():
+    said = [command.help for command in TABLE] + [meaning for _, meaning in KEYS]
+    said += [*ELSEWHERE.values(), *COMMANDS.values()]
+    assert [each for each in said if translate_to("ja", each) == each] == []
 
 
 def test_words_of_other_agents_are_not_also_ours():
     ours = {f"/{name}" for command in TABLE for name in (command.name, *command.aliases)}
     assert not ours & ELSEWHERE.keys()
-
-
-def test_an_unknown_language_is_english():
-    assert Words("xx")("mode_is", mode="plan") == "Mode: plan"
 
 
 def test_file_names_are_matched_loosely_and_the_nearest_comes_first():
@@ -138,3 +129,24 @@ def test_a_question_waits_until_the_typing_stops():
     assert typed.quiet_in() == 0
     typed.typed("x")
     assert 0 < typed.quiet_in() <= 0.6
+
+
+def test_a_long_sentence_is_broken_between_words():
+    assert wrap("one two three four", 9) == ["one two", "three", "four"]
+    assert wrap("  /name   what it does here", 24, hang=10) == ["  /name   what it does", "          here"]
+
+
+def test_japanese_is_broken_anywhere_but_before_a_stop_or_behind_a_bracket():
+    assert wrap("これは長い文章です。次の文", 18) == ["これは長い文章で", "す。次の文"]
+    assert wrap("あいう「えお」", 8) == ["あいう", "「えお」"]
+
+
+def test_a_word_longer_than_the_line_is_cut():
+    assert wrap("see /a/very/long/path", 8) == ["see", "/a/very/", "long/pat", "h"]
+
+
+@given(st.text(alphabet=WIDE + string.ascii_letters + " 、。「」"), st.integers(4, 40))
+def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text, columns):
+    lines = wrap(text, columns)
+    assert all(display_width(line) <= columns for line in lines) or display_width(text) <= columns
+    assert "".join("".join(lines).split()) == "".join(text.split())

@@ -363,7 +363,7 @@ def test_a_line_that_a_program_types_ends_with_a_line_feed(bench, terminal):
 
 def test_a_long_paste_is_folded_and_sent_whole(bench, terminal):
     text = "\n".join(f"行 {number}" for number in range(30))
-    with ScriptedModel([Turn("ok")]) as server:
+    with ScriptedModel([Turn("ok"), Turn("ok")]) as server:
         screen = terminal(server)
         screen.prompt()
         screen.send("look: ")
@@ -372,8 +372,37 @@ def test_a_long_paste_is_folded_and_sent_whole(bench, terminal):
         screen.send(ENTER)
         screen.prompt(times=2)
         screen.send(UP)
-        screen.wait("行 29")
-    assert prompts_sent(server) == [f"look: {text}"]
+        screen.wait("look: [pasted 30 lines]", times=2)
+        screen.send(ENTER)
+        screen.prompt(times=3)
+    assert prompts_sent(server) == [f"look: {text}"] * 2
+    assert "行 29" not in screen.text
+
+
+def test_a_long_prompt_of_an_earlier_session_comes_back_folded(bench, terminal):
+    (bench.home / ".nebula").mkdir()
+    lines = "\n".join(f"+line {number}" for number in range(40))
+    (bench.home / ".nebula" / "history").write_text(f"\n# 2026-01-01 10:00:00\n{lines}\n", encoding="utf-8")
+    with ScriptedModel([Turn("Answered.")]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.send(UP)
+        screen.wait("[pasted 39 lines]")
+        screen.send(ENTER)
+        screen.wait("Answered.")
+    assert prompts_sent(server) == ["\n".join(f"line {number}" for number in range(40))]
+
+
+def test_a_key_that_was_typed_is_not_in_the_history_file(bench, terminal):
+    with ScriptedModel([Turn("ok")]) as server:
+        screen = terminal(server, OPENAI_API_KEY="sk-very-secret-key")
+        screen.prompt()
+        screen.line("is sk-very-secret-key valid?")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+        screen.ended()
+    history = (bench.home / ".nebula" / "history").read_text(encoding="utf-8")
+    assert "is [redacted] valid?" in history and "sk-very-secret-key" not in history
 
 
 def test_what_is_typed_during_a_turn_is_sent_after_it_and_never_answers_a_question(bench, terminal):

@@ -18,6 +18,7 @@ from nebula.language import Sentence, explain, translate, translate_count, trans
 SOURCE = Path(nebula.__file__).parent
 ROOMS = [
     "agent",
+    "cli",
     "config",
     "events",
     "files",

@@ -125,6 +125,9 @@ async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending
     except RecordingFailed as failure:
         turn.stream.emit(Error("recording", failure.sentence, failure.values, turn.task_id), must_record=False)
         return Ending("error", str(failure))
+    except NebulaError as problem:  # an audience that nothing can be shown to any more
+        turn.stream.emit(Error("output", problem.sentence, problem.values, turn.task_id), must_record=False)
+        return Ending("error", str(problem), problem.exit_code)
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         internal = Error(
             "internal",

@@ -4,34 +4,110 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
-EXIT_USAGE = 64
+from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.language import translate
 
 Command = Callable[[Sequence[str]], int]
+
+# argparse looks up its own sentences under these two names, to be translated.
+argparse._ = translate  # type: ignore[attr-defined]
+argparse.ngettext = lambda one, many, count: translate(one if count == 1 else many)  # type: ignore[attr-defined]
+
+
+class UsageError(NebulaError):
+    """A mistake of the user; its sentence says what to do."""
+
+    exit_code = EXIT_USAGE
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one line and say where help is."""
 
-    def __init__(self, prog: str, description: str, **options: object) -> None:
+    def __init__(self, prog: str, description: str, **options: Any) -> None:
         super().__init__(
             prog=prog,
             description=description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
-        raise SystemExit(EXIT_USAGE)
+        raise UsageError("{message} (see {prog} --help)", message=message, prog=self.prog)
 
 
 def root_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--root", metavar="DIR", help="the project (default: the current directory)")
+    parser.add_argument("--root", metavar="DIR", help=translate("the project (default: the current directory)"))
+
+
+def allow_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help=translate("allow one secret or control file by name (repeatable)"),
+    )
+
+
+def model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-m", "--model", metavar="M", help=translate("model to use; provider/model says it outright"))
+    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help=translate("provider to use"))
+
+
+def host_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help=translate("where to listen (default: 127.0.0.1)")
+    )
+
+
+def port_option(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=default,
+        metavar="N",
+        help=translate("0 takes any free one (default: {port})", port=default),
+    )
+
+
+def server_options(parser: argparse.ArgumentParser, default_port: int) -> None:
+    """Where a server listens and whom it lets in."""
+    host_option(parser)
+    port_option(parser, default_port)
+    token_option(parser)
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help=translate("a name clients may call this machine by, when listening on all addresses (repeatable)"),
+    )
+
+
+def token_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--token",
+        metavar="T",
+        help=translate("what clients must show; EC_TOKEN keeps it out of the process list"),
+    )
+
+
+def version_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--version", action="store_true", help=translate("print the version and end"))
+
+
+def port_number(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(translate("expected a number from 0 to 65535"))
+    return int(text)
+
+
+def open_door(host: str) -> UsageError:
+    return UsageError("{host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1", host=host)
 
 
 def checked_root(root: str | None) -> str:
@@ -41,7 +117,7 @@ def checked_root(root: str | None) -> str:
     except FileNotFoundError:
         raise UsageError("the current directory is gone; go to another one") from None
     if not os.path.isdir(folder):
-        raise UsageError(f"{root}: there is no such directory")
+        raise UsageError("{root}: there is no such directory", root=root)
     return folder
 
 
@@ -49,11 +125,18 @@ def check_allowed(paths: Sequence[str]) -> None:
     """Complains about an --allow that names no file a project can have."""
     for path in paths:
         if os.path.isabs(path) or ".." in path.split("/"):
-            raise UsageError(f"--allow {path}: give the path relative to the project")
+            raise UsageError("--allow {path}: give the path relative to the project", path=path)
 
 
-class UsageError(Exception):
-    """A mistake of the user; its sentence says what to do."""
+def command_list(commands: Mapping[str, str]) -> str:
+    """The subcommands with what they are for, as the help of a command shows them."""
+    width = max(map(len, commands))
+    lines = [f"  {name:{width}}  {about}" for name, about in commands.items()]
+    return "\n".join([translate("commands (each has its own --help):"), *lines])
+
+
+def examples(*lines: str) -> str:
+    return "\n".join([translate("examples:"), *(f"  {line}" for line in lines)])
 
 
 def dispatch(commands: Mapping[str, str], name: str, rest: Sequence[str]) -> int:
@@ -65,10 +148,14 @@ def dispatch(commands: Mapping[str, str], name: str, rest: Sequence[str]) -> int
     return command(rest)
 
 
-def unknown_command(prog: str, name: str, known: Sequence[str]) -> int:
+def unknown_command(name: str, known: Sequence[str]) -> UsageError:
     import difflib
 
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; it has: {', '.join(known)}"
-    print(f"{prog}: there is no command '{name}'{hint}", file=sys.stderr)
-    return EXIT_USAGE
+    if near:
+        return UsageError("there is no command '{name}'; did you mean '{near}'?", name=name, near=near[0])
+    return UsageError("there is no command '{name}'; it has: {known}", name=name, known=", ".join(known))
+
+
+def no_command(prog: str, known: Sequence[str]) -> UsageError:
+    return UsageError("say which command to run: {known} (see {prog} --help)", known=", ".join(known), prog=prog)

@@ -6,49 +6,38 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from nebula.cli.arguments import EXIT_USAGE, UsageError
-from nebula.config import ConfigError
-
-EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
+from nebula.cli.printing import print_remark
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, NebulaError
+from nebula.language import explain, language_of, translate, use_language
 
 
 def error_boundary(prog: str, command: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
-    """Runs a command and turns what may go wrong for a user into a line on stderr."""
+    """Runs a command and turns what may go wrong for a user into a line on stderr. What is no NebulaError is a bug."""
     _fill_missing_streams()
     _speak_utf8()
+    use_language(language_of(os.environ))  # until the settings are known; what goes wrong before speaks it too
     try:
         try:
             return command(argv)
         finally:
             sys.stdout.flush()
-    except (UsageError, ConfigError) as mistake:
-        print(f"{prog}: {mistake}", file=sys.stderr)
-        return EXIT_USAGE
+    except NebulaError as problem:
+        print_remark(f"{prog}: {explain(problem)}")
+        return problem.exit_code
     except KeyboardInterrupt:
-        print(f"{prog}: interrupted", file=sys.stderr)
+        print_remark(f"{prog}: {translate('interrupted')}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _drop_unwritten()  # the reader of our output has gone, as with `| head`
+        drop_unwritten()  # the reader of our output has gone, as with `| head`
         return EXIT_FAILED
     except OSError as problem:
-        _drop_unwritten()
+        drop_unwritten()
         place = f"{problem.filename}: " if problem.filename else ""
-        print(f"{prog}: {place}{problem.strerror or problem}", file=sys.stderr)
-        return EXIT_FAILED
-    except Exception as problem:
-        if not _is_ours(problem):
-            raise
-        print(f"{prog}: {problem}", file=sys.stderr)
+        print_remark(f"{prog}: {place}{problem.strerror or problem}")
         return EXIT_FAILED
 
 
-def _is_ours(problem: Exception) -> bool:
-    """Errors that our own rooms raise carry a sentence for a person; any other is a bug and must be seen as one."""
-    return type(problem).__module__.startswith("nebula.")
-
-
-def _drop_unwritten() -> None:
+def drop_unwritten() -> None:
     """What stdout could not take would fail once more at exit, where Python complains about it at length."""
     try:
         sys.stdout.flush()

@@ -6,21 +6,23 @@ import argparse
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session, secrets_of
-from nebula.cli.arguments import UsageError, checked_root
-from nebula.config import Settings, load_settings
+from nebula.cli.arguments import checked_root
+from nebula.cli.headless_prompt import read_prompt
+from nebula.cli.headless_text import TextFace
+from nebula.cli.printing import print_json, print_remark
+from nebula.cli.settings import open_settings
+from nebula.config import Settings
+from nebula.errors import EXIT_FAILED, NebulaError
 from nebula.events import Error, EventStream, Final, Reader, Stamped, Task
-from nebula.graph.errors import GraphError
-from nebula.llm.errors import ModelError
-from nebula.memory.errors import RecordError
-from nebula.memory.trace import TraceReader, json_line
+from nebula.language import explain, translate
+from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
-from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 from nebula.tools.approval import Decision, Question, allow_all
+from nebula.value import replace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.state_folder import ensure_state_dir
 
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
     from nebula.agent.session import Session
 
 NOT_ALLOWED = "Nobody is there to ask, and the program was started without --yes: writes are refused in this run."
+"""What the model is told."""
+
+
+class OutputFailed(NebulaError):
+    """What was said could not be shown: nobody reads any more, or the disk behind standard output is full."""
 
 
 async def refuse_unattended(_: Question) -> Decision:
@@ -36,25 +43,14 @@ async def refuse_unattended(_: Question) -> Decision:
 
 def run_headless(options: argparse.Namespace) -> int:
     root = checked_root(options.root)
-    prompt = _prompt(options.prompt)
+    prompt = read_prompt(options.prompt)
     overrides = {
         "model": options.model,
         "provider": options.provider,
         "trust": options.trust or None,
         "backstage": options.backstage or None,
     }
-    settings = load_settings(root, overrides=overrides)
-    for remark in settings.remarks:
-        print(f"nebula: {remark}", file=sys.stderr)
-    return asyncio.run(_run(options, settings, prompt))
-
-
-def _prompt(text: str) -> str:
-    if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    if not text.strip():
-        raise UsageError("the prompt is empty; say what to do after -p")
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return asyncio.run(_run(options, open_settings("nebula", root, overrides), prompt))
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> int:
@@ -69,39 +65,24 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
             from_nodes=options.from_nodes,
             allow=options.allow,
         )
-    except ModelError as error:
-        return _not_begun(error.kind, str(error), options, settings, prompt, show)
-    except (RecordError, WorkspaceError, GraphError) as error:
-        if options.output_format == "text":
-            raise
-        return _not_begun("start", str(error), options, settings, prompt, show)
+    except NebulaError as error:
+        return _not_begun(error, options, settings, prompt, show)
     try:
         final = await interruptible(session, prompt, show)
     finally:
         await session.close()
     if options.output_format == "text" and final.status == "interrupted":
-        print(f"nebula: resume with: nebula --resume {session.id}", file=sys.stderr)
+        print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
     return final.exit_code
 
 
 async def interruptible(session: Session, prompt: str, show: Callable[[Stamped], None]) -> Final:
     """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
 
-    Where nothing can be shown any more (a closed pipe, a full disk) the turn ends the same way.
+    Where nothing can be shown any more (a closed pipe, a full disk) the turn ends as failed, in the trace too.
     """
-    unheard: list[OSError] = []
-
-    def hear(stamped: Stamped) -> None:
-        if unheard:
-            return
-        try:
-            show(stamped)
-        except OSError as problem:
-            unheard.append(problem)
-            if not isinstance(stamped.event, Final):
-                task.cancel()
-
-    task = asyncio.create_task(session.turn(prompt, [hear]))
+    audience = _Audience(show)
+    task = asyncio.create_task(session.turn(prompt, [audience]))
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int) -> None:
@@ -115,26 +96,60 @@ async def interruptible(session: Session, prompt: str, show: Callable[[Stamped],
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
-    if unheard:
-        raise unheard[0]
+    if audience.problem is not None:
+        if audience.last is not None:
+            _correct(session, audience.last, audience.problem)
+        raise audience.problem
     return final
 
 
+class _Audience:
+    """Shows events until that fails; then the turn is told to end, and nothing more is tried."""
+
+    def __init__(self, show: Callable[[Stamped], None]) -> None:
+        self._show = show
+        self.problem: OSError | None = None
+        self.last: Stamped | None = None
+        """The `Final` whose showing failed: it was recorded before, and says what is not true any more."""
+
+    def __call__(self, stamped: Stamped) -> None:
+        if self.problem is not None:
+            return
+        try:
+            self._show(stamped)
+        except OSError as problem:
+            self.problem = problem
+            if not isinstance(stamped.event, Final):
+                raise OutputFailed("Standard output: {reason}", reason=problem.strerror or problem) from problem
+            self.last = stamped
+
+
+def _correct(session: Session, last: Stamped, problem: OSError) -> None:
+    final = last.event
+    if isinstance(final, Final):
+        stream = EventStream(last.session_id, last.trace_id, _trace(session.settings), seq=last.seq)
+        failed = replace(final, status="error", exit_code=EXIT_FAILED, remark=f"Standard output: {problem.strerror}")
+        stream.emit(failed, must_record=False)
+
+
 def _not_begun(
-    kind: str,
-    reason: str,
+    error: NebulaError,
     options: argparse.Namespace,
     settings: Settings,
     prompt: str,
     show: Callable[[Stamped], None],
 ) -> int:
     """No model, no session: the stream still has a beginning and an end, for whoever reads it."""
+    text = options.output_format == "text"
     redactor = Redactor(secrets_of(settings))
-    stream = EventStream("", recorders=_trace(settings), audience=(show,), redactor=redactor)
+    stream = EventStream("", recorders=_trace(settings), audience=() if text else (show,), redactor=redactor)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
-    for event in (task, Error(kind, reason), Final("", "error", 1, remark=reason)):
+    final = Final("", "error", error.exit_code, remark=str(error))
+    for event in (task, Error(getattr(error, "kind", "start"), str(error)), final):
         stream.emit(event, must_record=False)
-    return 1
+    if text:
+        print_remark(f"nebula: {explain(error)}")
+    return error.exit_code
 
 
 def _trace(settings: Settings) -> tuple[Reader, ...]:
@@ -147,31 +162,7 @@ def _trace(settings: Settings) -> tuple[Reader, ...]:
 
 def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
     if output_format == "stream-json":
-        return lambda stamped: _print_json(stamped.to_json())
+        return lambda stamped: print_json(stamped.to_json())
     if output_format == "json":
-        return lambda stamped: _print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
-    return _TextFace(settings)
-
-
-def _print_json(value: Any) -> None:
-    print(json_line(value), flush=True)
-
-
-class _TextFace:
-    """Plain text: what the audience sees goes to stdout, everything else to stderr."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
-        self._spoken = False
-
-    def __call__(self, stamped: Stamped) -> None:
-        for cue in self._stage.read(stamped):
-            if isinstance(cue, Say):
-                print(("\n" if self._spoken else "") + cue.text.rstrip("\n"), flush=True)
-                self._spoken = True
-            elif isinstance(cue, Remark):
-                print(f"nebula: {cue.text}", file=sys.stderr, flush=True)
-            elif isinstance(cue, Backstage):
-                print(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""), file=sys.stderr, flush=True)
-            elif isinstance(cue, Close) and cue.line and cue.final.files_changed:
-                print(cue.line, file=sys.stderr, flush=True)
+        return lambda stamped: print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
+    return TextFace(settings)

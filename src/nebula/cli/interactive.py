@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.cli.arguments import checked_root
+from nebula.cli.settings import open_settings
 from nebula.cli.terminal.commands.sessions import show_resumed
 from nebula.cli.terminal.commands.table import BARE, obey, slash_words
 from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session
@@ -18,7 +19,8 @@ from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.input.line_input import LineInput
 from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
 from nebula.cli.terminal.terminal_session import TerminalSession
-from nebula.config import Settings, load_settings
+from nebula.config import Settings
+from nebula.language import translate
 from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
 
@@ -33,21 +35,20 @@ def run_interactive(options: argparse.Namespace) -> int:
         "trust": options.trust or None,
         "backstage": options.backstage or None,
     }
-    settings = load_settings(checked_root(options.root), overrides=overrides)
-    for remark in settings.remarks:
-        print(f"nebula: {remark}", file=sys.stderr)
+    settings = open_settings("nebula", checked_root(options.root), overrides)
     capable = is_capable(sys.stdin, sys.stdout)
-    screen = Screen(sys.stdout, colour=capable and wants_colour(), moving=capable)
-    return asyncio.run(_run(TerminalSession(options, settings, screen), capable=capable))
+    screen = Screen(sys.stdout, capable=capable, colour=capable and wants_colour())
+    return asyncio.run(_run(TerminalSession(options, settings, screen)))
 
 
-async def _run(terminal: TerminalSession, *, capable: bool) -> int:
-    terminal.input = _editor(terminal) if capable else LineInput(sys.stdin.fileno(), terminal.screen, terminal.label)
-    screen, words = terminal.screen, terminal.words
-    screen.line(words("banner", version=__version__, folder=one_line(_short(terminal.settings))), "bold")
+async def _run(terminal: TerminalSession) -> int:
+    screen = terminal.screen
+    terminal.input = _editor(terminal) if screen.capable else _line_input(terminal)
+    folder = one_line(_short(terminal.settings))
+    screen.line(translate("nebula {version} · {folder}", version=__version__, folder=folder), "bold")
     try:
         if terminal.settings.checks_need_trust:
-            terminal.settings = await ask_trust(terminal.settings, terminal.input, screen, words)
+            terminal.settings = await ask_trust(terminal.settings, terminal.input, screen)
         choice = await _choice(terminal)
         if choice.leave:
             return 0
@@ -61,7 +62,7 @@ async def _run(terminal: TerminalSession, *, capable: bool) -> int:
         session_id = terminal.session.id
         await terminal.session.close()
     if terminal.session.conversation.turns:
-        screen.line(words("resume_with", id=session_id), "dim")
+        screen.line(translate("Resume this session with: nebula --resume {id}", id=session_id), "dim")
     return 0
 
 
@@ -84,7 +85,7 @@ async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
             if interrupted_before:
                 return
             interrupted_before = True
-            terminal.screen.line(terminal.words("leave_hint"), "dim")
+            terminal.screen.line(translate("Press Ctrl-C again to leave."), "dim")
             continue
         interrupted_before = False
         await obey(terminal, text)
@@ -97,7 +98,7 @@ async def _choice(terminal: TerminalSession) -> Choice:
         return Choice("" if options.continue_last else options.resume)
     if options.from_nodes:
         return Choice()
-    return await choose_session(_stored(terminal.settings), terminal.input, terminal.screen, terminal.words)
+    return await choose_session(_stored(terminal.settings), terminal.input, terminal.screen)
 
 
 def _stored(settings: Settings) -> list[SessionInfo]:
@@ -109,19 +110,29 @@ def _stored(settings: Settings) -> list[SessionInfo]:
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
-    model = one_line(terminal.session.chosen.name)
-    terminal.screen.line(terminal.words("banner_hint", model=model), "dim")
+    terminal.screen.line(
+        translate(
+            "{model} · /help lists the commands, Shift-Tab switches to plan mode, Ctrl-D leaves",
+            model=one_line(terminal.session.chosen.name),
+        ),
+        "dim",
+    )
     if resumed and terminal.session.conversation.turns:
         show_resumed(terminal)
     terminal.screen.line()
 
 
+def _line_input(terminal: TerminalSession) -> TerminalInput:
+    return LineInput(sys.stdin.fileno(), terminal.screen, terminal.label, terminal.mark)
+
+
 def _editor(terminal: TerminalSession) -> TerminalInput:
-    from nebula.cli.terminal.input.bindings import PromptActions
-    from nebula.cli.terminal.input.completion import PromptCompleter
+    from nebula.agent.assembly import secrets_of
+    from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
     from nebula.cli.terminal.input.editor import EditorInput, PromptParts
-    from nebula.cli.terminal.input.file_names import FileNames
+    from nebula.cli.terminal.input.keys import PromptActions
     from nebula.cli.terminal.input.paste import Pastes
+    from nebula.messages.redaction import Redactor
 
     names: dict[str, FileNames] = {}
 
@@ -135,10 +146,11 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
             label=terminal.label,
             status=terminal.status,
             actions=PromptActions(terminal.switch_mode, terminal.toggle_backstage),
-            completer=PromptCompleter(slash_words(terminal.settings.lang), sorted(BARE), files),
-            pastes=Pastes(terminal.words),
+            completer=PromptCompleter(slash_words(), sorted(BARE), files),
+            pastes=Pastes(),
             typed=terminal.typed,
             history_path=os.path.join(terminal.settings.home, "history"),
+            redact=Redactor(secrets_of(terminal.settings)).text,
             colour=terminal.screen.colour,
         )
     )

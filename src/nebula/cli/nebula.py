@@ -6,8 +6,20 @@ import sys
 from collections.abc import Sequence
 
 from nebula import __version__
-from nebula.cli.arguments import Parser, UsageError, check_allowed, dispatch, root_option, unknown_command
+from nebula.cli.arguments import (
+    Parser,
+    UsageError,
+    allow_option,
+    check_allowed,
+    command_list,
+    dispatch,
+    model_options,
+    root_option,
+    unknown_command,
+    version_option,
+)
 from nebula.cli.error_boundary import error_boundary
+from nebula.language import translate
 
 COMMANDS = {
     "serve": "nebula.cli.nebula_commands.serve:main",
@@ -18,18 +30,6 @@ COMMANDS = {
     "demo": "nebula.cli.nebula_commands.demo:main",
 }
 
-_EPILOG = """\
-commands (each has its own --help):
-  serve      the conversation as a web page, agent included
-  mcp        the guarded file tools over the Model Context Protocol
-  sessions   the sessions of this directory
-  graph      the conversation graph of this directory
-  doctor     which models can be reached, and where each setting comes from
-  demo       a recorded conversation on a sample project; no key and no network needed
-
-exit codes: 0 success, 1 failed, 2 refused by policy, 3 model output unusable, 64 bad usage, 130 interrupted
-"""
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     return error_boundary("nebula", _run, sys.argv[1:] if argv is None else argv)
@@ -39,7 +39,7 @@ def _run(argv: Sequence[str]) -> int:
     if argv and argv[0] in COMMANDS:
         return dispatch(COMMANDS, argv[0], argv[1:])
     if argv and not argv[0].startswith("-"):
-        return unknown_command("nebula", argv[0], list(COMMANDS))
+        raise _not_a_command(argv)
     options = _parser().parse_args(argv)
     if options.version:
         print(f"nebula {__version__}")
@@ -56,40 +56,88 @@ def _run(argv: Sequence[str]) -> int:
     return run_headless(options)
 
 
+def _not_a_command(argv: Sequence[str]) -> UsageError:
+    """A word that is nearly a command is one mistyped; anything else was meant as a task."""
+    problem = unknown_command(argv[0], list(COMMANDS))
+    if "near" in problem.values and len(argv[0].split()) == 1:
+        return problem
+    task = " ".join(argv).replace('"', '\\"')
+    return UsageError('for a task use -p: nebula -p "{task}"', task=task)
+
+
+def _epilog() -> str:
+    commands = {
+        "serve": translate("the conversation as a web page, agent included"),
+        "mcp": translate("the guarded file tools over the Model Context Protocol"),
+        "sessions": translate("the sessions of this directory"),
+        "graph": translate("the conversation graph of this directory"),
+        "doctor": translate("which models can be reached, and where each setting comes from"),
+        "demo": translate("a recorded conversation on a sample project; no key and no network needed"),
+    }
+    return f"{command_list(commands)}\n\n{exit_codes()}\n"
+
+
+def exit_codes() -> str:
+    return translate(
+        "exit codes: 0 success, 1 failed, 2 refused by policy, 3 model output unusable, 64 bad usage, 130 interrupted"
+    )
+
+
 def _parser() -> Parser:
     parser = Parser(
         "nebula",
-        "A coding agent. Without -p: an interactive session in the current directory.",
-        epilog=_EPILOG,
+        translate("A coding agent. Without -p: an interactive session in the current directory."),
+        epilog=_epilog(),
         usage='nebula [-p "task"] [options]\n       nebula COMMAND [options]',
     )
     parser.add_argument(
-        "-p", "--print", dest="prompt", metavar="TASK", help="do one task and end; '-' reads it from standard input"
-    )
-    parser.add_argument(
-        "--mode", choices=("plan", "agent"), help="plan only looks and plans; agent (default) also writes"
-    )
-    parser.add_argument("--yes", action="store_true", help="allow ordinary writes without asking")
-    parser.add_argument(
-        "--allow",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="allow one secret or control file by name (repeatable)",
+        "-p",
+        "--print",
+        dest="prompt",
+        metavar="TASK",
+        help=translate("do one task and end; standard input is appended to it, '-' takes it from there"),
     )
     parser.add_argument(
         "--output-format",
         choices=("text", "json", "stream-json"),
         default="text",
-        help="what -p prints (default: text)",
+        help=translate("what -p prints (default: text)"),
     )
-    parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model says it outright")
-    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help="provider to use")
+    model_options(parser)
+    _permission_options(parser)
+    _session_options(parser)
+    root_option(parser)
     parser.add_argument(
-        "-c", "--continue", dest="continue_last", action="store_true", help="go on with this directory's newest session"
+        "--backstage", action="store_true", help=translate("show the tools at work (on stderr with -p)")
+    )
+    version_option(parser)
+    return parser
+
+
+def _permission_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--mode", choices=("plan", "agent"), help=translate("plan only looks and plans; agent (default) also writes")
+    )
+    parser.add_argument("--yes", action="store_true", help=translate("allow ordinary writes without asking"))
+    allow_option(parser)
+    parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
+
+
+def _session_options(parser: Parser) -> None:
+    parser.add_argument(
+        "-c",
+        "--continue",
+        dest="continue_last",
+        action="store_true",
+        help=translate("go on with this directory's newest session"),
     )
     parser.add_argument(
-        "-r", "--resume", metavar="ID", nargs="?", const="", help="go on with a session (without ID: the newest)"
+        "-r",
+        "--resume",
+        metavar="ID",
+        nargs="?",
+        const="",
+        help=translate("go on with a session (without ID: the newest)"),
     )
     parser.add_argument(
         "--from",
@@ -97,10 +145,5 @@ def _parser() -> Parser:
         metavar="NODE",
         action="append",
         default=[],
-        help="continue from a node of the conversation graph (repeatable: merge)",
+        help=translate("continue from a node of the conversation graph (repeatable: merge)"),
     )
-    root_option(parser)
-    parser.add_argument("--backstage", action="store_true", help="show the tools at work (on stderr with -p)")
-    parser.add_argument("--trust", action="store_true", help="let this project's configured checks run")
-    parser.add_argument("--version", action="store_true", help="print the version and end")
-    return parser

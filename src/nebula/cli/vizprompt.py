@@ -7,8 +7,17 @@ import sys
 from collections.abc import Sequence
 
 from nebula import __version__
-from nebula.cli.arguments import Parser, UsageError, unknown_command
+from nebula.cli.arguments import (
+    Parser,
+    UsageError,
+    command_list,
+    examples,
+    no_command,
+    unknown_command,
+    version_option,
+)
 from nebula.cli.error_boundary import error_boundary
+from nebula.language import translate
 
 DEFAULT_DATA_DIR = "project"
 DATA_DIR_VARIABLE = "VIZPROMPT_DATA_DIR"
@@ -27,28 +36,12 @@ COMMANDS = {
 }
 """Each module has `main(data_dir, argv, prog)`; it is imported when it is asked for."""
 
-_EPILOG = f"""\
-commands (each has its own --help):
-  create-node  store a prompt and its answer as a node
-  search       find nodes by tag, keyword and text
-  flow         list, show and rewire flows
-  node         show, edit and delete a node
-  build        make summaries and tags, by a model or as extracts
-  check        find (and mend) what is wrong in the files
-  context      what a model would be told before a prompt
-  chat         talk to a model; every exchange becomes a node
-  serve        the graph as a web page and over WebSocket
-
-The data lies in ./{DEFAULT_DATA_DIR} unless --data-dir or {DATA_DIR_VARIABLE} says otherwise.
-
-examples:
-  vizprompt create-node --prompt-file input.txt --response-file output.txt
-  vizprompt search --tags "tag1,tag2"
-  vizprompt flow show main
-  vizprompt chat --ollama -m qwen3:8b
-
-exit codes: 0 success, 1 failed or not found, 64 bad usage, 130 interrupted
-"""
+_EXAMPLES = (
+    "vizprompt create-node --prompt-file input.txt --response-file output.txt",
+    'vizprompt search --tags "tag1,tag2"',
+    "vizprompt flow show main",
+    "vizprompt chat --ollama -m qwen3:8b",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,11 +53,11 @@ def _run(argv: Sequence[str]) -> int:
     if rest and rest[0] in COMMANDS:
         return run_command(rest[0], data_dir, rest[1:], f"vizprompt {rest[0]}")
     if rest and not rest[0].startswith("-"):
-        return unknown_command("vizprompt", rest[0], list(COMMANDS))
+        raise unknown_command(rest[0], list(COMMANDS))
     if _parser().parse_args(rest).version:
         print(f"vizprompt {__version__}")
         return 0
-    raise UsageError(f"say which command to run: {', '.join(COMMANDS)} (see vizprompt --help)")
+    raise no_command("vizprompt", list(COMMANDS))
 
 
 def run_command(name: str, data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -92,17 +85,42 @@ def take_data_dir(argv: Sequence[str]) -> tuple[str, list[str]]:
         if not folder:
             raise UsageError("--data-dir needs a folder")
     if os.path.exists(folder) and not os.path.isdir(folder):
-        raise UsageError(f"{folder} is not a folder")
+        raise UsageError("{folder} is not a folder", folder=folder)
     return folder, rest
+
+
+def _epilog() -> str:
+    commands = {
+        "create-node": translate("store a prompt and its answer as a node"),
+        "search": translate("find nodes by tag, keyword and text"),
+        "flow": translate("list, show and rewire flows"),
+        "node": translate("show, edit and delete a node"),
+        "build": translate("make summaries and tags, by a model or as extracts"),
+        "check": translate("find (and fix) what is wrong in the files"),
+        "context": translate("what a model would be told before a prompt"),
+        "chat": translate("talk to a model; every exchange becomes a node"),
+        "serve": translate("the graph as a web page and over WebSocket"),
+    }
+    place = translate(
+        "The data lies in ./{folder} unless --data-dir or {variable} says otherwise.",
+        folder=DEFAULT_DATA_DIR,
+        variable=DATA_DIR_VARIABLE,
+    )
+    codes = translate("exit codes: 0 success, 1 failed or not found, 64 bad usage, 130 interrupted")
+    return f"{command_list(commands)}\n\n{place}\n\n{examples(*_EXAMPLES)}\n\n{codes}\n"
 
 
 def _parser() -> Parser:
     parser = Parser(
         "vizprompt",
-        "Conversations as a graph of prompt/answer nodes in plain text files.",
-        epilog=_EPILOG,
+        translate("Conversations as a graph of prompt/answer nodes in plain text files."),
+        epilog=_epilog(),
         usage="vizprompt [--data-dir DIR] COMMAND [options]",
     )
-    parser.add_argument("--data-dir", metavar="DIR", help=f"where the graph lies (default: ./{DEFAULT_DATA_DIR})")
-    parser.add_argument("--version", action="store_true", help="print the version and end")
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help=translate("where the graph lies (default: ./{folder})", folder=DEFAULT_DATA_DIR),
+    )
+    version_option(parser)
     return parser

@@ -17,7 +17,7 @@ from nebula.config.user_file import is_trusted, read_user_file
 from nebula.errors import NebulaError
 from nebula.files.home import nebula_home
 from nebula.files.reading import read_below
-from nebula.language import Sentence
+from nebula.language import Sentence, language_of
 from nebula.value import replace
 
 MAX_REMARKS = 10
@@ -34,7 +34,7 @@ def load_settings(
     bare = Settings(home=nebula_home(env), root=os.path.abspath(root or os.getcwd()))
     remarks: list[Sentence] = []
     layers = [
-        ("default", {"lang": _language_of_locale(env)}),
+        ("default", {"lang": language_of(env)}),
         (bare.config_path, _user_layer(bare.config_path, remarks)),
         (bare.project_config_path, _project_layer(bare, remarks)),
         ("environment", _environment_layer(env)),
@@ -153,8 +153,3 @@ def _at_most(limit: int, remarks: Sequence[Sentence]) -> tuple[Sentence, ...]:
         return tuple(remarks)
     rest = Sentence("… and {count} more remarks on config files", count=len(remarks) - limit)
     return (*remarks[:limit], rest)
-
-
-def _language_of_locale(env: Mapping[str, str]) -> str:
-    locale = env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or ""
-    return "ja" if locale.lower().startswith("ja") else "en"

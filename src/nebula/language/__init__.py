@@ -9,6 +9,7 @@ on any sentence that has no translation or whose places do not match.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 LANGUAGES = ("en", "ja")
@@ -22,6 +23,15 @@ def use_language(lang: str) -> None:
     """What `translate` speaks from now on, for the whole process; an unknown language is English."""
     global _current
     _current = lang if lang in LANGUAGES else "en"
+
+
+def language_of(env: Mapping[str, str]) -> str:
+    """What the environment asks for: NEBULA_LANG, else the locale."""
+    asked = env.get("NEBULA_LANG", "").strip()
+    if asked in LANGUAGES:
+        return asked
+    locale = env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or ""
+    return "ja" if locale.lower().startswith("ja") else "en"
 
 
 def current_language() -> str:

@@ -7,6 +7,8 @@ while somebody thinks, the question is asked again with the new difference.
 from __future__ import annotations
 
 import asyncio
+import re
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -25,6 +27,18 @@ MAX_QUESTIONS = 5
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
 
+_AGREEMENT = re.compile(
+    "y|yes|yep|yeah|sure|ok|okay|yes please|ok go|go ahead|do it|please do|"
+    "はい|うん|ええ|オーケー|了解|承認|許可|どうぞ|いいよ|いいです|お願いします|はい お願いします"
+)
+
+
+def agrees(text: str) -> bool:
+    """Whether it is one of the plain words of agreement; also in full-width letters, as an input method types them."""
+    words = unicodedata.normalize("NFKC", text).lower().replace("、", " ").replace(",", " ").split()
+    return _AGREEMENT.fullmatch(" ".join(words).rstrip(".!。 ")) is not None
+
+
 @value
 class Decision:
     """An answer. `scope` says how far a yes reaches; a no may carry the reason, which the model is told."""
@@ -38,11 +52,12 @@ class Decision:
     def read(cls, text: str) -> Decision:
         """From the words of the wire: "yes", "no", "all", or a sentence, which refuses and tells why."""
         word = text.strip()
-        if word.lower() in ("yes", "y"):
+        if agrees(word):
             return cls(True)
-        if word.lower() in ("all", "a"):
+        key = unicodedata.normalize("NFKC", word).lower()
+        if key in ("all", "a"):
             return cls(True, "session")
-        if word.lower() in ("", "no", "n"):
+        if key in ("", "no", "n", "いいえ"):
             return cls(False)
         return cls(False, reason=word)
 
@@ -93,6 +108,17 @@ class Approvals:
             self._patterns.append(decision.pattern)
         elif decision.scope == "message":
             self._messages.add(message_key)
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """What may be written without asking, as patterns of paths; `*` is all."""
+        return ("*",) if self._session else tuple(self._patterns)
+
+    def revoke(self) -> None:
+        """Every write is asked about again."""
+        self._session = False
+        self._patterns.clear()
+        self._messages.clear()
 
 
 class Approved:

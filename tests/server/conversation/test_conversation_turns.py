@@ -111,7 +111,7 @@ async def test_continuing_branching_and_merging(bench):
             edges = {(edge["source"], edge["target"]) for edge in flow["connections"]}
             assert edges == {(first, second), (first, sibling), (second, merged), (sibling, merged)}
             assert await code_of(client, "send_prompt", prompt="x", **{"from": ["none"]}) == "not_found"
-        sent = [[message["content"] for message in turn.json["messages"][1:]] for turn in model.turns]
+        sent = [[message["content"] for message in turn.json["messages"]] for turn in model.turns]
     assert "two" not in str(sent[2]) and "one" in str(sent[2])
     assert "two again" in str(sent[3]) and str(sent[3]).count("'one'") == 1
 
@@ -133,26 +133,7 @@ async def test_a_turn_goes_into_the_flow_it_was_asked_for(bench):
             assert await code_of(client, "send_prompt", prompt="x", flow_id="none") == "not_found"
 
 
-async def test_branches_of_a_flow_are_at_work_at_the_same_time(bench):
-    script = [Turn("root"), SLOW, Turn("quick")]
-    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
-        async with talk(server) as client, talk(server) as other:
-            await client.ask("send_prompt", prompt="root")
-            root = (await client.turn())[-1]["data"]["node_id"]
-            slow = (await client.ask("send_prompt", prompt="slow", **{"from": [root]}))["data"]["trace_id"]
-            await client.event("task")
-            while len(model.turns) < 2:  # noqa: ASYNC110 - the model serves in a thread of its own
-                await asyncio.sleep(0.01)
-            assert await code_of(other, "send_prompt", prompt="the same place", **{"from": [root]}) == "busy"
-            await other.ask("send_prompt", prompt="another place", **{"from": []})
-            assert (await other.turn())[-1]["data"]["text"] == "quick"
-            [under_way] = (await other.ask("hello"))["data"]["turns"]
-            assert under_way["trace_id"] == slow
-            await client.ask("cancel")
-            assert (await client.turn())[-1]["data"]["status"] == "interrupted"
-
-
-async def test_one_turn_at_a_time_from_one_place_and_cancel(bench):
+async def test_one_turn_at_a_time_in_a_flow_and_cancel(bench):
     with ScriptedModel([SLOW, Turn("after")]) as model, serving(bench, "nebula", **model.env()) as server:
         async with talk(server) as client, talk(server) as other:
             trace_id = (await client.ask("send_prompt", prompt="slow"))["data"]["trace_id"]
@@ -186,7 +167,6 @@ async def test_who_leaves_does_not_end_the_turn_and_another_decides(bench):
             await client.event("approval")
         async with talk(server) as other:
             [turn] = (await other.ask("hello"))["data"]["turns"]
-            assert (turn["prompt"], turn["parents"], turn["approval"]["path"]) == ("Write a.txt", [], "a.txt")
             await other.ask("subscribe", since=turn["since"])
             asked = await other.event("approval")
             await other.ask("approve", approval_id=asked["data"]["approval_id"], decision="yes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
 import shutil
 import sqlite3
 import sys
@@ -12,58 +13,74 @@ from collections.abc import Sequence
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.printing import print_line
 from nebula.config import Settings, load_settings
-from nebula.language import explain
+from nebula.language import explain, translate, use_language
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
 
 SHOWN_MODELS = 12
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&\s]+=[^&\s]+")
+"""What stands before the @ of an address, and what is handed over behind its question mark."""
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser("nebula doctor", "Says what can be reached, and where each setting comes from.")
+    parser = Parser("nebula doctor", translate("Says what can be reached, and where each setting comes from."))
     root_option(parser)
-    parser.add_argument("--all", action="store_true", help="list every model")
+    parser.add_argument("--all", action="store_true", help=translate("list every model"))
     options = parser.parse_args(argv)
     settings = load_settings(checked_root(options.root))
-    print(f"nebula {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {sys.platform}")
-    print(f"project  {settings.root}")
-    print(f"home     {settings.home}")
-    for program, use in (("git", "branch and status in the context"), ("rg", "fast search")):
-        print(f"{program:8} {shutil.which(program) or f'not found: no {use}'}")
+    use_language(settings.lang)
+    print_line(
+        f"nebula {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {sys.platform}"
+    )
+    print_line(f"{translate('project')}  {settings.root}")
+    print_line(f"{translate('home')}     {settings.home}")
+    uses = {"git": translate("branch and status in the context"), "rg": translate("fast search")}
+    for program, use in uses.items():
+        print_line(f"{program:8} {shutil.which(program) or translate('not found: no {use}', use=use)}")
     _print_settings(settings)
     return asyncio.run(_print_providers(settings, options.all))
 
 
 def _print_settings(settings: Settings) -> None:
-    print("\nsettings")
+    print_line("\n" + translate("settings"))
     for key, origin in sorted(settings.origins.items()):
-        print(f"  {key:18} {one_line(settings.shown(key)):36} {_short(origin)}")
-    trusted = "yes" if settings.trust else "no (--trust, NEBULA_TRUST=1, or say yes once in a session)"
-    print(f"  {'folder trusted':18} {trusted}")
+        print_line(f"  {key:18} {one_line(settings.shown(key)):36} {_short(origin)}")
+    trusted = (
+        translate("yes") if settings.trust else translate("no (--trust, NEBULA_TRUST=1, or say yes once in a session)")
+    )
+    print_line(f"  {translate('folder trusted'):18} {trusted}")
     for remark in settings.remarks:
-        print(f"  ! {explain(remark)}")
+        print_line(f"  ! {one_line(explain(remark))}")
 
 
 async def _print_providers(settings: Settings, every: bool) -> int:
-    print("\nproviders")
+    print_line("\n" + translate("providers"))
     reachable = 0
     for provider, answer in await list_models(settings):
         if isinstance(answer, ModelError):
-            print(f"  ✗ {provider:8} {answer}")
+            print_line(f"  ✗ {provider:8} {_without_passwords(explain(answer))}")
             continue
         reachable += 1
         names = [info.name for info in answer]
         shown = names if every else names[:SHOWN_MODELS]
-        more = f" … and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
-        print(f"  ✓ {provider:8} {len(names)} models: {', '.join(shown)}{more}")
+        listed = one_line(", ".join(shown))
+        if len(shown) < len(names):
+            listed += translate(" … and {count} more (--all)", count=len(names) - len(shown))
+        print_line(f"  ✓ {provider:8} {translate('models ({count}): {names}', count=len(names), names=listed)}")
     for provider, variable in (("openai", "OPENAI_API_KEY"), ("gemini", "GEMINI_API_KEY")):
         if variable not in os.environ:
-            print(f"  - {provider:8} {variable} is not set")
+            hint = translate("not set; to use it: {line}", line=f"export {variable}=…")
+            print_line(f"  - {provider:8} {hint}")
     if not reachable:
-        print("\nNo model can be reached. `nebula demo` works all the same.")
+        print_line("\n" + translate("No model can be reached. `nebula demo` works all the same."))
     return 0 if reachable else 1
+
+
+def _without_passwords(text: str) -> str:
+    return _CREDENTIALS.sub("…", text)
 
 
 def _short(origin: str) -> str:

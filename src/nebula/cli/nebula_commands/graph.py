@@ -5,21 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, checked_root, root_option, unknown_command
+from nebula.cli.arguments import Parser, checked_root, command_list, root_option, unknown_command
+from nebula.cli.printing import print_line, print_remark
+from nebula.language import translate
 
 COMMANDS = ("flow", "node", "search", "context", "check", "build")
-
-_EPILOG = """\
-commands (each has its own --help):
-  flow       list, show and rewire flows
-  node       show, edit and delete a node
-  search     find nodes by tag, keyword and text
-  context    what a model would be told before a prompt
-  check      find (and mend) what is wrong in the files
-  build      make summaries and tags
-
-Without a command: the map of every flow.
-"""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,16 +20,28 @@ def main(argv: Sequence[str]) -> int:
 
         return run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
     if rest and not rest[0].startswith("-"):
-        return unknown_command("nebula graph", rest[0], COMMANDS)
+        raise unknown_command(rest[0], COMMANDS)
     parser = Parser(
         "nebula graph",
-        "The conversation graph of this project.",
-        epilog=_EPILOG,
+        translate("The conversation graph of this project."),
+        epilog=_epilog(),
         usage="nebula graph [--root DIR] [COMMAND …]",
     )
     root_option(parser)
     parser.parse_args(rest)
     return _show_maps(data_dir)
+
+
+def _epilog() -> str:
+    commands = {
+        "flow": translate("list, show and rewire flows"),
+        "node": translate("show, edit and delete a node"),
+        "search": translate("find nodes by tag, keyword and text"),
+        "context": translate("what a model would be told before a prompt"),
+        "check": translate("find (and fix) what is wrong in the files"),
+        "build": translate("make summaries and tags, by a model or as extracts"),
+    }
+    return command_list(commands) + "\n\n" + translate("Without a command: the map of every flow.") + "\n"
 
 
 def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -58,17 +60,17 @@ def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _show_maps(data_dir: str) -> int:
-    from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark
+    from nebula.cli.vizprompt_commands.showing import flow_lines, legend
     from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         flows = [flow for flow in graph.list_flows() if flow.entries]
         for line, flow in zip(flow_lines(flows), flows, strict=True):
-            print(line)
-            print(graph.draw_map(flow.id))
+            print_line(line)
+            print_line(graph.draw_map(flow.id))
             for each in legend(graph, flow):
-                print(each)
-            print()
+                print_line(each)
+            print_line()
     if not flows:
-        remark("The conversation graph is empty so far.")
+        print_remark(translate("The conversation graph is empty so far."))
     return 0

@@ -7,22 +7,33 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
-from nebula.cli.error_boundary import EXIT_INTERRUPTED
-from nebula.cli.evercontext_commands.gateway import port_number
-from nebula.config import Settings, load_settings
+from nebula.cli.arguments import (
+    Parser,
+    allow_option,
+    check_allowed,
+    checked_root,
+    host_option,
+    open_door,
+    port_number,
+    root_option,
+    token_option,
+)
+from nebula.cli.printing import print_remark
+from nebula.cli.settings import open_settings
+from nebula.errors import EXIT_INTERRUPTED
+from nebula.language import explain, translate
 
 if TYPE_CHECKING:
+    from nebula.config import Settings
     from nebula.server.mcp.app import GuardedTools
     from nebula.workspace.audit import AuditLog
 
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
+    check_allowed(options.allow)
     root = checked_root(options.root)
-    settings = load_settings(root, overrides={"token": options.token})
-    for remark in settings.remarks:
-        print(f"nebula: {remark}", file=sys.stderr)
+    settings = open_settings("nebula", root, overrides={"token": options.token})
     if options.http is None:
         return _over_stdio(options, settings)
     return _over_http(options, settings)
@@ -55,7 +66,7 @@ def _over_http(options: argparse.Namespace, settings: Settings) -> int:
     from nebula.server.serving import is_loopback, listen, rules_for, serve
 
     if not settings.token and not is_loopback(options.host):
-        raise UsageError(f"{options.host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1")
+        raise open_door(options.host)
     listener = listen(options.host, options.http)
     rules = rules_for(listener, token=settings.token, max_body=body_limit(settings.max_bytes))
     audit = _audit(settings)
@@ -81,30 +92,25 @@ def _audit(settings: Settings) -> AuditLog | None:
     try:
         return AuditLog(settings.audit_log) if settings.audit_log else AuditLog.of_project(settings.root)
     except (OSError, WorkspaceError) as problem:
-        print(f"nebula: there will be no audit log: {problem}", file=sys.stderr)
+        reason = explain(problem)
+        print_remark(f"nebula: {translate('there will be no audit log: {reason}', reason=reason)}")
         return None
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "nebula mcp",
-        "The guarded file tools (list, readFile, searchInDirectory, writeFile, editFile) over the Model Context\n"
-        "Protocol: on standard input and output, or by streamable HTTP with --http.",
+        translate(
+            "The guarded file tools (list, readFile, searchInDirectory, writeFile, editFile) over the Model Context\n"
+            "Protocol: on standard input and output, or by streamable HTTP with --http."
+        ),
     )
     root_option(parser)
-    parser.add_argument("--http", type=port_number, metavar="PORT", help="serve by HTTP there; 0 takes any free port")
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="where --http listens (default: 127.0.0.1)"
+        "--http", type=port_number, metavar="PORT", help=translate("serve by HTTP there; 0 takes any free port")
     )
-    parser.add_argument(
-        "--token", metavar="T", help="what clients of --http must show; EC_TOKEN keeps it out of the process list"
-    )
-    parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
-    parser.add_argument(
-        "--allow",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="allow one secret or control file by name (repeatable)",
-    )
+    host_option(parser)
+    token_option(parser)
+    parser.add_argument("--read-only", action="store_true", help=translate("offer no tool that writes"))
+    allow_option(parser)
     return parser

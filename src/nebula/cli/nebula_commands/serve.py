@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
-from nebula.config import Settings, load_settings
+from nebula.cli.arguments import Parser, UsageError, checked_root, model_options, root_option, server_options
+from nebula.cli.settings import open_settings
+from nebula.language import translate
 
 if TYPE_CHECKING:
+    from nebula.config import Settings
     from nebula.graph.graph import Graph
     from nebula.server.conversation.turns.turns import Runner
 
@@ -23,15 +24,17 @@ def main(argv: Sequence[str]) -> int:
     """nebula serve"""
     parser = _parser(
         "nebula serve",
-        "The conversation as a web page, agent included. Open the address it prints: the part after # is the token\n"
-        "that lets the page in. Other programs send it as 'Authorization: Bearer'.",
+        translate(
+            "The conversation as a web page, agent included. Open the address it prints: the part after # is the\n"
+            "token that lets the page in. Other programs send it as 'Authorization: Bearer'."
+        ),
     )
     root_option(parser)
-    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help="provider to use")
-    parser.add_argument("--trust", action="store_true", help="let this project's configured checks run")
+    parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
     options = parser.parse_args(argv)
     root = checked_root(options.root)
-    settings = load_settings(
+    settings = open_settings(
+        "nebula",
         root,
         overrides={
             "model": options.model,
@@ -55,12 +58,13 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
     """vizprompt serve: graph and plain chat; it touches no file but those of the graph."""
     parser = _parser(
         "vizprompt serve",
-        "The conversation graph as a web page and a WebSocket, with plain chat. On this machine alone no token is\n"
-        "needed; --token asks for one.",
+        translate(
+            "The conversation graph as a web page and a WebSocket, with plain chat. On this machine alone no token is\n"
+            "needed; --token asks for one."
+        ),
     )
-    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help="provider to use")
     options = parser.parse_args(argv)
-    settings = load_settings(overrides={"model": options.model, "provider": options.provider})
+    settings = open_settings("vizprompt", overrides={"model": options.model, "provider": options.provider})
     token = "" if options.no_token else options.token or settings.token
     _refuse_open_door(options, token)
 
@@ -91,7 +95,7 @@ def _refuse_open_door(options: argparse.Namespace, token: str) -> None:
     if options.no_token and options.token:
         raise UsageError("--token and --no-token cannot both be meant")
     if not token and not is_loopback(options.host):
-        raise UsageError(f"{options.host} can be reached by others: set a token (--token or EC_TOKEN)")
+        raise UsageError("{host} can be reached by others: set a token (--token or EC_TOKEN)", host=options.host)
 
 
 def _serve(
@@ -108,8 +112,6 @@ def _serve(
     from nebula.server.conversation.protocol import MAX_RECEIVED
     from nebula.server.serving import listen, rules_for, serve
 
-    for remark in settings.remarks:
-        print(f"nebula: {remark}", file=sys.stderr)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=token)
     app = create_conversation(graph, settings, rules, runner, modes)
@@ -119,26 +121,7 @@ def _serve(
 
 def _parser(prog: str, description: str) -> argparse.ArgumentParser:
     parser = Parser(prog, description)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-    parser.add_argument(
-        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"0 takes any free one (default: {DEFAULT_PORT})"
-    )
-    parser.add_argument(
-        "--token", metavar="T", help="what clients must show; EC_TOKEN keeps it out of the process list"
-    )
-    parser.add_argument("--no-token", action="store_true", help="ask for none; on this machine alone")
-    parser.add_argument(
-        "--allow-host",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a name clients may call this machine by, when listening on all addresses (repeatable)",
-    )
-    parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model says it outright")
+    server_options(parser, DEFAULT_PORT)
+    parser.add_argument("--no-token", action="store_true", help=translate("ask for none; on this machine alone"))
+    model_options(parser)
     return parser
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError("expected a number from 0 to 65535")
-    return int(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -10,28 +9,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.printing import print_json, print_line
+from nebula.cli.settings import open_settings
 from nebula.cli.terminal.dialogs.session_choice import session_line
-from nebula.cli.words import Words
-from nebula.config import Settings, load_settings
+from nebula.config import Settings
+from nebula.language import translate
 from nebula.memory.sessions import SessionInfo, Sessions
 
 _UNCUT = 10_000
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser("nebula sessions", "The sessions of this directory, newest first. `nebula --resume ID` goes on.")
+    parser = Parser(
+        "nebula sessions",
+        translate("The sessions of this directory, newest first. `nebula --resume ID` goes on."),
+    )
     root_option(parser)
-    parser.add_argument("--json", action="store_true", help="print them as one JSON list")
+    parser.add_argument("--json", action="store_true", help=translate("print them as one JSON list"))
     options = parser.parse_args(argv)
-    settings = load_settings(checked_root(options.root))
+    settings = open_settings("nebula", checked_root(options.root))
     found = _said_something(settings)
     if options.json:
-        print(json.dumps([_as_json(info) for info in found], ensure_ascii=False))
+        print_json([_as_json(info) for info in found])
         return 0
-    words = Words(settings.lang)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _UNCUT
     for info in found:
-        print(f"{info.id}  {session_line(info, words, columns - len(info.id) - 2)}")
+        print_line(f"{info.id}  {session_line(info, columns - len(info.id) - 2)}")
     return 0
 
 

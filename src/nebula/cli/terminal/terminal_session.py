@@ -11,9 +11,9 @@ from nebula.agent.assembly import open_session
 from nebula.cli.terminal.dialogs.approval import TerminalApprover
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
-from nebula.cli.words import Words
 from nebula.config import Settings
-from nebula.stage import StageOptions
+from nebula.language import translate
+from nebula.stage import StageOptions, one_line
 from nebula.tools.approval import allow_all
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class TerminalSession:
-    """`reading` and `session` are set while it opens; both are there before the first prompt."""
+    """`input` and `session` are set while it opens; both are there before the first prompt."""
 
     input: TerminalInput
     session: Session
@@ -34,17 +34,17 @@ class TerminalSession:
         self.options = options
         self.settings = settings
         self.screen = screen
-        self.words = Words(settings.lang)
         self.typed = TypedAhead()
         self.stage_options = StageOptions(settings.lang, settings.curtain, settings.backstage)
         self.work: asyncio.Task[Any] | None = None
         """What Ctrl-C stops: a turn, or a command that waits for somebody."""
         self.view: TurnView | None = None
-        self.spent: list[TurnUsage] = []
+        """Of the turn that runs or, between two, of the last one."""
+        self.usage: list[TurnUsage] = []
         self.plan_offered = False
         self.leaving = False
         self.left_behind: Node | None = None
-        """After /fork: the path that was kept, and the turns that were left with files of theirs."""
+        """After /fork: the node whose files may be put back."""
         self.context_used = 0
 
     # The session
@@ -61,7 +61,8 @@ class TerminalSession:
             from_nodes=from_nodes,
             allow=self.options.allow,
         )
-        self.spent = self._spent_before() if resume is not None else []
+        self.usage = self._usage_before() if resume is not None else []
+        self.view = None
         self.plan_offered = False
         self.left_behind = None
         self.measure_context()
@@ -72,7 +73,7 @@ class TerminalSession:
         await self.open(resume, mode=old.mode)
         await old.close()
 
-    def _spent_before(self) -> list[TurnUsage]:
+    def _usage_before(self) -> list[TurnUsage]:
         from nebula.cli.terminal.usage_report import remembered
 
         leaf = self.session.conversation.leaf
@@ -89,9 +90,13 @@ class TerminalSession:
         self.plan_offered = False
 
     def toggle_backstage(self) -> None:
-        self.stage_options = self.stage_options._replace(backstage=not self.stage_options.backstage)
+        """Shown from now on, together with the tools that have already run."""
+        shown = not self.stage_options.backstage
+        self.stage_options = self.stage_options._replace(backstage=shown)
+        said = translate("Backstage on: tools are shown.") if shown else translate("Backstage off.")
+        self.screen.line(said, "dim")
         if self.view is not None:
-            self.view.stage.options = self.stage_options
+            self.view.look_backstage(shown)
 
     def interrupt(self) -> None:
         if self.work is not None:
@@ -102,6 +107,28 @@ class TerminalSession:
         self.leaving = True
         self.interrupt()
 
+    # What may be written without asking
+
+    def allowed_unasked(self) -> tuple[str, ...]:
+        """Patterns of paths; `*` is all of them."""
+        approvals = self.session.project.approvals
+        return ("*",) if self.options.yes else approvals.granted
+
+    def ask_again(self) -> None:
+        approvals = self.session.project.approvals
+        approvals.revoke()
+        approvals.approver, approvals.by_rule = TerminalApprover(self), None
+        self.options.yes = False
+
+    def mark(self) -> str:
+        """A warning beside every prompt while writes go unasked."""
+        allowed = self.allowed_unasked()
+        if not allowed:
+            return ""
+        if "*" in allowed:
+            return translate("yes to all (/permissions)")
+        return translate("yes to {patterns} (/permissions)", patterns=one_line(" ".join(allowed)))
+
     # What it costs
 
     def measure_context(self) -> None:
@@ -111,6 +138,13 @@ class TerminalSession:
     def status(self) -> str:
         chosen = self.session.chosen
         percent = min(100, round(100 * self.context_used / max(1, chosen.context)))
-        tokens = sum(each.usage.input_tokens + each.usage.output_tokens for each in self.spent)
-        text = self.words("status", mode=self.session.mode, model=chosen.name, percent=percent, tokens=tokens)
-        return f"{text} · {self.words('status_backstage')}" if self.stage_options.backstage else text
+        tokens = sum(each.usage.input_tokens + each.usage.output_tokens for each in self.usage)
+        figures = translate(
+            "{mode} · {model} · context {percent} % · {tokens:,} tokens",
+            mode=self.session.mode,
+            model=one_line(chosen.name),
+            percent=percent,
+            tokens=tokens,
+        )
+        backstage = translate("backstage") if self.stage_options.backstage else ""
+        return " · ".join(filter(None, (self.mark(), figures, backstage)))

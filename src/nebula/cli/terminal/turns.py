@@ -10,8 +10,8 @@ from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage
+from nebula.language import translate
 from nebula.llm.catalog import cost
-from nebula.stage import Stage
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -20,27 +20,26 @@ if TYPE_CHECKING:
 
 async def take_turn(terminal: TerminalSession, prompt: str) -> Final | None:
     """None where it was interrupted before it began."""
-    session = terminal.session
-    live = LiveLine(terminal.screen, terminal.words, terminal.typed.shown)
-    view = terminal.view = TurnView(terminal.screen, live, Stage(terminal.stage_options))
+    live = LiveLine(terminal.screen, terminal.typed.shown)
+    view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.plan_offered = False
     terminal.left_behind = None
     terminal.screen.line()
     warming = _warm_up(terminal)
-    task = asyncio.create_task(session.turn(prompt, [view.read]))
+    task = asyncio.create_task(terminal.session.turn(prompt, [view.read]))
     terminal.work = task
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, terminal.stop)
     try:
-        with terminal.input.watching(Watch(terminal.interrupt, lambda: _look_behind(terminal))):
+        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage)):
             final = await task
     except asyncio.CancelledError:
-        terminal.screen.line(terminal.words("interrupted"), "yellow")
+        terminal.screen.line(translate("Interrupted before the model was asked."), "yellow")
         return None
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         view.end()
-        terminal.work = terminal.view = None
+        terminal.work = None
         await warming
     _afterwards(terminal, final)
     return final
@@ -48,26 +47,21 @@ async def take_turn(terminal: TerminalSession, prompt: str) -> Final | None:
 
 def _afterwards(terminal: TerminalSession, final: Final) -> None:
     chosen = terminal.session.chosen
-    terminal.spent.append(TurnUsage(chosen.name, final.usage, cost(chosen.provider, chosen.name, final.usage)))
+    terminal.usage.append(TurnUsage(chosen.name, final.usage, cost(chosen.provider, chosen.name, final.usage)))
     terminal.measure_context()
     if final.status == "interrupted":
         terminal.typed.hold()
     if terminal.session.mode == "plan" and final.status == "ok":
         terminal.plan_offered = True
-        terminal.screen.line(terminal.words("plan_offer"), "cyan")
+        terminal.screen.line(translate("Type accept to carry this plan out, or say what to change."), "cyan")
         terminal.screen.line()
-
-
-def _look_behind(terminal: TerminalSession) -> None:
-    terminal.toggle_backstage()
-    terminal.screen.line(terminal.words("backstage_on" if terminal.stage_options.backstage else "backstage_off"), "dim")
 
 
 def _warm_up(terminal: TerminalSession) -> asyncio.Future[None]:
     """Loads the Markdown reader while the model thinks, so that the first answer does not wait for it."""
 
     def load() -> None:
-        if terminal.screen.colour:
+        if terminal.screen.capable:
             import nebula.cli.terminal.output.markdown  # noqa: F401
 
     return asyncio.get_running_loop().run_in_executor(None, load)

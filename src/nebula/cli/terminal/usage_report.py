@@ -30,17 +30,17 @@ def remembered(nodes: Iterable[Node], session_id: str) -> list[TurnUsage]:
     ]
 
 
-def by_model(spent: Iterable[TurnUsage]) -> dict[str, TurnUsage]:
+def by_model(usages: Iterable[TurnUsage]) -> dict[str, TurnUsage]:
     """The sums; one unknown price makes its sum unknown."""
     sums: dict[str, TurnUsage] = {}
-    for each in spent:
+    for each in usages:
         sums[each.model] = _sum(sums[each.model], each) if each.model in sums else each
     return sums
 
 
-def total(spent: Iterable[TurnUsage]) -> TurnUsage:
+def total(usages: Iterable[TurnUsage]) -> TurnUsage:
     result = TurnUsage("", Usage(), 0.0)
-    for each in spent:
+    for each in usages:
         result = _sum(result, each)
     return result
 

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser
-from nebula.cli.vizprompt_commands.showing import remark
+from nebula.cli.arguments import Parser, examples
+from nebula.cli.printing import print_line, print_remark
+from nebula.language import explain, translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -17,15 +18,19 @@ if TYPE_CHECKING:
     from nebula.graph.summaries.build import BuildReport, Progress
     from nebula.llm.choose import ChosenModel
 
-_EPILOG = """\
-Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped goes on
-where it was. Without any model the beginnings of the texts stand in; such a summary begins with [extract] or
-[抜粋], and the next build with a model replaces it. Exit code 1 when a node failed.
+_EXAMPLES = (
+    "vizprompt build",
+    "vizprompt build --all --ollama -m qwen3:8b",
+)
 
-examples:
-  vizprompt build
-  vizprompt build --all --ollama -m qwen3:8b
-"""
+
+def _epilog() -> str:
+    about = translate(
+        "Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped\n"
+        "goes on where it was. Without any model the beginnings of the texts stand in; such a summary begins with\n"
+        "[extract] or [抜粋], and the next build with a model replaces it. Exit code 1 when a node failed."
+    )
+    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -35,10 +40,18 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     with Graph(data_dir) as graph:
         report = asyncio.run(_build(graph, options))
     for outcome in report.failed:
-        remark(f"{outcome.node_id}: {one_line(outcome.error)}")
+        print_remark(f"{outcome.node_id}: {one_line(outcome.error)}")
     if report.stopped:
-        remark(f"Stopped: {one_line(report.stopped)} {len(report.not_tried)} nodes were not tried.")
-    print(f"Built: {len(report.built)}  failed: {len(report.failed)}  left: {len(report.not_tried)}")
+        stopped = one_line(report.stopped)
+        print_remark(translate("Stopped: {reason} Not tried: {count}", reason=stopped, count=len(report.not_tried)))
+    print_line(
+        translate(
+            "Built: {built}  failed: {failed}  left: {left}",
+            built=len(report.built),
+            failed=len(report.failed),
+            left=len(report.not_tried),
+        )
+    )
     return 1 if report.failed or report.stopped else 0
 
 
@@ -55,7 +68,6 @@ async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
 
 async def _writer(graph: Graph, options: argparse.Namespace) -> ChosenModel | None:
     from nebula.config import load_settings
-    from nebula.language import explain
     from nebula.llm.choose import choose_model
     from nebula.llm.errors import ModelError
 
@@ -65,15 +77,15 @@ async def _writer(graph: Graph, options: argparse.Namespace) -> ChosenModel | No
     except ModelError as error:
         if options.provider or options.model:
             raise
-        remark(f"{explain(error)} Extracts are used instead.")
+        print_remark(f"{explain(error)} {translate('Extracts are used instead.')}")
         return None
 
 
 def _show_progress(progress: Progress) -> None:
     outcome = progress.outcome
-    said = f"failed: {outcome.error}" if outcome.error else outcome.summary
+    said = translate("failed: {reason}", reason=outcome.error) if outcome.error else outcome.summary
     if sys.stderr.isatty():
-        remark(f"[{progress.done}/{progress.total}] {outcome.node_id} {one_line(said)[:100]}")
+        print_remark(f"[{progress.done}/{progress.total}] {outcome.node_id} {one_line(said)[:100]}")
 
 
 def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -81,15 +93,14 @@ def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None
 
     group = parser.add_mutually_exclusive_group(required=required)
     for row in PROVIDERS.values():
-        group.add_argument(
-            f"--{row.name}", dest="provider", action="store_const", const=row.name, help=f"use {row.label}"
-        )
-    parser.add_argument("-m", "--model", metavar="MODEL", help="the model to ask")
+        about = translate("use {name}", name=row.label)
+        group.add_argument(f"--{row.name}", dest="provider", action="store_const", const=row.name, help=about)
+    parser.add_argument("-m", "--model", metavar="MODEL", help=translate("the model to ask"))
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, "Makes the summaries and tags that are due.", epilog=_EPILOG)
-    parser.add_argument("--all", action="store_true", help="build every node, due or not")
+    parser = Parser(prog, translate("Makes the summaries and tags that are due."), epilog=_epilog())
+    parser.add_argument("--all", action="store_true", help=translate("build every node, due or not"))
     provider_options(parser, required=False)
-    parser.add_argument("--offline", action="store_true", help="ask no model, make extracts")
+    parser.add_argument("--offline", action="store_true", help=translate("ask no model, make extracts"))
     return parser

@@ -8,24 +8,29 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, examples
 from nebula.cli.vizprompt_commands.build import provider_options
 from nebula.cli.vizprompt_commands.create_node import read_text
+from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession
     from nebula.graph.graph import Graph
     from nebula.llm.choose import ChosenModel
 
-_EPILOG = """\
-With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by line, in
-a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?
+_EXAMPLES = (
+    "vizprompt chat --ollama -m qwen3:8b",
+    'vizprompt chat --openai "What is a directed acyclic graph?"',
+    'vizprompt chat --gemini --from ID "And what about trees?"',
+)
 
-examples:
-  vizprompt chat --ollama -m qwen3:8b
-  vizprompt chat --openai "What is a directed acyclic graph?"
-  vizprompt chat --gemini --from ID "And what about trees?"
-"""
+
+def _epilog() -> str:
+    about = translate(
+        "With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by\n"
+        "line, in a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?"
+    )
+    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -35,11 +40,11 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     prompt = read_text("-") if options.prompt == "-" else options.prompt
     if prompt is not None and not prompt.strip():
         raise UsageError("the prompt is empty")
-    from nebula.config import load_settings
+    from nebula.cli.settings import open_settings
     from nebula.graph.graph import Graph
     from nebula.llm.choose import choose_model
 
-    settings = load_settings()
+    settings = open_settings("vizprompt")
     # One loop for the whole conversation: connections to the model are kept between exchanges.
     with Graph(data_dir) as graph, asyncio.Runner() as runner:
         for node_id in options.from_nodes:
@@ -57,23 +62,23 @@ def _session(
     runner: asyncio.Runner, graph: Graph, model: ChosenModel, lang: str, options: argparse.Namespace
 ) -> ChatSession:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession, Speaker
-    from nebula.cli.vizprompt_commands.chat_words import Words
     from nebula.cli.vizprompt_commands.exchange import Exchange
     from nebula.graph.context.preview import DEFAULT_BUDGET
 
-    words = Words(lang)
-    speaker = Speaker(words, live=sys.stdout.isatty())
+    speaker = Speaker(live=sys.stdout.isatty())
     exchange = Exchange(graph, model, speaker, options.budget or DEFAULT_BUDGET, lang)
-    return ChatSession(runner, exchange, speaker, words, flow=options.flow, parents=options.from_nodes)
+    return ChatSession(runner, exchange, speaker, flow=options.flow, parents=options.from_nodes)
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, "Talks to a model; every exchange becomes a node of the graph.", epilog=_EPILOG)
+    parser = Parser(prog, translate("Talks to a model; every exchange becomes a node of the graph."), epilog=_epilog())
     provider_options(parser, required=True)
-    parser.add_argument("--flow", metavar="F", help="put the nodes into this flow, and go on at its end")
+    parser.add_argument("--flow", metavar="F", help=translate("put the nodes into this flow, and go on at its end"))
     parser.add_argument(
-        "--from", dest="from_nodes", metavar="ID", action="append", default=[], help="go on from this node"
+        "--from", dest="from_nodes", metavar="ID", action="append", default=[], help=translate("go on from this node")
     )
-    parser.add_argument("--budget", metavar="N", type=int, help="tokens of context before a prompt (default: 8000)")
-    parser.add_argument("prompt", nargs="?", help="one prompt; without it a conversation begins")
+    parser.add_argument(
+        "--budget", metavar="N", type=int, help=translate("tokens of context before a prompt (default: 8000)")
+    )
+    parser.add_argument("prompt", nargs="?", help=translate("one prompt; without it a conversation begins"))
     return parser

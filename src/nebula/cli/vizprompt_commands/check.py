@@ -1,27 +1,32 @@
-"""vizprompt check: what is wrong in the files, and mending it."""
+"""vizprompt check: what is wrong in the files, and fixing it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser
-from nebula.cli.vizprompt_commands.showing import print_json, remark
+from nebula.cli.arguments import Parser, examples
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.language import translate
 from nebula.stage import one_line
 
-_EPILOG = """\
-Looks for indexes out of step, ids used twice, circles, connections to nowhere and files that cannot be read.
-Nothing is ever deleted. Exit code 1 when something was found, also when it was mended.
+_EXAMPLES = (
+    "vizprompt check",
+    "vizprompt check --repair",
+)
 
-examples:
-  vizprompt check
-  vizprompt check --repair
-"""
+
+def _epilog() -> str:
+    about = translate(
+        "Looks for indexes out of step, ids used twice, circles, connections to nowhere and files that cannot be\n"
+        "read. Nothing is ever deleted. Exit code 1 when something was found, also when it was fixed."
+    )
+    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    parser = Parser(prog, "Finds what is wrong in the files of the graph.", epilog=_EPILOG)
-    parser.add_argument("--repair", action="store_true", help="mend what can be mended, and rebuild metadata/")
-    parser.add_argument("--json", action="store_true", help="print the problems as one JSON list")
+    parser = Parser(prog, translate("Finds what is wrong in the files of the graph."), epilog=_epilog())
+    parser.add_argument("--repair", action="store_true", help=translate("fix what can be fixed, and rebuild metadata/"))
+    parser.add_argument("--json", action="store_true", help=translate("print the problems as one JSON list"))
     options = parser.parse_args(argv)
     from nebula.graph.graph import Graph
 
@@ -32,7 +37,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     else:
         for problem in problems:
             done = f" — {problem.repaired}" if problem.repaired else ""
-            print(one_line(f"{problem.kind}: {problem.path}: {problem.message}{done}"))
+            print_line(one_line(f"{problem.kind}: {problem.path}: {problem.message}{done}"))
     if not problems:
-        remark("Nothing is wrong.")
+        print_remark(translate("Nothing is wrong."))
     return 1 if problems else 0

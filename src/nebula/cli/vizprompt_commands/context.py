@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.vizprompt_commands.showing import print_json, remark
-from nebula.stage import neutralise
+from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.language import translate
 
-_EPILOG = """\
-examples:
-  vizprompt context ID --prompt "And then?"
-  vizprompt context ID1 ID2 --budget 2000 --json
-"""
+_EXAMPLES = (
+    'vizprompt context ID --prompt "And then?"',
+    "vizprompt context ID1 ID2 --budget 2000 --json",
+)
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    parser = Parser(prog, "The context of a prompt that continues from these nodes, as it is sent.", epilog=_EPILOG)
-    parser.add_argument("ids", metavar="ID", nargs="+", help="the node to continue from; several merge")
-    parser.add_argument("--prompt", metavar="T", default="", help="the prompt")
-    parser.add_argument("--flow", metavar="F", help="the flow to look for the path in")
-    parser.add_argument("--budget", metavar="N", type=int, help="tokens it may cost (default: 8000)")
-    parser.add_argument("-m", "--model", metavar="MODEL", default="", help="the model whose tokens count")
-    parser.add_argument("--json", action="store_true", help="print the parts as JSON")
+    parser = Parser(
+        prog,
+        translate("The context of a prompt that continues from these nodes, as it is sent."),
+        epilog=examples(*_EXAMPLES),
+    )
+    parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
+    parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
+    parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
+    parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
+    parser.add_argument("-m", "--model", metavar="MODEL", default="", help=translate("the model whose tokens count"))
+    parser.add_argument("--json", action="store_true", help=translate("print the parts as JSON"))
     options = parser.parse_args(argv)
     if options.budget is not None and options.budget < 1:
         raise UsageError("--budget must be above zero")
-    from nebula.config import load_settings
+    from nebula.cli.settings import open_settings
     from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
     from nebula.graph.graph import Graph
 
@@ -38,12 +41,19 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             budget=options.budget or DEFAULT_BUDGET,
             flow=options.flow,
             model=options.model,
-            lang=load_settings().lang,
+            lang=open_settings("vizprompt").lang,
         )
     if options.json:
         print_json(preview.to_json())
         return 0
-    print(neutralise(preview.text))
-    cost = ("" if preview.exact else "about ") + str(preview.total_tokens + preview.frame_tokens)
-    remark(f"{cost} of {preview.budget} tokens, {len(preview.left_out)} nodes left out")
+    print_line(preview.text)
+    figures = {
+        "tokens": preview.total_tokens + preview.frame_tokens,
+        "budget": preview.budget,
+        "count": len(preview.left_out),
+    }
+    if preview.exact:
+        print_remark(translate("{tokens} of {budget} tokens; nodes left out: {count}", **figures))
+    else:
+        print_remark(translate("about {tokens} of {budget} tokens; nodes left out: {count}", **figures))
     return 0

@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.printing import print_line
 from nebula.cli.vizprompt_commands.showing import split_list
+from nebula.language import translate
 
-_EPILOG = """\
-Files are read as UTF-8 exactly as they are; '-' is standard input.
+_EXAMPLES = (
+    'vizprompt create-node --prompt "What is a DAG?" --response "A graph without circles."',
+    "vizprompt create-node --prompt-file input.txt --response-file output.txt --tags graph,theory",
+    'vizprompt create-node --prompt "And a tree?" --response-file - --parent ID < answer.txt',
+)
 
-examples:
-  vizprompt create-node --prompt "What is a DAG?" --response "A graph without circles."
-  vizprompt create-node --prompt-file input.txt --response-file output.txt --tags graph,theory
-  vizprompt create-node --prompt "And a tree?" --response-file - --parent ID < answer.txt
-"""
+
+def _epilog() -> str:
+    about = translate("Files are read as UTF-8 exactly as they are; '-' is standard input.")
+    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -36,7 +40,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             parents=options.parent,
             branch=options.branch,
         )
-    print(f"Created node: {node.id}")
+    print_line(translate("Created node: {id}", id=node.id))
     return 0
 
 
@@ -50,25 +54,27 @@ def read_text(path: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as problem:
-        name = "standard input" if path == "-" else path
-        raise UsageError(f"{name}: not UTF-8 (byte {problem.start})") from None
+        name = translate("standard input") if path == "-" else path
+        raise UsageError("{name}: not UTF-8 (byte {place})", name=name, place=problem.start) from None
 
 
 def _parser(prog: str) -> Parser:
     from nebula.graph.values import DEFAULT_FLOW
 
-    parser = Parser(prog, "Stores a prompt and its answer as a node, and prints its id.", epilog=_EPILOG)
+    parser = Parser(prog, translate("Stores a prompt and its answer as a node, and prints its id."), epilog=_epilog())
     prompt = parser.add_mutually_exclusive_group(required=True)
-    prompt.add_argument("--prompt", metavar="T", help="the prompt")
-    prompt.add_argument("--prompt-file", metavar="F", help="the file that holds it")
+    prompt.add_argument("--prompt", metavar="T", help=translate("the prompt"))
+    prompt.add_argument("--prompt-file", metavar="F", help=translate("the file that holds it"))
     response = parser.add_mutually_exclusive_group(required=True)
-    response.add_argument("--response", metavar="T", help="the answer")
-    response.add_argument("--response-file", metavar="F", help="the file that holds it")
-    parser.add_argument("--tags", metavar="a,b", help="tags")
-    parser.add_argument("--model", metavar="M", help="the model that answered")
-    parser.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow to put it in (default: main)")
+    response.add_argument("--response", metavar="T", help=translate("the answer"))
+    response.add_argument("--response-file", metavar="F", help=translate("the file that holds it"))
+    parser.add_argument("--tags", metavar="a,b", help=translate("tags"))
+    parser.add_argument("--model", metavar="M", help=translate("the model that answered"))
     parser.add_argument(
-        "--parent", metavar="ID", action="append", default=[], help="the node it follows (repeatable: merge)"
+        "--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow to put it in (default: main)")
     )
-    parser.add_argument("--branch", metavar="NAME", help="name of the branch that begins with it")
+    parser.add_argument(
+        "--parent", metavar="ID", action="append", default=[], help=translate("the node it follows (repeatable: merge)")
+    )
+    parser.add_argument("--branch", metavar="NAME", help=translate("name of the branch that begins with it"))
     return parser

@@ -13,7 +13,7 @@ from nebula.graph.context.text import asked_ids
 from nebula.graph.errors import GraphError
 from nebula.graph.tokens import counter
 from nebula.graph.values import Text, Usage
-from nebula.language import explain
+from nebula.language import explain, translate, translate_count
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying, TextDelta
 from nebula.llm.errors import BadReplyError
 from nebula.messages import UserMessage, strip_hidden_characters
@@ -36,7 +36,7 @@ class Audience(Protocol):
     def void(self, reason: str) -> None:
         """The pieces so far do not count; a new answer begins."""
 
-    def remark(self, key: str, /, **values: object) -> None: ...
+    def remark(self, text: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -55,13 +55,19 @@ class Exchange:
         while True:
             preview = await asyncio.to_thread(self._context, parents, prompt, full)
             if preview.left_out:
-                self.audience.remark("left_out", count=len(preview.left_out))
+                self.audience.remark(
+                    translate_count(
+                        len(preview.left_out),
+                        "{count} earlier node did not fit and was left out.",
+                        "{count} earlier nodes did not fit and were left out.",
+                    )
+                )
             heard = await self._answer(prompt, preview)
             wanted = await asyncio.to_thread(self._wanted, heard.text, preview, full)
             if not wanted or len(full) >= MAX_DETAILS:
                 break
             full += wanted[: MAX_DETAILS - len(full)]
-            self.audience.remark("details", ids=", ".join(wanted))
+            self.audience.remark(translate("The model asked for the details of {ids}.", ids=", ".join(wanted)))
             self.audience.void("")
         count = counter(self.model.name)
         texts = (

@@ -7,18 +7,19 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.vizprompt_commands.showing import node_line, print_json, remark, show_node, split_list
+from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.vizprompt_commands.showing import node_line, show_node, split_list
+from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
 
-_EPILOG = """\
-examples:
-  vizprompt node show ID --json
-  vizprompt node edit ID --prompt "asked better" --tags a,b
-  vizprompt node delete ID --yes
-"""
+_EXAMPLES = (
+    "vizprompt node show ID --json",
+    'vizprompt node edit ID --prompt "asked better" --tags a,b',
+    "vizprompt node delete ID --yes",
+)
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -44,48 +45,50 @@ def _edit(graph: Graph, options: argparse.Namespace) -> int:
         raise UsageError("say what to change: --prompt, --response or --tags")
     tags = None if options.tags is None else split_list(options.tags)
     node = graph.update_node(options.id, prompt=options.prompt, response=options.response, tags=tags)
-    print(f"Updated node: {node.id}")
+    print_line(translate("Updated node: {id}", id=node.id))
     if node.updated:
-        remark("Its summary is due: run vizprompt build.")
+        print_remark(translate("Its summary is due: run vizprompt build."))
     return 0
 
 
 def _delete(graph: Graph, options: argparse.Namespace) -> int:
     node = graph.get_node(options.id)
     if not options.yes and not _confirmed(node_line(node)):
-        remark("Nothing was deleted.")
+        print_remark(translate("Nothing was deleted."))
         return 1
     graph.delete_node(node.id)
-    print(f"Deleted node: {node.id}")
+    print_line(translate("Deleted node: {id}", id=node.id))
     return 0
 
 
 def _confirmed(line: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nobody is there to ask; add --yes to delete the node")
-    remark(line)
-    print("Delete this node and its connections? (y/N): ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    from nebula.tools.approval import agrees
+
+    print_remark(line)
+    print_remark(translate("Delete this node and its connections? (y/N): "), end="")
+    return agrees(sys.stdin.readline())
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, "Shows, edits and deletes a node.", epilog=_EPILOG)
+    parser = Parser(prog, translate("Shows, edits and deletes a node."), epilog=examples(*_EXAMPLES))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=about, description=about)
-        added.add_argument("id", metavar="ID", help="id of the node")
+        added.add_argument("id", metavar="ID", help=translate("id of the node"))
         added.set_defaults(run=run)
         return added
 
-    show = command("show", "Shows a node in full.", _show)
-    show.add_argument("--json", action="store_true", help="print it as JSON")
+    show = command("show", translate("Shows a node in full."), _show)
+    show.add_argument("--json", action="store_true", help=translate("print it as JSON"))
 
-    edit = command("edit", "Changes what is given. New text makes the summary due.", _edit)
-    edit.add_argument("--prompt", metavar="T", help="the new prompt")
-    edit.add_argument("--response", metavar="T", help="the new answer")
-    edit.add_argument("--tags", metavar="a,b", help="the new tags; an empty text removes all")
+    edit = command("edit", translate("Changes what is given. New text makes the summary due."), _edit)
+    edit.add_argument("--prompt", metavar="T", help=translate("the new prompt"))
+    edit.add_argument("--response", metavar="T", help=translate("the new answer"))
+    edit.add_argument("--tags", metavar="a,b", help=translate("the new tags; an empty text removes all"))
 
-    delete = command("delete", "Deletes a node and its connections; its neighbours are not joined.", _delete)
-    delete.add_argument("--yes", action="store_true", help="do not ask")
+    delete = command("delete", translate("Deletes a node and its connections; its neighbours are not joined."), _delete)
+    delete.add_argument("--yes", action="store_true", help=translate("do not ask"))
     return parser

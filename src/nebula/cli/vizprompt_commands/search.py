@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.vizprompt_commands.showing import node_line, print_json, split_list
+from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.printing import print_json, print_line
+from nebula.cli.vizprompt_commands.showing import node_line, split_list
+from nebula.language import translate
 
-_EPILOG = """\
-All that is given must match. Keywords are a node's tags and the words of its summary; text is looked for in
-prompt, answer, summary and tags. Without any of them: all nodes, newest first.
+_EXAMPLES = (
+    'vizprompt search --tags "tag1,tag2"',
+    'vizprompt search --keywords asyncio --text "event loop" --json',
+)
 
-examples:
-  vizprompt search --tags "tag1,tag2"
-  vizprompt search --keywords asyncio --text "event loop" --json
-"""
+
+def _epilog() -> str:
+    about = translate(
+        "All that is given must match. Keywords are a node's tags and the words of its summary; text is looked for in\n"
+        "prompt, answer, summary and tags. Without any of them: all nodes, newest first."
+    )
+    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    parser = Parser(prog, "Finds nodes; the best match comes first. No hit is no error.", epilog=_EPILOG)
-    parser.add_argument("--tags", metavar="a,b", help="tags that a node must have")
-    parser.add_argument("--keywords", metavar="x,y", help="keywords that it must have")
-    parser.add_argument("--text", metavar="T", help="words that must occur; quote a run of words")
-    parser.add_argument("--limit", metavar="N", type=int, help="at most so many")
-    parser.add_argument("--json", action="store_true", help="print the nodes as one JSON list")
+    parser = Parser(prog, translate("Finds nodes; the best match comes first. No hit is no error."), epilog=_epilog())
+    parser.add_argument("--tags", metavar="a,b", help=translate("tags that a node must have"))
+    parser.add_argument("--keywords", metavar="x,y", help=translate("keywords that it must have"))
+    parser.add_argument("--text", metavar="T", help=translate("words that must occur; quote a run of words"))
+    parser.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
+    parser.add_argument("--json", action="store_true", help=translate("print the nodes as one JSON list"))
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
@@ -40,5 +46,5 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         print_json([node.to_json() for node in nodes])
         return 0
     for node in nodes:
-        print(node_line(node))
+        print_line(node_line(node))
     return 0

@@ -5,24 +5,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from nebula.cli.printing import print_line
+from nebula.language import explain, translate
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.values import Flow, Node
 
-_C1 = re.compile("[\x7f-\x9f]")
 COLUMNS = 100
-
-
-def print_json(value: object) -> None:
-    """One line of JSON, readable in any script; what a terminal might obey is escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    print(_C1.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
 def split_list(text: str | None) -> list[str]:
@@ -37,26 +31,25 @@ def node_line(node: Node, columns: int = COLUMNS) -> str:
 
     about = one_line(" ".join((node.summary or node.prompt).split()))
     tags = one_line(" ".join("#" + tag for tag in node.tags))
-    return f"{node.id}  {node.timestamp[:16]}  {cut(about, columns)}{'  ' + tags if tags else ''}"
+    return f"{one_line(node.id)}  {node.timestamp[:16]}  {cut(about, columns)}{'  ' + tags if tags else ''}"
 
 
 def show_node(node: Node) -> None:
-    from nebula.stage import neutralise, one_line
+    from nebula.stage import one_line
 
-    head = f"{node.id}  {node.timestamp}" + (f"  {one_line(node.model)}" if node.model else "")
-    print(head)
-    print("-" * len(head))
+    head = f"{one_line(node.id)}  {node.timestamp}" + (f"  {one_line(node.model)}" if node.model else "")
+    print_line(head)
+    print_line("-" * len(head))
     for text in node.texts:
-        print(f"[{text.role}]")
-        print(neutralise(text.text))
-        print()
+        print_line(f"[{text.role}]")
+        print_line(text.text)
+        print_line()
     if node.summary:
-        stale = " (edited since)" if node.updated else ""
-        print(f"summary{stale}: {neutralise(node.summary)}")
+        print_line(f"{translate('summary (edited since)') if node.updated else translate('summary')}: {node.summary}")
     if node.tags:
-        print("tags: " + ", ".join(one_line(tag) for tag in node.tags))
+        print_line(translate("tags") + ": " + ", ".join(one_line(tag) for tag in node.tags))
     for file in node.files:
-        print(f"file: {one_line(file.path)}")
+        print_line(f"{translate('file')}: {one_line(file.path)}")
 
 
 def flow_lines(flows: Sequence[Flow]) -> list[str]:
@@ -94,9 +87,5 @@ def legend(graph: Graph, flow: Flow) -> list[str]:
         try:
             lines.append(f"{entry.index:{width}}  {node_line(graph.get_node(entry.id), 60)}")
         except GraphError as problem:
-            lines.append(f"{entry.index:{width}}  {entry.id}  ({one_line(str(problem))})")
+            lines.append(f"{entry.index:{width}}  {entry.id}  ({one_line(explain(problem))})")
     return lines
-
-
-def remark(text: str) -> None:
-    print(text, file=sys.stderr)

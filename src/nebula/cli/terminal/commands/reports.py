@@ -1,4 +1,4 @@
-"""Commands that tell: help, cost, what is sent, which tools there are."""
+"""Commands that tell: cost, what is sent, which tools there are."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import estimate_tokens
-from nebula.cli.command_words import ABOUT, KEYS
+from nebula.cli.terminal.commands.command import Command
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
+from nebula.language import translate, translate_count
 from nebula.llm.catalog import cost as price
 from nebula.stage import one_line
 
@@ -17,55 +18,53 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 
-async def show_help(terminal: TerminalSession, _: str = "") -> None:
-    from nebula.cli.terminal.commands.table import TABLE  # the table names this function
-
-    lang = terminal.settings.lang if terminal.settings.lang in ABOUT else "en"
-    terminal.screen.line(terminal.words("help_title"), "bold")
-    for command in TABLE:
-        name = f"{command.name}, /{command.name}" if command.bare else f"/{command.name}"
-        terminal.screen.line(f"  {pad(name, 18)} {ABOUT[lang][command.name]}")
-    terminal.screen.line(terminal.words("help_keys"), "bold")
-    for key, meaning in KEYS[lang]:
-        terminal.screen.line(f"  {pad(key, 18)} {meaning}")
-
-
 async def cost(terminal: TerminalSession, _: str = "") -> None:
-    if not terminal.spent:
-        terminal.screen.line(terminal.words("cost_none"))
+    if not terminal.usage:
+        terminal.screen.line(translate("Nothing was asked in this session yet."))
         return
-    for each in by_model(terminal.spent).values():
-        terminal.screen.line(terminal.words("cost_line", model=one_line(each.model), **_figures(terminal, each)))
-    turns = len(terminal.spent)
-    terminal.screen.line(terminal.words("cost_total", turns=turns, **_figures(terminal, total(terminal.spent))))
+    for each in by_model(terminal.usage).values():
+        terminal.screen.line(f"{one_line(each.model)}: {_figures(each)}")
+    turns = translate_count(len(terminal.usage), "This session: {count} turn", "This session: {count} turns")
+    terminal.screen.line(f"{turns}, {_figures(total(terminal.usage))}")
 
 
-def _figures(terminal: TerminalSession, spent: TurnUsage) -> dict[str, object]:
-    usage = spent.usage
-    return {"input": usage.input_tokens, "output": usage.output_tokens, "dollars": _money(terminal, spent.dollars)}
+def _figures(used: TurnUsage) -> str:
+    usage = used.usage
+    tokens = translate("{input:,} tokens in, {output:,} out", input=usage.input_tokens, output=usage.output_tokens)
+    return f"{tokens} · {_money(used.dollars)}"
 
 
 async def context(terminal: TerminalSession, _: str = "") -> None:
-    session, words = terminal.session, terminal.words
+    session, line = terminal.session, terminal.screen.line
     system, sent, tool_tokens = await asyncio.to_thread(session.preview)
     system_tokens = estimate_tokens(system)
     all_tokens = system_tokens + tool_tokens + sent.tokens
-    past = words("context_past", full=sent.full, summarised=sent.summarised, left_out=sent.left_out)
-    rows = ((words("context_system"), system_tokens), (words("context_tools"), tool_tokens), (past, sent.tokens))
-    terminal.screen.line(words("context_title"))
-    for name, tokens in rows:
-        terminal.screen.line(f"  {tokens:>9,}  {name}")
+    past = translate(
+        "past turns: {full} in full, {summarised} as summaries, {left_out} left out",
+        full=sent.full,
+        summarised=sent.summarised,
+        left_out=sent.left_out,
+    )
+    line(translate("What the next request sends, beside your prompt (estimated):"))
+    for name, tokens in ((translate("system prompt"), system_tokens), (translate("tools"), tool_tokens)):
+        line(f"  {tokens:>9,}  {name}")
+    line(f"  {sent.tokens:>9,}  {past}", hang=13)
     limit = session.chosen.context
     dollars = price(session.chosen.provider, session.chosen.name, Usage(all_tokens, 0))
-    percent = round(100 * all_tokens / max(1, limit), 1)
-    terminal.screen.line(
-        words("context_total", total=all_tokens, limit=limit, percent=percent, dollars=_money(terminal, dollars))
+    line(
+        translate(
+            "together {total:,} of {limit:,} tokens ({percent} %) · {dollars} a request",
+            total=all_tokens,
+            limit=limit,
+            percent=round(100 * all_tokens / max(1, limit), 1),
+            dollars=_money(dollars),
+        )
     )
 
 
 async def tools(terminal: TerminalSession, _: str = "") -> None:
     session = terminal.session
-    terminal.screen.line(terminal.words("tools_title", mode=session.mode))
+    terminal.screen.line(translate("Tools of {mode} mode:", mode=session.mode))
     for spec in session.tools("shown").specs:
         terminal.screen.line(
             cut(f"  {pad(spec.name, 18)} {_first_sentence(spec.description)}", terminal.screen.columns - 1)
@@ -74,12 +73,29 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
 
 async def compact(terminal: TerminalSession, _: str = "") -> None:
     count = terminal.session.conversation.compact()
-    terminal.screen.line(terminal.words("compacted", count=count) if count else terminal.words("compact_none"))
+    if not count:
+        terminal.screen.line(translate("There is nothing to compact: only the newest turn is sent in full."))
+        return
+    terminal.screen.line(
+        translate_count(
+            count,
+            "From now on {count} more turn goes as a summary; readNode still gives all of it.",
+            "From now on {count} more turns go as summaries; readNode still gives all of them.",
+        )
+    )
 
 
-def _money(terminal: TerminalSession, dollars: float | None) -> str:
-    return terminal.words("cost_unknown") if dollars is None else f"${dollars:.4f}"
+def _money(dollars: float | None) -> str:
+    return translate("price unknown") if dollars is None else f"${dollars:.4f}"
 
 
 def _first_sentence(text: str) -> str:
     return " ".join(text.split()).split(". ")[0]
+
+
+COMMANDS = (
+    Command("cost", "tokens and dollars of this session", cost, ("usage", "stats")),
+    Command("context", "what is sent with the next prompt, and what it costs", context),
+    Command("tools", "what the model may call in this mode", tools),
+    Command("compact", "send all turns but the newest as summaries", compact, ("compress", "summarize")),
+)

@@ -1,12 +1,14 @@
-"""Commands about sessions: leave, begin anew, go on with another."""
+"""Commands about sessions: list them, go on with another, begin anew, leave."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nebula.cli.terminal.commands.command import Command
 from nebula.cli.terminal.dialogs.session_choice import choose_session, session_line
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
+from nebula.language import explain, translate, translate_count
 from nebula.memory.errors import UnknownSession
 
 if TYPE_CHECKING:
@@ -20,16 +22,16 @@ async def leave(terminal: TerminalSession, _: str = "") -> None:
 
 async def clear(terminal: TerminalSession, _: str = "") -> None:
     await terminal.reopen(None)
-    terminal.screen.line(terminal.words("new_session", id=terminal.session.id))
+    terminal.screen.line(translate("A new session begins: {id}", id=terminal.session.id))
 
 
 async def list_them(terminal: TerminalSession, _: str = "") -> None:
     found = _others(terminal, all_of_them=True)
     if not found:
-        terminal.screen.line(terminal.words("no_sessions"))
+        terminal.screen.line(translate("No sessions in this directory yet."))
     for info in found:
         mark = "*" if info.id == terminal.session.id else " "
-        terminal.screen.line(f"{mark} {info.id}  {session_line(info, terminal.words, terminal.screen.columns - 36)}")
+        terminal.screen.line(f"{mark} {info.id}  {session_line(info, terminal.screen.columns - 36)}")
 
 
 async def resume(terminal: TerminalSession, argument: str) -> None:
@@ -39,10 +41,10 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
         return
     others = _others(terminal)
     if not others:
-        terminal.screen.line(terminal.words("no_sessions"))
+        terminal.screen.line(translate("No sessions in this directory yet."))
         return
     try:
-        choice = await choose_session(others, terminal.input, terminal.screen, terminal.words)
+        choice = await choose_session(others, terminal.input, terminal.screen)
     except (Interrupted, EndOfInput):
         return
     if choice.resume:
@@ -57,7 +59,7 @@ async def _go_to(terminal: TerminalSession, session_id: str) -> None:
     try:
         found = memory.find(session_id) if memory else None
     except UnknownSession as unknown:
-        terminal.screen.line(str(unknown), "yellow")
+        terminal.screen.line(explain(unknown), "yellow")
         return
     await terminal.reopen(found.id if found else session_id)
     show_resumed(terminal)
@@ -65,8 +67,11 @@ async def _go_to(terminal: TerminalSession, session_id: str) -> None:
 
 def show_resumed(terminal: TerminalSession) -> None:
     """Where the talk stood: the last prompt and the last words."""
-    turns = terminal.session.conversation.turns
-    terminal.screen.line(terminal.words("resumed", id=terminal.session.id, turns=len(turns)), "dim")
+    turns, session_id = terminal.session.conversation.turns, terminal.session.id
+    resumed = translate_count(
+        len(turns), "Resumed {id} ({count} turn so far)", "Resumed {id} ({count} turns so far)", id=session_id
+    )
+    terminal.screen.line(resumed, "dim")
     if turns:
         terminal.screen.line(f"You: {turns[-1].prompt}", "dim")
         terminal.screen.line()
@@ -78,3 +83,11 @@ def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[Ses
     memory = terminal.session.memory
     found = memory.of_project(terminal.settings.root) if memory else []
     return [info for info in found if info.messages and (all_of_them or info.id != terminal.session.id)]
+
+
+COMMANDS = (
+    Command("sessions", "list the sessions of this directory", list_them, ("history",)),
+    Command("resume", "go on with another session", resume, ("continue",)),
+    Command("clear", "begin a new session", clear, ("new", "reset")),
+    Command("exit", "leave", leave, ("quit", "q", "bye"), bare=True),
+)

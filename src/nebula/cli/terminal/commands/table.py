@@ -1,64 +1,64 @@
-"""The words the session knows: one table, a small handler each. Whatever begins with a slash never reaches the model
-unless it is plainly not a word, such as a path."""
+"""All commands of the session, and what a line of the user is: a command, an unknown word, or a prompt.
+
+Whatever begins with a slash never reaches the model unless it is plainly not a word, such as a path.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nebula.cli.command_words import ABOUT, ELSEWHERE
-from nebula.cli.terminal.commands import modes, reports, sessions, time_travel
+from nebula.cli.terminal.commands import branches, files, maps, modes, permissions, plans, reports, sessions
+from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
+from nebula.cli.terminal.commands.models import MODEL
+from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.turns import take_turn
+from nebula.language import translate
 from nebula.stage import one_line
+from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
 
-Handler = Callable[["TerminalSession", str], Awaitable[None]]
-
 _SLASH_WORD = re.compile(r"/(\?|\w[\w-]*)?$")
-_ACCEPTING = frozenset({"accept", "y", "yes", "ok", "はい", "承認"})
+_HELP_COLUMN = 18
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    name: str
-    run: Handler
-    aliases: tuple[str, ...] = ()
-    bare: bool = False
-    """Also known without the slash, as in the seed."""
-    bare_argument: bool = False
-    """Without the slash it may have one word behind it; more words make it a prompt."""
+async def show_help(terminal: TerminalSession, _: str = "") -> None:
+    line = terminal.screen.line
+    line(translate("Commands:"), "bold")
+    for command in TABLE:
+        name = f"{command.name}, /{command.name}" if command.bare else f"/{command.name}"
+        line(f"  {pad(name, _HELP_COLUMN)} {translate(command.help)}", hang=_HELP_COLUMN + 3)
+    line(translate("Keys:"), "bold")
+    for key, meaning in KEYS:
+        line(f"  {pad(key, _HELP_COLUMN)} {translate(meaning)}", hang=_HELP_COLUMN + 3)
 
 
 TABLE: tuple[Command, ...] = (
-    Command("help", reports.show_help, ("?", "h", "commands")),
-    Command("plan", modes.plan, bare=True),
-    Command("agent", modes.agent, ("act", "code"), bare=True),
-    Command("mode", modes.mode, bare=True, bare_argument=True),
-    Command("model", modes.model, ("models",), bare=True, bare_argument=True),
-    Command("accept", modes.accept, ("approve",)),
-    Command("undo", time_travel.undo),
-    Command("redo", time_travel.redo),
-    Command("retry", time_travel.retry),
-    Command("edit", time_travel.edit),
-    Command("fork", time_travel.fork, ("branch",)),
-    Command("restore", time_travel.restore),
-    Command("graph", time_travel.graph),
-    Command("tree", time_travel.tree),
-    Command("sessions", sessions.list_them, ("history",)),
-    Command("resume", sessions.resume, ("continue",)),
-    Command("diff", time_travel.diff),
-    Command("cost", reports.cost, ("usage", "stats")),
-    Command("context", reports.context),
-    Command("tools", reports.tools),
-    Command("compact", reports.compact, ("compress", "summarize")),
-    Command("backstage", modes.backstage, ("verbose", "details")),
-    Command("curtain", modes.curtain),
-    Command("clear", sessions.clear, ("new", "reset")),
-    Command("exit", sessions.leave, ("quit", "q", "bye"), bare=True),
+    Command("help", "this list", show_help, ("?", "h", "commands")),
+    *modes.COMMANDS,
+    MODEL,
+    plans.ACCEPT,
+    permissions.PERMISSIONS,
+    *files.COMMANDS,
+    *branches.COMMANDS,
+    *maps.COMMANDS,
+    *reports.COMMANDS,
+    *sessions.COMMANDS,
+)
+
+KEYS = (
+    ("Enter", "send; \\+Enter, Alt+Enter or Ctrl+J begin a new line"),
+    ("Shift+Tab", "plan mode and back"),
+    ("Tab", "complete commands, words and @files"),
+    ("↑ ↓ Ctrl+R", "earlier prompts"),
+    ("Ctrl+O", "backstage"),
+    ("Ctrl+G", "write the prompt in $EDITOR"),
+    ("Esc, Ctrl+C", "interrupt the running turn; Ctrl+C clears the line, twice leaves"),
+    ("Ctrl+D", "leave, on an empty line"),
 )
 
 BARE = {"quit", *(command.name for command in TABLE if command.bare)}
@@ -100,27 +100,35 @@ async def obey(terminal: TerminalSession, text: str) -> None:
         command, argument = found
         await command.run(terminal, argument)
     elif is_slash_word(text):
-        terminal.screen.line(unknown(text.split(None, 1)[0], terminal.settings.lang, terminal), "yellow")
-    elif terminal.plan_offered and text.strip().lower() in _ACCEPTING:
-        await modes.accept(terminal, "")
+        terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
+    elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):
+        await plans.accept(terminal, "")
     else:
         await take_turn(terminal, text.strip())
 
 
-def unknown(word: str, lang: str, terminal: TerminalSession) -> str:
+def unknown(word: str) -> str:
     """Names what comes nearest."""
     from difflib import get_close_matches
 
     elsewhere = ELSEWHERE.get(word.lower())
     if elsewhere is not None:
-        return terminal.words("unknown_elsewhere", word=word, advice=elsewhere[lang == "ja"])
+        advice = translate(elsewhere)
+        return translate("nebula has no {word}. {advice} It was not sent to the model.", word=word, advice=advice)
     near = get_close_matches(word.lower()[1:], _COMMANDS, n=1)
     if near:
-        return terminal.words("unknown_near", word=one_line(word), near=f"/{near[0]}")
-    return terminal.words("unknown_command", word=one_line(word))
+        return translate(
+            "There is no command {word}; did you mean {near}? It was not sent to the model.",
+            word=one_line(word),
+            near=f"/{near[0]}",
+        )
+    return translate(
+        "There is no command {word}; it was not sent to the model. /help lists the commands."
+        " (To send text that begins with a slash, put a space in front.)",
+        word=one_line(word),
+    )
 
 
-def slash_words(lang: str) -> dict[str, str]:
+def slash_words() -> dict[str, str]:
     """For completion: every command with what it does."""
-    about = ABOUT.get(lang, ABOUT["en"])
-    return {f"/{command.name}": about[command.name] for command in TABLE}
+    return {f"/{command.name}": translate(command.help) for command in TABLE}

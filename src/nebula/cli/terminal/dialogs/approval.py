@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.language import translate
 from nebula.stage import neutralise, one_line
 from nebula.tools.approval import Decision, Question
 from nebula.tools.writing import Proposal
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-
-YES = frozenset({"y", "yes", "はい"})
-NO = frozenset({"", "n", "no", "いいえ"})
 
 
 class TerminalApprover:
@@ -32,7 +30,7 @@ class TerminalApprover:
         self._introduce(question)
         while True:
             try:
-                answer = await self._terminal.input.ask(self._terminal.words("approve_ask"), fresh=True)
+                answer = await self._terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True)
             except EndOfInput:
                 return Decision(False)
             except Interrupted:
@@ -41,54 +39,68 @@ class TerminalApprover:
             if decision is not None:
                 self._terminal.screen.line()
                 return decision
-            show_diff(self._terminal.screen, self._terminal.words, self._diff(question))
+            show_diff(self._terminal.screen, self._diff(question))
 
     def _introduce(self, question: Question) -> None:
-        screen, words = self._terminal.screen, self._terminal.words
+        screen = self._terminal.screen
         paths = tuple(each.path for each in question.together)
         if len(paths) > 1 and paths != self._listed:
-            screen.line(words("approve_together", count=len(paths)))
+            screen.line(translate("This message writes {count} files:", count=len(paths)))
             for proposal in question.together:
                 screen.line(f"  {_counted(proposal)}")
         self._listed = paths
-        kind = "approve_create" if question.proposal.mode == "create" else "approve_edit"
-        screen.line(words(kind, path=_counted(question.proposal)), "bold")
+        file = _counted(question.proposal)
+        if question.proposal.mode == "create":
+            screen.line(translate("Create a new file: {path}", path=file), "bold")
+        else:
+            screen.line(translate("Edit an existing file: {path}", path=file), "bold")
         if question.asked_again:
-            screen.line(words("approve_changed"), "yellow")
+            screen.line(translate("The file changed in the meantime; this is the new difference."), "yellow")
         screen.line(self._keys(question), "dim")
 
     def _keys(self, question: Question) -> str:
-        words = self._terminal.words
-        keys = [words("key_yes_no")]
+        keys = [translate("y yes · n no · d show the diff")]
         if len(question.together) > 1:
-            keys.append(words("key_message", count=len(question.together)))
-        keys += [words("key_session"), words("key_pattern", pattern=one_line(pattern_for(question.proposal.path)))]
-        return " · ".join([*keys, words("key_reason")])
+            keys.append(translate("m yes to all {count} of this message", count=len(question.together)))
+        pattern = one_line(pattern_for(question.proposal.path))
+        keys.append(translate("a yes to all in this session"))
+        keys.append(translate("p always for {pattern} in this session", pattern=pattern))
+        return " · ".join([*keys, translate("or say why not")])
 
     def _decision(self, answer: str, question: Question) -> Decision | None:
         """None: look at the difference first."""
-        screen, words = self._terminal.screen, self._terminal.words
+        screen = self._terminal.screen
         # An input method left on types full-width letters.
         key = unicodedata.normalize("NFKC", answer).strip().lower()
-        if key in YES:
-            return Decision(True)
-        if key in NO:
-            screen.line(words("refused"), "dim")
-            return Decision(False)
         if key in ("d", "diff"):
             return None
-        if key in ("a", "all"):
-            screen.line(words("approved_session"), "dim")
-            return Decision(True, "session")
         if key == "p":
             pattern = pattern_for(question.proposal.path)
-            screen.line(words("approved_pattern", pattern=one_line(pattern)), "dim")
+            shown = one_line(pattern)
+            screen.line(
+                translate(
+                    "From now on writes to {pattern} are allowed without asking, in this session.", pattern=shown
+                ),
+                "dim",
+            )
             return Decision(True, "pattern", pattern=pattern)
         if key == "m" and len(question.together) > 1:
-            screen.line(words("approved_message", count=len(question.together)), "dim")
+            count = len(question.together)
+            screen.line(translate("All {count} writes of this message are allowed.", count=count), "dim")
             return Decision(True, "message")
-        screen.line(words("refused_reason"), "dim")
-        return Decision(False, reason=answer.strip())
+        decision = Decision.read(answer)
+        if decision.scope == "session":
+            screen.line(
+                translate(
+                    "From now on every write of this session is allowed without asking. /permissions takes it back."
+                ),
+                "dim",
+            )
+        elif decision.reason:
+            screen.line(translate("Refused. The model is told why."), "dim")
+        elif not decision.allowed:
+            screen.line(translate("Refused. The model is told."), "dim")
+        return decision
 
     def _diff(self, question: Question) -> str:
         asked = self._terminal.view.asked if self._terminal.view else None

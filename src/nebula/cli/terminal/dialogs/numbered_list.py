@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -55,5 +56,5 @@ async def choose(
         return int(answer) - 1
     if free_text and not answer.isdecimal():
         return answer
-    terminal.screen.line(terminal.words("no_such_number", number=answer), "yellow")
+    terminal.screen.line(translate("There is no number {number} in the list.", number=answer), "yellow")
     return None

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.output.width import cut, pad
-from nebula.cli.words import Words
+from nebula.cli.terminal.output.width import cut, display_width, pad
+from nebula.language import translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -27,20 +27,28 @@ class Choice:
     leave: bool = False
 
 
-async def choose_session(sessions: Sequence[SessionInfo], input: TerminalInput, screen: Screen, words: Words) -> Choice:
+async def choose_session(sessions: Sequence[SessionInfo], terminal_input: TerminalInput, screen: Screen) -> Choice:
     if not sessions:
         return Choice()
-    screen.line(words("picker_title"))
+    screen.line(translate("Sessions of this directory:"))
     for number, info in enumerate(sessions[:SHOWN], 1):
-        screen.line(f"{number:3}  {session_line(info, words, screen.columns - 5)}")
+        screen.line(f"{number:3}  {session_line(info, screen.columns - 5)}")
     if len(sessions) > SHOWN:
-        screen.line(words("picker_more", count=len(sessions) - SHOWN), "dim")
+        screen.line(translate("     … and {count} more: nebula sessions", count=len(sessions) - SHOWN), "dim")
     while True:
-        answer = (await input.ask(words("picker_ask"))).strip()
+        answer = (
+            await terminal_input.ask(translate("Number of a session to resume, or Enter for a new one: "))
+        ).strip()
         choice = read_choice(answer, sessions)
         if choice is not None:
             return choice
-        screen.line(words("picker_again", answer=one_line(answer), count=len(sessions)))
+        screen.line(
+            translate(
+                "There is no session {answer}. Give a number from 1 to {count}, or press Enter.",
+                answer=one_line(answer),
+                count=len(sessions),
+            )
+        )
 
 
 def read_choice(answer: str, sessions: Sequence[SessionInfo]) -> Choice | None:
@@ -59,16 +67,10 @@ def read_choice(answer: str, sessions: Sequence[SessionInfo]) -> Choice | None:
     return Choice(first_prompt=answer) if len(answer) > 3 or not answer.isascii() else None
 
 
-def session_line(info: SessionInfo, words: Words, columns: int) -> str:
+def session_line(info: SessionInfo, columns: int) -> str:
     """Time, status, model and last words on one line of the terminal."""
-    status = pad(words(info.status), max(len("completed"), 9))
+    status = pad(translate("active") if info.status == "active" else translate("completed"), len("completed"))
     model = pad(cut(one_line(info.model), 18), 18)
     head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  {model}  "
-    said = one_line(info.last_words) or words("no_words")
-    return head + cut(said, max(10, columns - _width(head)))
-
-
-def _width(text: str) -> int:
-    from nebula.cli.terminal.output.width import display_width
-
-    return display_width(text)
+    said = one_line(info.last_words) or translate("(nothing said yet)")
+    return head + cut(said, max(10, columns - display_width(head)))

@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.config import Settings, remember_trust
+from nebula.language import translate
 from nebula.stage import one_line
+from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.screen import Screen
-    from nebula.cli.words import Words
 
 
-async def ask_trust(settings: Settings, input: TerminalInput, screen: Screen, words: Words) -> Settings:
-    screen.line(words("trust_title"))
+async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: Screen) -> Settings:
+    screen.line(translate("This project wants to run these commands as its checks:"))
     for command in settings.checks:
         screen.line(f"  {one_line(command)}")
     try:
-        answer = await input.ask(words("trust_ask"))
+        answer = await terminal_input.ask(translate("Trust this folder and let them run? (y/N): "))
     except (EndOfInput, Interrupted):
         answer = ""
-    if answer.strip().lower() in ("y", "yes", "はい"):
+    if agrees(answer):
         settings = remember_trust(settings)
-        screen.line(words("trusted"), "dim")
+        screen.line(translate("Trusted, and remembered for this folder."), "dim")
     else:
-        screen.line(words("not_trusted"), "dim")
+        screen.line(translate("Not trusted: the checks will not run."), "dim")
     return settings

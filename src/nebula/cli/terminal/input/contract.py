@@ -25,8 +25,12 @@ class Watch:
 
 
 class TerminalInput(Protocol):
-    async def prompt(self, default: str = "") -> str:
+    async def prompt(self) -> str:
         """A prompt, whole, its pastes unfolded. Raises `Interrupted` on an empty line, `EndOfInput`."""
+        ...
+
+    async def edit(self, text: str) -> str:
+        """A text to be changed and sent. Ctrl-C raises `Interrupted` whatever stands there."""
         ...
 
     async def ask(self, question: str, *, fresh: bool = False) -> str:

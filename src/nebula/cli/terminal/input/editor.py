@@ -16,10 +16,15 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.shortcuts.prompt import PromptSession
 from prompt_toolkit.styles import Style
 
-from nebula.cli.terminal.input.bindings import PromptActions, prompt_bindings, question_bindings
 from nebula.cli.terminal.input.completion import offers_at_once
 from nebula.cli.terminal.input.contract import Watch, without_surrogates
-from nebula.cli.terminal.input.keys import TerminalKeys, TurnKeys
+from nebula.cli.terminal.input.keys import (
+    PromptActions,
+    TerminalKeys,
+    TurnKeys,
+    prompt_bindings,
+    question_bindings,
+)
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.prompt_history import PrivateHistory
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
@@ -41,6 +46,8 @@ class PromptParts:
     pastes: Pastes
     typed: TypedAhead
     history_path: str
+    redact: Callable[[str], str]
+    """Takes keys out of what is kept of a prompt."""
     colour: bool
 
 
@@ -53,14 +60,24 @@ class EditorInput:
         self._depth = ColorDepth.DEPTH_4_BIT if parts.colour else ColorDepth.DEPTH_1_BIT
         self._main: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
+        self._editing = False
+        """A text was put in front to be changed: Ctrl-C leaves it instead of clearing the line."""
 
-    async def prompt(self, default: str = "") -> str:
+    async def prompt(self) -> str:
+        return await self._prompt(self._parts.typed.take_text())
+
+    async def edit(self, text: str) -> str:
+        self._editing = True
+        try:
+            return await self._prompt(self._parts.pastes.fold_prompt(text))
+        finally:
+            self._editing = False
+
+    async def _prompt(self, default: str) -> str:
         if self._main is None:
             self._main = self._main_session()
-        text = await self._main.prompt_async(default=default or self._parts.typed.take_text())
-        whole = self._parts.pastes.expand(text)
-        self._parts.pastes.clear()
-        return without_surrogates(whole)
+        text = await self._main.prompt_async(default=default)
+        return without_surrogates(self._parts.pastes.expand(text))
 
     async def ask(self, question: str, *, fresh: bool = False) -> str:
         if fresh:
@@ -83,11 +100,11 @@ class EditorInput:
             message=self._message,
             multiline=True,
             prompt_continuation="… ",
-            key_bindings=prompt_bindings(parts.actions, parts.pastes),
+            key_bindings=prompt_bindings(parts.actions, parts.pastes, lambda: self._editing),
             completer=parts.completer,
             complete_in_thread=True,
             complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),
-            history=PrivateHistory(parts.history_path, parts.pastes.expand),
+            history=PrivateHistory(parts.history_path, parts.pastes, parts.redact),
             bottom_toolbar=parts.status,
             enable_suspend=True,
             reserve_space_for_menu=8,

@@ -1,22 +1,134 @@
-"""Keys: those of the prompt being written, and those that count while a turn runs."""
+"""Keys: what they do in the prompt being written and at a question, and which count while a turn runs."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TextIO
 
+from prompt_toolkit.filters import is_searching
 from prompt_toolkit.input.posix_utils import PosixStdinReader
 from prompt_toolkit.input.vt100 import Vt100Input
-from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyBindingsBase, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-from nebula.cli.terminal.input.contract import Watch
+from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
+from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 
 ESCAPE_WAIT_S = 0.1
 """An Esc that nothing follows for so long is the key, not the beginning of a sequence."""
+
+
+# The prompt
+
+
+@dataclass(frozen=True, slots=True)
+class PromptActions:
+    switch_mode: Callable[[], None]
+    toggle_backstage: Callable[[], None]
+
+
+def prompt_bindings(actions: PromptActions, pastes: Pastes, editing: Callable[[], bool]) -> KeyBindingsBase:
+    """While Ctrl-R searches, the keys belong to the search: Enter takes what it found, Ctrl-C gives it up."""
+    keys = KeyBindings()
+    _bind_sending(keys)
+    _bind_actions(keys, actions)
+    _bind_text(keys, pastes)
+    _bind_leaving(keys, editing)
+    return ConditionalKeyBindings(keys, ~is_searching)
+
+
+def _bind_sending(keys: KeyBindings) -> None:
+    @keys.add("enter")
+    def send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        chosen = buffer.complete_state and buffer.complete_state.current_completion
+        if chosen and chosen.text.startswith("@"):
+            buffer.insert_text(" ")  # takes the file and closes the menu; the sentence goes on
+        elif buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    @keys.add("c-j")
+    def new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+
+def _bind_actions(keys: KeyBindings, actions: PromptActions) -> None:
+    @keys.add("s-tab")
+    def mode(event: KeyPressEvent) -> None:
+        actions.switch_mode()
+        event.app.invalidate()
+
+    @keys.add("c-o")
+    def backstage(_: KeyPressEvent) -> None:
+        from prompt_toolkit.application import run_in_terminal
+
+        run_in_terminal(actions.toggle_backstage)  # what has run so far is printed above the prompt
+
+
+def _bind_text(keys: KeyBindings, pastes: Pastes) -> None:
+    @keys.add("c-g")
+    @keys.add("c-x", "c-e")
+    def editor(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.text = pastes.expand(buffer.text)
+        buffer.open_in_editor()
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.fold(event.data))
+
+
+def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool]) -> None:
+    @keys.add("c-c")
+    @keys.add("<sigint>")
+    def clear(event: KeyPressEvent) -> None:
+        if event.current_buffer.text and not editing():
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=Interrupted())
+
+    @keys.add("c-d")
+    def leave(event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.delete()
+        else:
+            event.app.exit(exception=EndOfInput())
+
+
+# A question
+
+
+def question_bindings() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    @keys.add("c-j")
+    def send(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("c-c")
+    @keys.add("<sigint>")
+    @keys.add("escape", eager=True)
+    def give_up(event: KeyPressEvent) -> None:
+        event.app.exit(exception=Interrupted())
+
+    @keys.add("c-d")
+    def end(event: KeyPressEvent) -> None:
+        if not event.current_buffer.text:
+            event.app.exit(exception=EndOfInput())
+
+    return keys
+
+
+# A running turn
 
 
 class TerminalKeys(Vt100Input):

@@ -18,24 +18,31 @@ _CHUNK = 65_536
 
 
 class LineInput:
-    def __init__(self, fd: int, screen: Screen, label: Callable[[], str]) -> None:
+    def __init__(self, fd: int, screen: Screen, label: Callable[[], str], mark: Callable[[], str]) -> None:
         self._fd = fd
         self._screen = screen
         self._label = label
+        self._mark = mark
+        """What the status line of a better terminal would warn of."""
         self._terminal = os.isatty(fd)
         self._watch: Watch | None = None
         self._buffer = b""
         self._ended = False
 
-    async def prompt(self, default: str = "") -> str:
-        """`default` cannot be edited on such a terminal: an empty line takes it as it is."""
-        if default:
-            self._screen.line(default)
+    async def prompt(self) -> str:
+        mark = self._mark()
+        if mark:
+            self._screen.line(mark, "dim")
         lines = [await self._line(self._label())]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1][:-1]
             lines.append(await self._line("… "))
-        return "\n".join(lines) or default
+        return "\n".join(lines)
+
+    async def edit(self, text: str) -> str:
+        """The text cannot be changed on such a terminal: an empty line takes it as it is."""
+        self._screen.line(text)
+        return await self.prompt() or text
 
     async def ask(self, question: str, *, fresh: bool = False) -> str:
         if fresh and self._terminal:

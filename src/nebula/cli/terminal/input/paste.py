@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from nebula.cli.words import Words
+import re
+
+from nebula.language import translate
 
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
 
 
 class Pastes:
-    """The pastes of the prompt being written. A mark that was edited is ordinary text and stays as it is."""
+    """The pastes of this session. A mark that was edited is ordinary text and stays as it is."""
 
-    def __init__(self, words: Words) -> None:
-        self._words = words
+    def __init__(self) -> None:
         self._folded: dict[str, str] = {}
 
     def fold(self, text: str) -> str:
@@ -21,23 +22,23 @@ class Pastes:
         lines = text.count("\n") + (not text.endswith("\n"))
         if lines < FOLD_LINES and len(text) < FOLD_CHARACTERS:
             return text
-        mark = self._words("pasted", lines=lines)
+        mark = translate("[pasted {lines} lines]", lines=lines)
         number = 1
-        while mark in self._folded and self._folded[mark] != text:
+        while self._folded.get(mark, text) != text:
             number += 1
-            mark = self._words("pasted_again", lines=lines, number=number)
+            mark = translate("[pasted {lines} lines #{number}]", lines=lines, number=number)
         self._folded[mark] = text
         return mark
+
+    def fold_prompt(self, prompt: str) -> str:
+        """A prompt of an earlier session: its first line, and the rest folded where that is long."""
+        first, line_break, rest = prompt.partition("\n")
+        return first + line_break + self.fold(rest) if rest else prompt
 
     def expand(self, prompt: str) -> str:
         """Each mark replaced by its text, in one pass: what was pasted is never searched for marks itself."""
         if not self._folded:
             return prompt
-        import re
-
         longest_first = sorted(self._folded, key=len, reverse=True)
         marks = re.compile("|".join(map(re.escape, longest_first)))
         return marks.sub(lambda found: self._folded[found[0]], prompt)
-
-    def clear(self) -> None:
-        self._folded.clear()

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prompt_toolkit.history import FileHistory
 
+from nebula.cli.terminal.input.paste import Pastes
+
 
 class PrivateHistory(FileHistory):
-    """Keeps prompts with their pastes unfolded: a mark without its text would be of no use tomorrow."""
+    """On the screen prompts stay folded as they were sent; the file has them whole, and no key that was typed."""
 
-    def __init__(self, path: str, unfold: Callable[[str], str]) -> None:
+    def __init__(self, path: str, pastes: Pastes, redact: Callable[[str], str]) -> None:
         super().__init__(path)
         self._path = path
-        self._unfold = unfold
+        self._pastes = pastes
+        self._redact = redact
 
-    def append_string(self, string: str) -> None:
-        super().append_string(self._unfold(string))
+    def load_history_strings(self) -> Iterable[str]:
+        return map(self._pastes.fold_prompt, super().load_history_strings())
 
     def store_string(self, string: str) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        super().store_string(string)
+        super().store_string(self._redact(self._pastes.expand(string)))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from nebula.cli.terminal.output.screen import Screen
-from nebula.cli.words import Words
+from nebula.language import translate_count
 
 MAX_LINES = 2_000
 
 
-def show_diff(screen: Screen, words: Words, diff: str) -> None:
+def show_diff(screen: Screen, diff: str) -> None:
     lines = diff.rstrip("\n").split("\n")
     for line in lines[:MAX_LINES]:
-        screen.line(line, _style(line))
+        screen.verbatim(line, _style(line))
     if len(lines) > MAX_LINES:
-        screen.line(words("diff_cut", count=len(lines) - MAX_LINES), "dim")
+        more = len(lines) - MAX_LINES
+        screen.line(translate_count(more, "… {count} more line", "… {count} more lines"), "dim")
 
 
 def _style(line: str) -> str:

@@ -1,39 +1,57 @@
-"""The live line of the interlude: that work goes on, and for how long."""
+"""The live line: that work goes on, for how long, what it waits for, and the way out."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from nebula.cli.retries import asked_again
+from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import tail
-from nebula.cli.words import Words
+from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.events import Retry
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1
 REPORT_S = 10.0
 TYPED_COLUMNS = 40
 
+T = TypeVar("T")
+
 
 class LiveLine:
     """Up between `raise_` and `lower`; the clock runs from the beginning of the turn."""
 
-    def __init__(self, screen: Screen, words: Words, typed: Callable[[], str]) -> None:
+    def __init__(self, screen: Screen, typed: Callable[[], str]) -> None:
         self._screen = screen
-        self._words = words
         self._typed = typed
         """What the user has typed ahead, shown at the end of the line."""
         self._started = time.monotonic()
         self._path = ""
+        self._retry: Retry | None = None
+        self._again_at = 0.0
         self._task: asyncio.Task[None] | None = None
 
     def raise_(self, path: str = "") -> None:
         self._path = path
+        self._retry = None
         if self._task is None and self._screen.out.isatty():
-            run = self._redraw() if self._screen.moving else self._report()
+            run = self._redraw() if self._screen.capable else self._report()
             self._task = asyncio.get_running_loop().create_task(run)
+
+    def wait(self, retry: Retry) -> None:
+        """From now on it shows why the model is asked again, and counts down to it."""
+        self._retry = retry
+        self._again_at = time.monotonic() + retry.delay_s
+        if self._task is not None and not self._screen.capable:
+            self._screen.line(f"… {self._doing()}")
 
     def lower(self) -> None:
         if self._task is not None:
@@ -46,7 +64,7 @@ class LiveLine:
         with suppress(asyncio.CancelledError):
             while True:
                 await asyncio.sleep(REPORT_S)
-                self._screen.line(f"… {self._words('working')} · {self._elapsed()}")
+                self._screen.line(f"… {self._doing()} · {self._elapsed()}")
 
     async def _redraw(self) -> None:
         with suppress(asyncio.CancelledError):
@@ -57,14 +75,35 @@ class LiveLine:
                 await asyncio.sleep(TICK_S)
 
     def text(self, frame: int) -> str:
-        parts = [f"{FRAMES[frame % len(FRAMES)]} {self._words('working')}", self._elapsed()]
+        parts = [f"{FRAMES[frame % len(FRAMES)]} {self._doing()}", self._elapsed()]
         if self._path:
             parts.append(self._path)
         typed = self._typed()
-        if typed:
-            parts.append(f"› {tail(typed, TYPED_COLUMNS)}")
+        parts.append(f"› {tail(typed, TYPED_COLUMNS)}" if typed else translate("Esc interrupts"))
         return " · ".join(parts)
+
+    def _doing(self) -> str:
+        left = round(self._again_at - time.monotonic())
+        if self._retry is None or left <= 0:
+            return translate("working")
+        return asked_again(self._retry, left)
 
     def _elapsed(self) -> str:
         seconds = int(time.monotonic() - self._started)
         return f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"
+
+
+async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T]) -> T | None:
+    """What the work comes to, with a live line meanwhile; None where Ctrl-C or Esc stopped it."""
+    live = LiveLine(terminal.screen, terminal.typed.shown)
+    live.raise_()
+    task = asyncio.create_task(work)
+    terminal.work = task
+    try:
+        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage)):
+            return await task
+    except asyncio.CancelledError:
+        return None
+    finally:
+        live.lower()
+        terminal.work = None

@@ -57,13 +57,14 @@ def _keep(token: Token) -> None:
         token.type, token.children = "text", None
 
 
-def rendered(text: str, columns: int) -> str:
+def rendered(text: str, columns: int, *, colour: bool = True) -> str:
     """With styles as escape sequences. Links show their address: nothing is hidden behind a word."""
     console = Console(
         file=StringIO(),
         width=columns,
         force_terminal=True,
         color_system="standard",
+        no_color=not colour,
         legacy_windows=False,
         highlight=False,
         emoji=False,

@@ -8,44 +8,57 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
-from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.output.width import cut, wrap
 from nebula.stage import neutralise, one_line
 
 CLEAR_TO_END = "\x1b[K"
 _STYLES: Mapping[str, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_WITHOUT_COLOUR = frozenset({"dim", "bold"})
 
 
 @dataclass(slots=True)
 class Screen:
     out: TextIO
+    capable: bool = False
+    """The terminal obeys styles and cursor movement, so that a live line is possible."""
     colour: bool = False
-    """Styles may be used: a capable terminal, and nobody set NO_COLOR."""
-    moving: bool = False
-    """The terminal obeys cursor movement, so a live line is possible."""
+    """Nobody set NO_COLOR. Without colours bold, dim and the shape of a text are still there."""
     _live: bool = False
 
     @property
     def columns(self) -> int:
         return max(20, shutil.get_terminal_size((80, 24)).columns)
 
-    def line(self, text: str = "", style: str = "") -> None:
-        """Lines of the program itself. Whatever is in them, the terminal obeys none of it."""
-        self.end_live()
+    def line(self, text: str = "", style: str = "", *, hang: int = 0) -> None:
+        """Sentences of the program, broken between words where they are too long; further lines hang so far in.
+
+        Whatever is in them, the terminal obeys none of it.
+        """
+        room = self.columns if self.out.isatty() else 0
         for each in neutralise(text).split("\n"):
-            self.out.write(self.styled(each, style) + "\n")
+            self._write(wrap(each, room, hang) if room else [each], style)
+
+    def verbatim(self, text: str, style: str = "") -> None:
+        """A line whose every blank counts, such as one of a diff: it is never broken by us."""
+        self._write([neutralise(text)], style)
+
+    def _write(self, lines: list[str], style: str) -> None:
+        self.end_live()
+        self.out.write("".join(self.styled(line, style) + "\n" for line in lines))
         self.out.flush()
 
     def styled(self, text: str, style: str) -> str:
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text and self.colour else text
+        wanted = style and text and self.capable and (self.colour or style in _WITHOUT_COLOUR)
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if wanted else text
 
     def say(self, text: str) -> None:
-        """The model's words. With styles they are set as Markdown; without, shown as they were written."""
+        """The model's words: set as Markdown on a terminal, elsewhere as they were written."""
         self.end_live()
         text = neutralise(text).strip("\n")
-        if self.colour:
+        if self.capable:
             from nebula.cli.terminal.output.markdown import rendered
 
-            text = rendered(text, self.columns)
+            text = rendered(text, self.columns, colour=self.colour)
         self.out.write(f"{text}\n\n")
         self.out.flush()
 
@@ -57,7 +70,7 @@ class Screen:
 
     def live(self, text: str) -> None:
         """Redraws the one live line: cut, so that it never wraps, and cleared last, so that it never flickers."""
-        if self.moving:
+        if self.capable:
             self.out.write("\r" + self.styled(cut(one_line(text), self.columns - 1), "dim") + CLEAR_TO_END)
             self.out.flush()
             self._live = True

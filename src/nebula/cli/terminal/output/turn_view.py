@@ -4,33 +4,52 @@ from __future__ import annotations
 
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
-from nebula.events import Approval, Stamped
-from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Remark, Say, Stage
+from nebula.events import Approval, Retry, Stamped
+from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Remark, Say, Stage, StageOptions
 
 BACKSTAGE_LINES = 12
 """What backstage shows of one result; log.txt has all of it."""
+HIDDEN_CUES = 200
+"""So many of the newest are kept for somebody who looks backstage later."""
 
 
 class TurnView:
-    def __init__(self, screen: Screen, live: LiveLine, stage: Stage) -> None:
+    """`backstage` says whether the tools are shown; what was not is kept, and shown as soon as somebody asks."""
+
+    def __init__(self, screen: Screen, live: LiveLine, options: StageOptions) -> None:
         self._screen = screen
         self._live = live
-        self.stage = stage
+        self._stage = Stage(options._replace(backstage=True))
+        self._backstage = options.backstage
+        self._hidden: list[Backstage] = []
         self.asked: Approval | None = None
         """The question on the table, fit to be shown."""
         self._behind = False
         """Backstage spoke last; what the audience hears next stands apart from it."""
 
     def read(self, stamped: Stamped) -> None:
-        for cue in self.stage.read(stamped):
+        for cue in self._stage.read(stamped):
             self._carry_out(cue)
+        if isinstance(stamped.event, Retry):
+            self._live.wait(stamped.event)
+
+    def look_backstage(self, shown: bool) -> None:
+        """From now on; and when it begins, also what has run so far."""
+        self._backstage = shown
+        if shown:
+            hidden, self._hidden = self._hidden, []
+            for cue in hidden:
+                self._show_backstage(cue)
 
     def _carry_out(self, cue: Cue) -> None:
         if isinstance(cue, Curtain):
             self._live.raise_(cue.path)
             return
         if isinstance(cue, Backstage):
-            self._backstage(cue)
+            if self._backstage:
+                self._show_backstage(cue)
+            else:
+                self._hidden = [*self._hidden, cue][-HIDDEN_CUES:]
             return
         self._live.lower()
         if self._behind:
@@ -46,15 +65,15 @@ class TurnView:
             self._screen.line(cue.line, "dim")
             self._screen.line()
 
-    def _backstage(self, cue: Backstage) -> None:
+    def _show_backstage(self, cue: Backstage) -> None:
         self._behind = True
-        self._screen.line(f"· {cue.title}", "dim")
+        self._screen.line(f"· {cue.title}", "dim", hang=2)
         lines = cue.text.rstrip("\n").split("\n") if cue.text else []
         shown = lines[:BACKSTAGE_LINES]
         if len(lines) > len(shown):
             shown.append(f"… +{len(lines) - len(shown)}")
         for line in shown:
-            self._screen.line(f"  {line}", "dim")
+            self._screen.verbatim(f"  {line}", "dim")
 
     def end(self) -> None:
         self._live.lower()

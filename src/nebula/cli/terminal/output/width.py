@@ -1,8 +1,19 @@
-"""How wide text is on a terminal. Japanese takes two columns a character, a joined emoji two in all."""
+"""How wide text is on a terminal, and where a line may end.
+
+Japanese takes two columns a character, a joined emoji two in all.
+"""
 
 from __future__ import annotations
 
+import re
+
 ELLIPSIS = "…"
+
+_NEVER_FIRST = "、。，．・：；？！）］｝」』】〉》〕ー々ゝゞヽヾぁぃぅぇぉっゃゅょァィゥェォッャュョ,.:;?!)]}…"
+_NEVER_LAST = "（［｛「『【〈《〔([{"
+_WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff"
+_PIECES = re.compile(rf"\s+|[{re.escape(_NEVER_LAST)}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[{re.escape(_NEVER_FIRST)}]*")
+"""White space, one wide character, or a word; with what may not be parted from it. (Between any two a line may end.)"""
 
 
 def display_width(text: str) -> int:
@@ -19,17 +30,21 @@ def cut(text: str, columns: int) -> str:
         return ""
     if display_width(text) <= columns:
         return text
+    return _beginning(text, columns - 1) + ELLIPSIS
+
+
+def _beginning(text: str, columns: int) -> str:
     if text.isascii():
-        return text[: columns - 1] + ELLIPSIS
+        return text[:columns]
     from wcwidth import iter_graphemes
 
     kept, used = [], 0
     for grapheme in iter_graphemes(text):
         used += display_width(grapheme)
-        if used > columns - 1:
+        if used > columns:
             break
         kept.append(grapheme)
-    return "".join(kept) + ELLIPSIS
+    return "".join(kept)
 
 
 def pad(text: str, columns: int) -> str:
@@ -44,3 +59,24 @@ def tail(text: str, columns: int) -> str:
     while kept and display_width("".join(kept)) > columns - 1:
         del kept[0]
     return ELLIPSIS + "".join(kept)
+
+
+def wrap(line: str, columns: int, hang: int = 0) -> list[str]:
+    """The line in pieces that fit, broken between words, or between Japanese characters where their rules allow."""
+    if display_width(line) <= columns:
+        return [line]
+    indent = " " * min(hang, columns // 2)
+    lines, now = [], ""
+    for piece in _PIECES.findall(line):
+        if display_width(now + piece.rstrip()) <= columns:
+            now += piece
+            continue
+        if now.strip():
+            lines.append(now.rstrip())
+            now = indent
+        now += piece.lstrip()
+        while display_width(now) > columns:  # one word that is longer than a line, such as a path
+            part = _beginning(now, columns)
+            lines.append(part)
+            now = indent + now[len(part) :]
+    return [*lines, now.rstrip()] if now.strip() else lines

@@ -1,4 +1,4 @@
-"""Turns that clients started: one at a time from each place, heard by whoever listens, decided by whoever is there.
+"""Turns that clients started: one at a time in a flow, heard by whoever listens, decided by whoever is there.
 
 A turn belongs to the server, not to a connection. A client that goes away does not end it, and an approval it left
 open can be answered by another.
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
+from nebula.events import Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
 from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.graph_watch import GraphWatch
@@ -63,8 +63,6 @@ class _Running:
     before: int
     """The number of the last event before its own: whoever resumes from there hears all of it."""
     task: asyncio.Task[None] | None = None
-    approval: dict[str, Any] | None = None
-    """The question that waits for an answer, as its event told it."""
     begun: bool = False
     ended: bool = False
 
@@ -83,12 +81,9 @@ class Turns:
         return self._runner.takes_references
 
     def start(self, job: Job, sender: object) -> None:
-        """Returns at once. Raises ActionError where a turn that continues the same nodes is under way."""
-        place = job.flow_name, job.parents
-        if any((turn.job.flow_name, turn.job.parents) == place for turn in self._running.values()):
-            raise ActionError(
-                "a turn is under way from here; wait for its end, cancel it, or continue elsewhere", code="busy"
-            )
+        """Returns at once. Raises ActionError where a turn is under way in that flow."""
+        if any(turn.job.flow_name == job.flow_name for turn in self._running.values()):
+            raise ActionError("a turn is under way in this flow; wait for its end or cancel it", code="busy")
         stage = Stage(StageOptions(job.lang, self._curtain, backstage=True))
         turn = _Running(job, sender, stage, self._hub.seq)
         self._running[job.trace_id] = turn
@@ -115,16 +110,8 @@ class Turns:
         return [turn.job.trace_id for turn in turns]
 
     def under_way(self) -> list[dict[str, Any]]:
-        """What somebody who comes later has to know, also where the events themselves are no longer at hand."""
         return [
-            {
-                "trace_id": turn.job.trace_id,
-                "flow_id": turn.job.flow,
-                "since": turn.before,
-                "prompt": turn.job.prompt,
-                "parents": list(turn.job.parents),
-                "approval": turn.approval,
-            }
+            {"trace_id": turn.job.trace_id, "flow_id": turn.job.flow, "since": turn.before}
             for turn in self._running.values()
         ]
 
@@ -148,9 +135,6 @@ class Turns:
             turn.begun = True
             turn.ended = turn.ended or isinstance(stamped.event, Final)
             data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
-            # While one is asked nothing else happens in a turn: whatever comes next means that it was answered.
-            asked = isinstance(stamped.event, Approval) and stamped.event.decision is None
-            turn.approval = data if asked else None
             self._watch.drain()
             self._hub.publish(stamped.event.type, data, flows=job.aliases, trace_id=job.trace_id)
 

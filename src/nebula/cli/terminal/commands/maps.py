@@ -1,18 +1,19 @@
-"""The conversation as a graph, in text: the chain map, and the same with prompts."""
+"""/graph and /tree: the shape of the conversation, in text."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from nebula.cli.terminal.commands.command import Command
 from nebula.cli.terminal.output.width import cut
-from nebula.graph.errors import GraphError
-from nebula.graph.flows.chain_map import draw_map
-from nebula.graph.flows.topology import Topology
+from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.graph.flows.topology import Topology
     from nebula.graph.graph import Graph
     from nebula.graph.values import Flow
 
@@ -20,37 +21,40 @@ NAMED = 60
 """So many of the newest nodes are shown with their prompts; reading each is a file."""
 
 
-def short_id(node_id: str) -> str:
-    """The end of an id: its beginning is the time, which neighbours share."""
-    return node_id[-8:]
+async def graph(terminal: TerminalSession, argument: str) -> None:
+    await asyncio.to_thread(_show_map, terminal, everything=argument == "all")
 
 
-def show_map(terminal: TerminalSession, *, everything: bool = False) -> None:
+async def tree(terminal: TerminalSession, argument: str) -> None:
+    await asyncio.to_thread(_show_tree, terminal, everything=argument == "all")
+
+
+def _show_map(terminal: TerminalSession, *, everything: bool) -> None:
+    from nebula.graph.flows.chain_map import draw_map
+
     found = _flow(terminal, everything=everything)
     if found is None:
         return
     graph, flow = found
-    terminal.screen.line(draw_map(flow))
+    for line in draw_map(flow).split("\n"):
+        terminal.screen.verbatim(line)
     terminal.screen.line()
-    here = terminal.session.conversation.leaf
+    labels = _labels(terminal, graph, flow)
     for entry in flow.entries[-NAMED:]:
-        terminal.screen.line(_label(graph, entry.index, entry.id, here, terminal.screen.columns))
+        terminal.screen.verbatim(cut(labels[entry.index], terminal.screen.columns - 1))
 
 
-def show_tree(terminal: TerminalSession, *, everything: bool = False) -> None:
+def _show_tree(terminal: TerminalSession, *, everything: bool) -> None:
+    from nebula.graph.flows.topology import Topology
+
     found = _flow(terminal, everything=everything)
     if found is None:
         return
     graph, flow = found
-    ids = {entry.index: entry.id for entry in flow.entries}
-    named = {entry.index for entry in flow.entries[-NAMED:]}
-    here = terminal.session.conversation.leaf
+    labels = _labels(terminal, graph, flow)
     for indent, index, again in tree_order(Topology(flow)):
-        room = terminal.screen.columns - len(indent)
-        if again or index not in named:
-            terminal.screen.line(f"{indent}{'↪ ' if again else ''}{index}")
-        else:
-            terminal.screen.line(indent + _label(graph, index, ids[index], here, room))
+        label = f"↪ {index}" if again else labels.get(index, str(index))
+        terminal.screen.verbatim(indent + cut(label, terminal.screen.columns - 1 - len(indent)))
 
 
 def tree_order(topology: Topology) -> list[tuple[str, int, bool]]:
@@ -80,19 +84,23 @@ def tree_order(topology: Topology) -> list[tuple[str, int, bool]]:
 
 def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] | None:
     """The part of the graph that this talk belongs to; all of it where the talk has not begun."""
+    from nebula.graph.errors import GraphError
+
     graph = terminal.session.archive.graph
     try:
         flow = graph.get_flow() if graph is not None else None
     except GraphError:
         flow = None
     if graph is None or flow is None or not flow.entries:
-        terminal.screen.line(terminal.words("graph_empty"))
+        terminal.screen.line(translate("The conversation graph is empty so far."))
         return None
     here = terminal.session.conversation.leaf
     return graph, flow if everything or here is None else connected_part(flow, here)
 
 
 def connected_part(flow: Flow, node_id: str) -> Flow:
+    from nebula.graph.flows.topology import Topology
+
     topology = Topology(flow)
     start = topology.index_of.get(node_id)
     if start is None:
@@ -110,10 +118,25 @@ def connected_part(flow: Flow, node_id: str) -> Flow:
     )
 
 
-def _label(graph: Graph, index: int, node_id: str, here: str | None, columns: int) -> str:
-    try:
-        prompt = graph.get_node(node_id).prompt
-    except GraphError as problem:
-        prompt = f"({problem})"
-    mark = "*" if node_id == here else " "
-    return cut(f"{mark}{index:3} {short_id(node_id)}  {one_line(' '.join(prompt.split()))}", columns - 1)
+def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, str]:
+    """Number, the shortest id that commands accept, and prompt; a star where the next prompt continues."""
+    from nebula.graph.errors import GraphError
+
+    here = terminal.session.conversation.leaf
+    newest = flow.entries[-NAMED:]
+    short = graph.shortest_unique_ids(entry.id for entry in newest)
+    labels = {}
+    for entry in newest:
+        try:
+            prompt = " ".join(graph.get_node(entry.id).prompt.split())
+        except GraphError as problem:
+            prompt = f"({explain(problem)})"
+        mark = "*" if entry.id == here else " "
+        labels[entry.index] = f"{mark}{entry.index:3} {one_line(short[entry.id])}  {one_line(prompt)}"
+    return labels
+
+
+COMMANDS = (
+    Command("graph", "draw the conversation as a graph", graph),
+    Command("tree", "draw the conversation with its prompts", tree),
+)

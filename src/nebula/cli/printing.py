@@ -1,0 +1,37 @@
+"""All that the commands print outside the interactive session.
+
+Results go to standard output, remarks to standard error. Every text passes here on its way out, so that nothing a
+model, a file or a name brings along is obeyed by a terminal, be it ours or the one behind a pipe.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+_PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
+
+
+def fit_to_print(text: str) -> str:
+    """The text with every control sequence made visible."""
+    if _PLAIN.fullmatch(text):
+        return text
+    from nebula.stage import neutralise  # most lines are plain ASCII, and the start of many commands needs no more
+
+    return neutralise(text)
+
+
+def print_line(text: str = "", *, end: str = "\n") -> None:
+    print(fit_to_print(text), end=end, flush=True)
+
+
+def print_remark(text: str, *, end: str = "\n") -> None:
+    print(fit_to_print(text), end=end, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON, readable in any script; what a terminal might obey is escaped."""
+    from nebula.memory.trace import json_line
+
+    print(json_line(value), flush=True)

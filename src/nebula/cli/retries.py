@@ -1,0 +1,20 @@
+"""A model that is asked again, in a few words: why, when, and which try it is."""
+
+from __future__ import annotations
+
+from nebula.events import Retry
+from nebula.language import translate
+
+
+def asked_again(retry: Retry, seconds: int) -> str:
+    if retry.kind == "limit":
+        reason = translate("rate limited")
+    elif retry.kind == "unavailable":
+        reason = translate("no answer from the provider")
+    else:
+        reason = retry.reason.rstrip(" .。")
+    again = translate("again in {seconds} s", seconds=seconds) if seconds > 0 else translate("asking again")
+    parts = [reason, again]
+    if retry.attempts:
+        parts.append(translate("{attempt} of {attempts}", attempt=retry.attempt, attempts=retry.attempts))
+    return ", ".join(parts)

@@ -1,0 +1,137 @@
+"""Commands that branch: ask again, ask otherwise, go on from an earlier turn. Nothing is ever deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from nebula.agent import undo as journal
+from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.files import named, show_refusal
+from nebula.cli.terminal.commands.nodes import named_node, past_turns, short_ids
+from nebula.cli.terminal.dialogs.numbered_list import choose
+from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.turns import take_turn
+from nebula.graph.errors import GraphError
+from nebula.language import explain, translate, translate_count
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.agent.conversation import PastTurn
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+
+async def retry(terminal: TerminalSession, _: str = "") -> None:
+    turn = _last_turn(terminal)
+    if turn is None:
+        return
+    prompt = cut(one_line(turn.prompt), 60)
+    terminal.screen.line(translate("Asking again as a new branch: {prompt}", prompt=prompt), "dim")
+    terminal.session.step_back()
+    await take_turn(terminal, turn.prompt)
+
+
+async def edit(terminal: TerminalSession, argument: str = "") -> None:
+    """The last prompt, put in front to be changed; or at once what was typed behind the command."""
+    turn = _last_turn(terminal)
+    if turn is None:
+        return
+    prompt = argument or await _edited(terminal, turn.prompt)
+    if prompt:
+        terminal.session.step_back()
+        await take_turn(terminal, prompt)
+
+
+async def _edited(terminal: TerminalSession, prompt: str) -> str:
+    terminal.screen.line(
+        translate("Change the prompt and send it; it becomes a new branch. Ctrl-C keeps things as they are."), "dim"
+    )
+    try:
+        return (await terminal.input.edit(prompt)).strip()
+    except (Interrupted, EndOfInput):
+        terminal.screen.line(translate("Everything stays as it is."), "dim")
+        return ""
+
+
+def _last_turn(terminal: TerminalSession) -> PastTurn | None:
+    """The turn to be asked again, with a word about files that it left behind."""
+    turns = terminal.session.conversation.turns
+    if not turns or not turns[-1].prompt:
+        terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
+        return None
+    changed = _files_of(terminal, turns[-1])
+    if changed:
+        terminal.screen.line(
+            translate(
+                "What the last turn changed stays: {files}. To start from before it, say /undo first.",
+                files=named(changed),
+            ),
+            "dim",
+        )
+    return turns[-1]
+
+
+def _files_of(terminal: TerminalSession, turn: PastTurn) -> list[str]:
+    """The files that a turn changed, also one of an earlier run of this session."""
+    node = terminal.session.archive.find(turn.node_id) if turn.node_id else None
+    return [file.path for file in node.files] if node is not None else []
+
+
+async def fork(terminal: TerminalSession, argument: str) -> None:
+    try:
+        chosen = await asyncio.to_thread(named_node, terminal, argument) if argument else await _choose_turn(terminal)
+        if chosen is None:
+            return
+        await asyncio.to_thread(terminal.session.continue_from, [chosen])
+    except GraphError as problem:
+        terminal.screen.line(explain(problem), "yellow")
+        return
+    terminal.measure_context()
+    turns = terminal.session.conversation.turns
+    last = cut(one_line(turns[-1].prompt), 60) if turns else ""
+    terminal.screen.line(translate("The next prompt continues from: {prompt}", prompt=last))
+    await _tell_of_files(terminal)
+
+
+async def _choose_turn(terminal: TerminalSession) -> str | None:
+    newest_first = await asyncio.to_thread(past_turns, terminal)
+    if not newest_first:
+        terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
+        return None
+    terminal.screen.line(translate("The turns that led here, newest first:"))
+    short = await asyncio.to_thread(short_ids, terminal, [node.id for node in newest_first])
+    names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in newest_first]
+    number = await choose(terminal, names, translate("Number of the turn to go on from (Enter stays here): "), 0)
+    return None if number is None else newest_first[number].id
+
+
+async def _tell_of_files(terminal: TerminalSession) -> None:
+    """The talk went back; the files may go with it."""
+    leaf = terminal.session.conversation.leaf
+    node = await asyncio.to_thread(terminal.session.archive.find, leaf) if leaf else None
+    terminal.left_behind = None
+    if node is None:
+        return
+    try:
+        plan = await asyncio.to_thread(journal.restore_plan, terminal.session.project.workspace, node)
+    except journal.UndoRefused as refusal:
+        show_refusal(terminal, refusal)
+        return
+    if plan.steps:
+        terminal.left_behind = node
+        terminal.screen.line(
+            translate_count(
+                len(plan.steps),
+                "{count} file is not as that turn left it: {files}. /restore puts it back.",
+                "{count} files are not as that turn left them: {files}. /restore puts them back.",
+                files=named(tuple(step.path for step in plan.steps)),
+            )
+        )
+
+
+COMMANDS = (
+    Command("retry", "ask the last prompt again, as a branch beside it", retry),
+    Command("edit", "change the last prompt and ask it, as a branch beside it", edit),
+    Command("fork", "go on from an earlier turn; /fork NODE names it", fork, ("branch",)),
+)

@@ -1,0 +1,26 @@
+"""What a command of the session says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+Handler = Callable[["TerminalSession", str], Awaitable[None]]
+"""Is handed what was typed behind the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    help: str
+    """English; shown in the user's language."""
+    run: Handler
+    aliases: tuple[str, ...] = ()
+    bare: bool = False
+    """Also known without the slash, as in the seed."""
+    bare_argument: bool = False
+    """Without the slash it may have one word behind it; more words make it a prompt."""

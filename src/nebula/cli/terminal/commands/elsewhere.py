@@ -1,0 +1,37 @@
+"""Slash words of other agents, and what comes nearest here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_FILES = "/undo takes back files, /fork goes back in the talk."
+_CONFIG = "Edit ~/.nebula/config.json; `nebula doctor` shows it."
+_RULES = "Write AGENTS.md by hand; it is read with every turn."
+_SERVER = "`nebula mcp` offers our tools to others; it uses none itself."
+_EXPORT = "The conversation is text already: .nebula/log.txt."
+
+ELSEWHERE: Mapping[str, str] = {
+    "/rewind": _FILES,
+    "/checkpoint": _FILES,
+    "/config": _CONFIG,
+    "/settings": _CONFIG,
+    "/theme": _CONFIG,
+    "/language": "Set NEBULA_LANG to en or ja.",
+    "/init": _RULES,
+    "/memory": _RULES,
+    "/skills": _RULES,
+    "/mcp": _SERVER,
+    "/agents": _SERVER,
+    "/hooks": "`checks` in the config run after changes.",
+    "/status": "See the status line, /context and /cost.",
+    "/doctor": "Run `nebula doctor` in a shell.",
+    "/review": "Ask for it in plain words.",
+    "/btw": "Ask, then /fork back.",
+    "/export": _EXPORT,
+    "/copy": _EXPORT,
+    "/editor": "Press Ctrl+G.",
+    "/vim": "Press Ctrl+G to write in $EDITOR.",
+    "/add-dir": "Start nebula with --root DIR.",
+    "/rename": "Sessions go by their time: /sessions.",
+    "/bug": "Look into .nebula/trace.jsonl.",
+}

@@ -1,0 +1,95 @@
+"""Commands about the files that turns changed: undo, redo, see the difference, put them back after /fork."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from nebula.agent import undo as journal
+from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.nodes import named_node
+from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.graph.errors import GraphError
+from nebula.language import explain, translate
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+
+async def undo(terminal: TerminalSession, _: str = "") -> None:
+    try:
+        touched = await asyncio.to_thread(journal.undo, terminal.session.project.workspace)
+    except journal.NothingToUndo:
+        terminal.screen.line(translate("There is nothing to undo."))
+    except journal.UndoRefused as refusal:
+        show_refusal(terminal, refusal)
+    else:
+        terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
+
+
+async def redo(terminal: TerminalSession, _: str = "") -> None:
+    try:
+        touched = await asyncio.to_thread(journal.redo, terminal.session.project.workspace)
+    except journal.NothingToUndo:
+        terminal.screen.line(translate("There is nothing to redo."))
+    except journal.UndoRefused as refusal:
+        show_refusal(terminal, refusal)
+    else:
+        terminal.screen.line(translate("Done again: {files}", files=named(touched)))
+
+
+async def diff(terminal: TerminalSession, argument: str) -> None:
+    try:
+        node_id = named_node(terminal, argument) if argument else terminal.session.conversation.leaf
+        found = journal.differences(terminal.session.project.workspace, node_id) if node_id else []
+    except journal.UndoRefused as refusal:
+        show_refusal(terminal, refusal)
+        return
+    except GraphError as problem:
+        terminal.screen.line(explain(problem), "yellow")
+        return
+    if not found and argument:
+        terminal.screen.line(translate("No change is recorded for '{node}'.", node=one_line(argument)))
+    elif not found:
+        terminal.screen.line(translate("The last turn changed no file."))
+    for each in found:
+        show_diff(terminal.screen, each.text)
+
+
+async def restore(terminal: TerminalSession, _: str = "") -> None:
+    """After /fork, which told what would change: the files as the turn one went back to had left them."""
+    if terminal.left_behind is None:
+        terminal.screen.line(translate("There is nothing to put back; /restore works right after /fork."), "yellow")
+        return
+    workspace = terminal.session.project.workspace
+    try:
+        plan = await asyncio.to_thread(journal.restore_plan, workspace, terminal.left_behind)
+        touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
+    except journal.UndoRefused as refusal:
+        show_refusal(terminal, refusal)
+        return
+    terminal.left_behind = None
+    terminal.screen.line(translate("Put back: {files}", files=named(touched)))
+
+
+def show_refusal(terminal: TerminalSession, refusal: journal.UndoRefused) -> None:
+    if isinstance(refusal, journal.NoJournalHere):
+        text = translate("The files are behind a gateway (EC_MCP_URL); undo works only on this machine.")
+    else:
+        text = one_line(explain(refusal))
+    terminal.screen.line(text, "yellow")
+
+
+def named(paths: Sequence[str]) -> str:
+    return ", ".join(one_line(path) for path in paths)
+
+
+COMMANDS = (
+    Command("undo", "take back the file changes of the last turn", undo),
+    Command("redo", "do again what was undone", redo),
+    Command("diff", "show what the last turn changed; /diff NODE another one", diff),
+    Command("restore", "after /fork, put the files back as that turn left them", restore),
+)

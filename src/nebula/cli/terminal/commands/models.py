@@ -1,0 +1,82 @@
+"""/model: which model answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.dialogs.numbered_list import choose
+from nebula.cli.terminal.output.live_line import waiting
+from nebula.config import save_choice
+from nebula.language import explain, translate
+from nebula.llm.choose import choose_model, list_models, offered_models
+from nebula.llm.contract import ModelInfo
+from nebula.llm.errors import ModelError
+from nebula.stage import one_line
+from nebula.value import replace
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+Listed = list[tuple[str, list[ModelInfo] | ModelError]]
+"""What each configured provider lists, or why it does not."""
+
+
+async def model(terminal: TerminalSession, argument: str) -> None:
+    listed = await waiting(terminal, list_models(terminal.session.settings))
+    if listed is None:
+        return
+    offered = offered_models(listed)
+    if not argument:
+        chosen = await _ask_for_model(terminal, listed, offered)
+        if chosen is None:
+            return
+        argument = chosen
+    await _use_model(terminal, argument, offered)
+
+
+async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: list[ModelInfo]) -> str | None:
+    """A number of the list, or a name; None keeps the model."""
+    for provider, models in listed:
+        if isinstance(models, ModelError) and provider != "ollama":  # no Ollama running is nothing to report
+            terminal.screen.line(f"{provider}: {explain(models)}", "yellow")
+    chosen = terminal.session.chosen
+    names = [f"{one_line(info.name)} ({info.provider})" for info in offered]
+    current = [(info.provider, info.name) for info in offered]
+    at = current.index((chosen.provider, chosen.name)) if (chosen.provider, chosen.name) in current else None
+    terminal.screen.line(translate("Models:"))
+    question = translate("Number or name of the model (Enter keeps {model}): ", model=one_line(chosen.name))
+    answer = await choose(terminal, names, question, at, free_text=True)
+    if isinstance(answer, int):
+        return f"{offered[answer].provider}/{offered[answer].name}"
+    return answer
+
+
+async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelInfo]) -> None:
+    session = terminal.session
+    exact = [info for info in offered if name in (info.name, f"{info.provider}/{info.name}")]
+    try:
+        chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
+    except ModelError as error:
+        terminal.screen.line(explain(error), "yellow")
+        return
+    same_name = [info for info in offered if info.name == chosen.name]
+    saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"
+    old = session.chosen
+    session.use_model(chosen)
+    await old.connector.aclose()
+    save_choice(session.settings, model=saved)
+    outright = f"{chosen.provider}/{chosen.name}"
+    origins = {**terminal.settings.origins, "model": "session"}
+    terminal.settings = replace(terminal.settings, model=outright, origins=origins)
+    terminal.screen.line(translate("Model: {model} (saved as your choice)", model=one_line(chosen.name)))
+
+
+MODEL = Command(
+    "model",
+    "list the models and choose one; model NAME switches at once",
+    model,
+    ("models",),
+    bare=True,
+    bare_argument=True,
+)
