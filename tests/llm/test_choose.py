@@ -10,7 +10,7 @@ import pytest
 from nebula.config import load_settings
 from nebula.llm.catalog import connect
 from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models, resolve_model
-from nebula.llm.contract import Model, ModelReply, ModelRequest, TextDelta, Usage
+from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, TextDelta, Usage
 from nebula.llm.errors import AuthError, BadReplyError, ModelError, NotFoundError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import ollama_base_url
@@ -293,3 +293,13 @@ async def test_a_chosen_model_knows_its_context_and_its_price(tmp_path: Path) ->
     cloud = await chosen(tmp_path, {"OPENAI_API_KEY": "k"})
     assert (local.context, local.cost(Usage(10**6, 0))) == (4096, 0.0)
     assert (cloud.context, cloud.cost(Usage(10**6, 10**6))) == (1_047_576, 0.5)
+
+
+async def test_what_a_project_asked_for_in_vain_is_said_once(tmp_path: Path) -> None:
+    with ScriptedModel([Turn("one"), Turn("two")]) as server:
+        found = await chosen(tmp_path, server.env("openai"), project="gemini/gemini-2.5-pro")
+        request = ModelRequest(found.name, "", [UserMessage.new_prompt("x")])
+        heard = [[item async for item in found.connector.stream(request)] for _ in range(2)]
+        await found.connector.aclose()
+    assert isinstance(heard[0][0], ModelNotice) and "gemini-2.5-pro" in str(heard[0][0].text)
+    assert not any(isinstance(item, ModelNotice) for item in heard[1])

@@ -269,3 +269,50 @@ def test_pauses_grow_and_stay_within_bounds() -> None:
     for number, pause in enumerate(pauses):
         full = min(0.5 * 2**number, 8.0)
         assert full / 2 <= pause <= full
+
+
+@everywhere
+@pytest.mark.parametrize("fault", [Fault.slow(3600), Fault.stall(60)], ids=["before the answer", "within it"])
+async def test_a_hung_server_is_reported_at_growing_intervals(wire: str, fault: Fault) -> None:
+    with ScriptedModel([Turn("one two three four five six seven", fault=fault)]) as server:
+        model = model_at(server.url, wire, timeouts=Timeouts(notice_s=0.05))
+        request = ModelRequest("some-model", "", [UserMessage.new_prompt("hi")])
+        heard: list[ModelNotice] = []
+        async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
+            async for item in items:
+                if isinstance(item, ModelNotice):
+                    heard.append(item)
+                if len(heard) == 3:
+                    break
+        await model.aclose()
+        server.wait_until(lambda: server.turns and server.turns[-1].disconnected)
+    assert {each.kind for each in heard} == {"waiting"} and server.url.removeprefix("http://") in str(heard[0].text)
+    seconds = [each.text.values["seconds"] for each in heard]
+    assert seconds[0] >= 0.05 and seconds[1] >= 0.1 and seconds[2] >= 0.2
+
+
+@everywhere
+async def test_a_late_answer_is_whole_after_the_notices(wire: str) -> None:
+    items = await items_from([Turn("late", fault=Fault.slow(0.3))], wire, timeouts=Timeouts(notice_s=0.05))
+    assert isinstance(items[0], ModelNotice)
+    assert isinstance(items[-1], ModelReply) and items[-1].message.content == "late"
+
+
+async def test_a_retry_says_what_failed_and_how_often_it_may() -> None:
+    refused = Fault.status_code(429, retry_after="0.2")
+    items = await items_from([refused, Fault.status_code(503), Turn("ok")], timeouts=Timeouts(notice_s=0.1))
+    first, second = retries(items)
+    assert (first.kind, first.attempt, first.attempts, first.delay_s) == ("limit", 2, 4, 0.2)
+    assert (second.kind, second.attempt, second.attempts) == ("unavailable", 3, 4)
+    assert not any(isinstance(item, ModelNotice) for item in items)  # an announced pause is no silence
+
+
+async def test_cancelling_while_nothing_comes_closes_the_connection() -> None:
+    with ScriptedModel([Turn("x", fault=Fault.slow(3600))]) as server:
+        model = model_at(server.url, timeouts=Timeouts(notice_s=0.05))
+        asking = asyncio.create_task(items_of(model))
+        await asyncio.to_thread(server.wait_until, lambda: bool(server.turns))
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.to_thread(server.wait_until, lambda: server.turns[0].disconnected)

@@ -16,6 +16,7 @@ from nebula.llm.errors import NotFoundError
 
 if TYPE_CHECKING:
     from nebula.config import Settings
+    from nebula.language import Sentence
     from nebula.llm.http.client import Timeouts
     from nebula.llm.http.retry import RetryPolicy
 
@@ -70,9 +71,11 @@ class Provider(NamedTuple):
     def has_own_address(self, settings: Settings) -> bool:
         return self.address in settings.origins
 
-    def connect(self, settings: Settings) -> Model:
+    def connect(self, settings: Settings, remark: Sentence | None = None) -> Model:
+        """A connector to it; `remark` is said before its first reply."""
         address = getattr(settings, self.address) if self.address else ""
-        return connect(self.name, base_url=address, api_key=getattr(settings, self.key) if self.key else "")
+        key = getattr(settings, self.key) if self.key else ""
+        return connect(self.name, base_url=address, api_key=key, remark=remark)
 
 
 PROVIDERS = {
@@ -126,6 +129,7 @@ def connect(
     retry: RetryPolicy | None = None,
     timeouts: Timeouts | None = None,
     environ: Mapping[str, str] | None = None,
+    remark: Sentence | None = None,
 ) -> Model:
     """A connector. Nothing is contacted yet.
 
@@ -145,7 +149,7 @@ def connect(
     limits: dict[str, Any] = {"retry": retry, "timeouts": timeouts}
     given = {key: value for key, value in limits.items() if value is not None}
     model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
-    return DialectWhereNeeded(model)
+    return DialectWhereNeeded(model, remark)
 
 
 def split_name(name: str) -> tuple[str, str]:

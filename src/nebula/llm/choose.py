@@ -29,7 +29,7 @@ class ChosenModel:
     name: str
     context_tokens: int = 0
     remark: Sentence | None = None
-    """What the user should know about the choice."""
+    """What the user should know about the choice; the connector says it before its first reply."""
 
     @property
     def provider(self) -> str:
@@ -198,7 +198,7 @@ async def _asked_around(settings: Settings, model: str, configured: Sequence[Pro
 
 async def _described(settings: Settings, row: Provider, model: str, remark: Sentence | None) -> ChosenModel:
     """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
-    connector = row.connect(settings)
+    connector = row.connect(settings, remark)
     context = settings.context_tokens
     if not context:
         with suppress(ModelError):  # the turn meets the same problem, and reports it

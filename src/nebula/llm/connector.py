@@ -15,6 +15,7 @@ from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpClient, HttpRe
 from nebula.llm.http.http_errors import Service, message_in, refusal_error, status_error
 from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
 from nebula.llm.http.sse import Parser
+from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.wire import Draft, FragmentCache, from_text, to_bytes
 
 LISTING_TIMEOUTS = Timeouts(connect_s=5.0, first_byte_s=15.0, idle_s=15.0)
@@ -125,11 +126,17 @@ class Connector(ABC):
         self._is_default = url == row.default_address
         self._key = api_key
         self._retry = retry
+        self._timeouts = timeouts
         self._client = HttpClient(timeouts=timeouts, environ=environ)
         self._fragments = FragmentCache()
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
-        return with_retries(partial(self._attempt, request), self._retry)
+        items = with_retries(partial(self._attempt, request), self._retry)
+        return with_waiting_notices(items, self._still_waiting, self._timeouts.notice_s)
+
+    def _still_waiting(self, seconds: float) -> ModelNotice:
+        said = Sentence("Still waiting for {service} ({seconds:.0f} s).", service=self._service.shown, seconds=seconds)
+        return ModelNotice(said, "waiting")
 
     @abstractmethod
     async def list_models(self) -> list[ModelInfo]: ...

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 class DialectWhereNeeded:
-    def __init__(self, model: Model) -> None:
+    """`remark` is said once, before the first reply."""
+
+    def __init__(self, model: Model, remark: Sentence | None = None) -> None:
         self._model = model
+        self._remark = remark
         self._in_dialect: set[str] = set()
         """Models that turned out to need it."""
         self._dialects: dict[bool, JsonDialect] = {}
@@ -40,6 +43,9 @@ class DialectWhereNeeded:
         await self._model.aclose()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        if self._remark is not None:
+            yield ModelNotice(self._remark)
+            self._remark = None
         info = await self._info(request.model)
         if not request.tools or not (needs_dialect(info) or request.model in self._in_dialect):
             items: Any = self._native(request)

@@ -34,6 +34,8 @@ class Timeouts(NamedTuple):
     connect_s: float = 15.0
     first_byte_s: float = 180.0
     idle_s: float = 300.0
+    notice_s: float = 15.0
+    """After so long a silence the user hears that we still wait."""
 
 
 DEFAULT_TIMEOUTS = Timeouts()
