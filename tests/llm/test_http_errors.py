@@ -316,3 +316,46 @@ async def test_cancelling_while_nothing_comes_closes_the_connection() -> None:
         with pytest.raises(asyncio.CancelledError):
             await asking
         await asyncio.to_thread(server.wait_until, lambda: server.turns[0].disconnected)
+
+
+NO_CHOICES = {
+    "openai": "data: [DONE]\n\n",
+    "openai, with usage": 'data: {"choices": [], "usage": {"prompt_tokens": 3}}\n\ndata: [DONE]\n\n',
+    "openai, no end": 'data: {"id": "x", "choices": []}\n\n',
+    "gemini": 'data: {"usageMetadata": {"promptTokenCount": 3}}\n\n',
+}
+
+
+@pytest.mark.parametrize("case", NO_CHOICES)
+async def test_a_stream_without_any_answer_is_missing_not_cut(case: str) -> None:
+    items = await items_from([Fault.garbage(NO_CHOICES[case])], case.partition(",")[0])
+    assert isinstance(items[-1], ModelReply) and items[-1].stop == "missing"
+    assert "without an answer" in str(items[-1].why_empty)
+
+
+@everywhere
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        (Turn(""), "is empty"),
+        (Turn(" \n\t "), "is empty"),
+        (Turn("", stop="length"), "output limit"),
+        (Turn("", thinking="hm", stop="length"), "output limit"),
+    ],
+)
+async def test_an_answer_without_a_word_says_why(wire: str, turn: Turn, said: str) -> None:
+    reply = (await items_from([turn], wire))[-1]
+    assert isinstance(reply, ModelReply) and said in str(reply.why_empty)
+
+
+@pytest.mark.parametrize("wire", ["openai", "gemini"])
+async def test_an_answer_held_back_says_so(wire: str) -> None:
+    reply = (await items_from([Turn("", stop="filter")], wire))[-1]
+    assert isinstance(reply, ModelReply) and "held the answer back" in str(reply.why_empty)
+
+
+@everywhere
+async def test_a_word_or_a_call_is_not_nothing(wire: str) -> None:
+    for turn in (Turn("."), Turn("", calls=[Call("list", {"path": "."})]), Turn("half", stop="length")):
+        reply = (await items_from([turn], wire))[-1]
+        assert isinstance(reply, ModelReply) and reply.why_empty is None
