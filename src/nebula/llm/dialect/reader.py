@@ -33,10 +33,13 @@ ARGUMENT_KEYS = ("parameters", "arguments", "args", "input")
 CALL_KEYS = ("tool_calls", "tool_call", "function_call")
 MAX_ATTEMPTS = 500
 
-_THINK = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>(.*?)(</\1>|\Z)", re.S)
-_LATE_THINK = re.compile(r"\A[^{<\[`]*?</(?:think|thinking)>", re.S)
-_TOKENS_BEFORE = re.compile(r"\A(?:\s|\ufeff|<\|[\w ]{1,40}\|>(?:assistant\b)?|<s>)+")
-_TOKENS_AFTER = re.compile(r"(?:\s|\ufeff|<\|[\w ]{1,40}\|>|</s>)+\Z")
+# All are tried at one place only, never searched for over the text: a run of line breaks would be tried from each.
+_THINK = re.compile(r"\s*<(think|thinking|thought|reasoning)>(.*?)(</\1>|\Z)", re.S)
+_LATE_THINK = re.compile(r"[^{<\[`]*?</(?:think|thinking)>", re.S)
+_TOKENS_BEFORE = re.compile(r"(?:[\s\ufeff]+|<\|[\w ]{1,40}\|>(?:assistant\b)?|<s>)*")
+_TOKEN_AT_END = re.compile(r"(?:<\|[\w ]{1,40}\|>|</s>)\Z")
+_LONGEST_TOKEN = 44
+_SPACE = re.compile(r"\s*")
 _OPENER = re.compile(
     r"(?P<results><tool_response>)|(?P<tag><tool_calls?>|\[TOOL_CALLS\])|<function=(?P<function>[\w.-]+)>"
     r"|(?P<fence>```|~~~)(?P<language>[\w+.-]*)[^\n`]*\n?|(?P<object>\{)"
@@ -98,13 +101,30 @@ def read_reply(text: str, *, tools: Container[str], readers: Container[str]) -> 
 
 def strip_noise(text: str) -> str:
     """Without think blocks in front, byte order marks, and the special tokens of chat templates at both ends."""
+    start, end = 0, len(text)
     while True:
-        shorter = _TOKENS_AFTER.sub("", _TOKENS_BEFORE.sub("", text))
-        shorter = _THINK.sub("", shorter)
-        shorter = _LATE_THINK.sub("", shorter)
-        if shorter == text:
-            return text
-        text = shorter
+        before = (start, end)
+        start = _past(_TOKENS_BEFORE, text, start, end)
+        end = _without_tokens_at_end(text, start, end)
+        start = _past(_THINK, text, start, end)
+        start = _past(_LATE_THINK, text, start, end)
+        if (start, end) == before:
+            return text[start:end]
+
+
+def _past(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    found = pattern.match(text, start, end)
+    return found.end() if found else start
+
+
+def _without_tokens_at_end(text: str, start: int, end: int) -> int:
+    while True:
+        while end > start and (text[end - 1].isspace() or text[end - 1] == "\ufeff"):
+            end -= 1
+        token = _TOKEN_AT_END.search(text, max(start, end - _LONGEST_TOKEN), end)
+        if token is None:
+            return end
+        end = token.start()
 
 
 class _Scan:
@@ -149,7 +169,7 @@ class _Scan:
     def _fence(self, opener: re.Match[str]) -> int:
         text = self._text
         inside = opener.end()
-        start = len(text) - len(text[inside:].lstrip())
+        start = _past(_SPACE, text, inside, len(text))
         if text[start : start + 1] in ("{", "[") and self._begins_value(start):
             end = self._value(start, "fence")
             closing = re.compile(r"\s*" + opener["fence"]).match(text, end)
