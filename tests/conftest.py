@@ -37,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(autouse=True)
+def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is derived from a project lies in the user's home: no test may use that of whoever runs it."""
+    monkeypatch.setenv("NEBULA_HOME", str(tmp_path_factory.getbasetemp() / "nebula-home"))
+
+
 @dataclass(frozen=True)
 class Ran:
     """A command that has ended."""

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_seed import NODE_TSV
-from nebula.graph.disk import numbered_paths, tsv
+from nebula.graph.disk import numbered_paths
+from nebula.graph.disk.files import Files
+from nebula.graph.disk.index_file import IndexFile
+from nebula.graph.formats import tsv
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,12 @@ from nebula.graph.disk import numbered_paths, tsv
 )
 def test_8_1_a_hundred_in_each_folder_then_the_next_hundred(number: int, path: str) -> None:
     assert numbered_paths.path_of(number, 100, "xml") == path
+
+
+def index_in(folder: Path) -> IndexFile:
+    files = Files(str(folder))
+    files.look()
+    return IndexFile(files, "index.tsv", "xml")
 
 
 def test_8_1_the_step_is_max_files_per_folder() -> None:
@@ -58,22 +67,22 @@ def test_nothing_else_is_a_path_of_the_store(path: str) -> None:
 def test_4_3_the_seeds_own_example_loads_as_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
     file.write_text(NODE_TSV, encoding="utf-8")
-    [(lines, end)] = tsv.chunks(str(file), "xml", 0)
+    [(lines, end)] = index_in(tmp_path).chunks(0)
     assert [line.path for line in lines] == ["00/00.xml", "00/01.xml", "00/02.xml", "01/00.xml"]
     assert lines[0].timestamp == "2025-05-09T06:48:06.533720+09:00"
     assert end == len(NODE_TSV.encode())
-    assert tsv.last(str(file), "xml") == lines[-1]
+    assert index_in(tmp_path).last() == lines[-1]
 
 
 def test_4_3_lines_are_only_appended(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
-    index = tsv.Index(str(file), "xml")
+    index = index_in(tmp_path)
     assert index.last() is None
     index.append(tsv.Line("000/000.xml", "a", "t"))
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n"
     index.append(tsv.Line("000/001.xml", "b", "t"))
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/001.xml\tb\tt\n"
-    tsv.Index(str(file), "xml").append(tsv.Line("000/002.xml", "c", "t"))
+    index_in(tmp_path).append(tsv.Line("000/002.xml", "c", "t"))
     assert index.last() == tsv.Line("000/002.xml", "c", "t")
     file.write_text("", encoding="utf-8")
     index.append(tsv.Line("000/003.xml", "d", "t"))
@@ -83,17 +92,16 @@ def test_4_3_lines_are_only_appended(tmp_path: Path) -> None:
 def test_an_unfinished_line_is_closed_off_and_reads_as_absent(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
     file.write_text("relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/0", encoding="utf-8")
-    assert tsv.last(str(file), "xml") == tsv.Line("000/000.xml", "a", "t")
-    tsv.Index(str(file), "xml").append(tsv.Line("000/001.xml", "b", "t"))
-    [(lines, _)] = tsv.chunks(str(file), "xml", 0)
+    assert index_in(tmp_path).last() == tsv.Line("000/000.xml", "a", "t")
+    index_in(tmp_path).append(tsv.Line("000/001.xml", "b", "t"))
+    [(lines, _)] = index_in(tmp_path).chunks(0)
     assert [line.id for line in lines] == ["a", "b"]
 
 
 def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
-    file = tmp_path / "index.tsv"
-    index = tsv.Index(str(file), "xml")
+    index = index_in(tmp_path)
     for number in range(500):
         index.append(tsv.Line(numbered_paths.path_of(number, 100, "xml"), str(number), "t"))
-    pieces = list(tsv.chunks(str(file), "xml", 0, size=100))
+    pieces = list(index.chunks(0, size=100))
     assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
     assert len(pieces) > 50

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.home import derived_folder
 from nebula.graph.graph import Graph
 
 NOBODY = 65534
@@ -65,6 +66,7 @@ def test_a_graph_can_be_read_where_nothing_can_be_written(
 ) -> None:
     if state == "as git brings it":
         shutil.rmtree(folder / ".state")
+        shutil.rmtree(derived_folder(str(folder)))
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
     # A process of its own: neither limit can be taken back.
     child = get_context("fork").Process(target=way, args=(folder,))

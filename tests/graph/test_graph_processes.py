@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
+from nebula.files.home import derived_folder
 from nebula.graph.errors import CycleError, NotFound
 from nebula.graph.graph import Graph
 
@@ -89,6 +90,7 @@ def test_two_processes_leave_files_that_every_reader_understands_alike(tmp_path:
     seen = view(tmp_path)
     assert len(seen[0]) > 50
     shutil.rmtree(tmp_path / ".state")
+    shutil.rmtree(derived_folder(str(tmp_path)))
     assert view(tmp_path) == seen
     with Graph(tmp_path) as graph:
         assert graph.check() == []
@@ -225,6 +227,7 @@ class TwoWriters(RuleBasedStateMachine):
             graph.close()
         seen = view(self.root) if self.prompts else None
         shutil.rmtree(self.root / ".state", ignore_errors=True)
+        shutil.rmtree(derived_folder(str(self.root)), ignore_errors=True)
         if seen:
             assert view(self.root) == seen
         assert Graph(self.root).check() == []

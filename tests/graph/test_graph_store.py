@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from graph.graph_seed import FLOW_YAML, NODE_TSV, NODE_XML
+from nebula.files.home import derived_folder
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.values import Connection, FileState, Text, Usage
@@ -137,11 +138,27 @@ def test_6_3_settings_are_read_again_when_edited(graph: Graph) -> None:
     assert read(graph, "config.yaml").endswith("auto_summary: yes\n")
 
 
-def test_6_3_a_senseless_setting_is_an_error_not_a_guess(graph: Graph) -> None:
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("settings:\n  max_files_per_folder: 0\n  default_model: m\n", "max_files_per_folder must be a whole number"),
+        ("settings: [1]\n", "settings is not a mapping"),
+        ("settings: 5\n", "settings is not a mapping"),
+        ("- 1\n", "not a mapping"),
+        ("settings: {summary_token_limit: [2]}\n", "summary_token_limit must be"),
+        ("a: *b\n", "aliases"),
+        ("\tx: y", "not YAML"),
+    ],
+)
+def test_6_3_a_senseless_setting_is_a_remark_and_the_default_stands(graph: Graph, text: str, remark: str) -> None:
     graph.create_node("q")
-    (Path(graph.data_dir) / "config.yaml").write_text("settings:\n  max_files_per_folder: 0\n", encoding="utf-8")
-    with pytest.raises(BadFile, match="max_files_per_folder must be a whole number above zero"):
-        graph.create_node("q")
+    (Path(graph.data_dir) / "config.yaml").write_text(text, encoding="utf-8")
+    graph.create_node("q")
+    assert graph.settings.max_files_per_folder == 100
+    assert graph.settings.default_model == ("m" if "default_model" in text else "gpt-4")
+    for problems in (graph.problems(), graph.check()):
+        [problem] = [each for each in problems if each.path == "config.yaml"]
+        assert remark in problem.message
 
 
 def test_7_1_1_a_new_node_is_in_the_flow_main(graph: Graph) -> None:
@@ -458,6 +475,7 @@ def test_8_2_the_cache_can_be_thrown_away(graph: Graph) -> None:
     assert graph.search_nodes(text="needle")
     graph.close()
     shutil.rmtree(Path(graph.data_dir) / ".state")
+    shutil.rmtree(derived_folder(graph.data_dir))
     assert graph.get_node(node.id) == node
     assert [found.id for found in graph.search_nodes(text="needle", tags=["t"])] == [node.id]
 
@@ -465,7 +483,7 @@ def test_8_2_the_cache_can_be_thrown_away(graph: Graph) -> None:
 def test_8_2_a_damaged_cache_is_made_anew(graph: Graph) -> None:
     node = graph.create_node("needle")
     graph.close()
-    (Path(graph.data_dir) / ".state/cache.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    (Path(derived_folder(graph.data_dir)) / "graph.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     assert [found.id for found in graph.search_nodes(text="needle")] == [node.id]
 
 
@@ -473,7 +491,7 @@ def test_8_2_a_cache_damaged_inside_is_made_anew_too(graph: Graph) -> None:
     ids = [graph.create_node(f"needle {number}", "x" * 2000).id for number in range(30)]
     assert len(graph.search_nodes(text="needle")) == 30
     graph.close()
-    cache = Path(graph.data_dir) / ".state/cache.db"
+    cache = Path(derived_folder(graph.data_dir)) / "graph.db"
     data = bytearray(cache.read_bytes())
     for page in range(1, len(data) // 4096):
         data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
@@ -486,7 +504,7 @@ def test_a_large_folder_gives_out_nodes_before_its_cache_is_built(graph: Graph) 
     node = graph.create_node("q")
     graph.close()
     root = Path(graph.data_dir)
-    shutil.rmtree(root / ".state")
+    shutil.rmtree(derived_folder(root))
     with (root / "nodes/index.tsv").open("a", encoding="utf-8") as index:
         index.writelines(f"000/{number}.xml\tid-{number}\t2025-01-01T00:00:00+00:00\n" for number in range(1000, 30000))
     with Graph(root) as fresh:

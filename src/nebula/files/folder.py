@@ -112,14 +112,18 @@ class Folder:
         with self._parent(path) as (parent, name):
             return os.open(name, _APPEND_FLAGS, perm, dir_fd=parent)
 
-    def replace(self, path: str, data: bytes, *, durable: bool = True, perm: int = 0o666) -> None:
-        """The whole file or nothing. One that is there keeps its mode; its folder must exist."""
+    def replace(
+        self, path: str, data: bytes, *, durable: bool = True, perm: int = 0o666, staging: int | None = None
+    ) -> None:
+        """The whole file or nothing. One that is there keeps its mode; its folder must exist. The file on its way lies
+        beside it, or in the folder with the descriptor `staging`, which its owner sweeps after a crash."""
         with self._parent(path) as (parent, name):
             with contextlib.suppress(FileNotFoundError):
                 found = os.stat(name, dir_fd=parent, follow_symlinks=False)
                 perm = stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else perm
             temporary = f".new-{os.getpid()}-{next(_names)}"
-            handle = self._calls.create(temporary, parent, perm)
+            beside = parent if staging is None else staging
+            handle = self._calls.create(temporary, beside, perm)
             try:
                 try:
                     self._calls.write_all(handle, data)
@@ -127,10 +131,10 @@ class Folder:
                         self._calls.fsync(handle)
                 finally:
                     os.close(handle)
-                self._calls.rename(temporary, parent, name, parent)
+                self._calls.rename(temporary, beside, name, parent)
             except BaseException:
                 with contextlib.suppress(OSError):  # the first error is the one to report
-                    self._calls.unlink(temporary, parent)
+                    self._calls.unlink(temporary, beside)
                 raise
             if durable:
                 self._calls.fsync_dir(parent)

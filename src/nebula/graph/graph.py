@@ -33,6 +33,7 @@ from nebula.value import replace
 if TYPE_CHECKING:
     from typing import Self
 
+    from nebula.graph.derived.search import Found
     from nebula.llm.choose import ChosenModel
 
 DEFAULT_DIR = os.path.join(".nebula", "graph")
@@ -52,7 +53,7 @@ class Graph:
 
     @property
     def settings(self) -> Settings:
-        """`config.yaml` as it stands now. Raises BadFile."""
+        """`config.yaml` as it stands now; what makes no sense in it is among `problems`."""
         return self._store.settings.read()
 
     def __enter__(self) -> Self:
@@ -266,8 +267,9 @@ class Graph:
         keywords: Iterable[str] | None = None,
         text: str | None = None,
         limit: int | None = None,
-    ) -> list[Node]:
-        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first."""
+    ) -> Found:
+        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. In a large graph seen
+        for the first time the answer does not wait for the whole index: `unread` says how many nodes it left out."""
         from nebula.graph.derived.search import Query, search
 
         query = Query.of(_words(tags), _words(keywords), text or "")
@@ -344,7 +346,7 @@ class Graph:
         """Makes a flow hold exactly these nodes (None: those it has) and connections, in one step."""
         with self._store.writing():
             before = self._store.flow_for_writing(flow).flow
-            return self._change_flow(difference(before, rewired(before, nodes, connections)))
+            return self._change_flow(replace(difference(before, rewired(before, nodes, connections)), flow=flow))
 
     def create_branch(
         self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
@@ -356,7 +358,7 @@ class Graph:
         """Makes the flow the chain of exactly these nodes, in this order."""
         with self._store.writing():
             before = self._store.flow_for_writing(flow).flow
-            return self._change_flow(difference(before, rebuilt(before, node_ids)))
+            return self._change_flow(replace(difference(before, rebuilt(before, node_ids)), flow=flow))
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
         """Ids of the path to a node, oldest first, in the given flow or the one it is in."""
@@ -395,7 +397,8 @@ class Graph:
         """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
         with self._store.reading():
             self._store.node_index.catch_up()
-            return self._store.node_index.problems() + self._store.flows.problems()
+            found = self._store.node_index.problems() + self._store.flows.problems()
+            return found + self._store.problems()
 
 
 def _words(words: Iterable[str] | None) -> Iterable[str]:

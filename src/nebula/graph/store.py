@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from nebula.graph import events
 from nebula.graph.derived.metadata import Metadata
 from nebula.graph.derived.node_index import NodeIndex
-from nebula.graph.disk import tsv
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.flow_files import INDEX as FLOW_INDEX
 from nebula.graph.disk.flow_files import FlowFiles, Loaded
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.disk.node_files import NodeFiles
+from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.settings import SettingsFile
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.housekeeping import Housekeeper
-from nebula.graph.values import DEFAULT_FLOW, Flow, Node
+from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem
 
 _FLUSH_AFTER = 0.5
 _TIDY_AFTER = 1.0
@@ -49,6 +49,8 @@ class Store:
     def reading(self) -> Iterator[None]:
         """Keeps other threads of this process off what is kept in memory."""
         with self.disk.lock.threads:
+            if self.disk.look():
+                self._is_ready = False
             self._make_ready()
             yield
 
@@ -66,11 +68,11 @@ class Store:
         try:
             if kind == NODES:
                 node = self.nodes.read(relative)
-                if not tsv.has_lately(self.disk.path(NODE_INDEX), relative):
+                if not self.nodes.index_file.has_lately(relative):
                     self.nodes.index(relative, node)
                 if not self.metadata.has_lately(node.id):
                     self.metadata.mark_old()
-            elif not tsv.has_lately(self.disk.path(FLOW_INDEX), relative):
+            elif not self.flows.index_file.has_lately(relative):
                 self.flows.index(self.flows.load(relative))
         except (NotFound, BadFile):
             return
@@ -135,7 +137,6 @@ class Store:
 
     @property
     def step(self) -> int:
-        """Raises BadFile."""
         return self.settings.read().max_files_per_folder
 
     def flow_for_writing(self, flow: str) -> Loaded:
@@ -157,6 +158,19 @@ class Store:
         self.flows.written(loaded)
         self.events.note(events.FLOW_UPDATED, flow_id=loaded.flow.id, name=loaded.flow.name)
         return loaded.flow
+
+    def problems(self) -> list[Problem]:
+        """What is odd about the folder itself: settings that make no sense, something in the place of an index."""
+        self.settings.read()
+        found = [(SETTINGS, self.settings.problem)] if self.settings.problem else []
+        for path in (NODE_INDEX, FLOW_INDEX):
+            try:
+                os.close(self.disk.open(path))
+            except FileNotFoundError:
+                continue
+            except BadFile as error:
+                found.append((path, error.reason))
+        return [Problem("unreadable", path, reason) for path, reason in found]
 
     # What may wait
 
@@ -180,7 +194,7 @@ class Store:
         """Brings everything to rest. The store opens again by itself when it is used after that."""
         try:
             self._housekeeper.stop()
-            if os.access(self.disk.state_path("journal"), os.W_OK):
+            if self.disk.can_write():
                 self.disk.checkpoint()
                 if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
                     self.metadata.rewrite()

@@ -1,4 +1,4 @@
-"""The SQLite file beside the text files: which file holds which node, and the terms to find it by.
+"""The SQLite file in the user's home: which file holds which node, and the terms to find it by.
 
 Derived and disposable: deleting it loses nothing, a damaged one is made anew. Everything in it can be checked
 against the size and time of the files it was read from. Rows are numbered by `doc`; a changed node gets a new
@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 
-VERSION = 4
+from nebula.files.database import connect
+
+APPLICATION = 0x4E476E6F  # "NGno"
+VERSION = 1
 _SCHEMA = f"""
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -61,15 +65,8 @@ def make_indexes(db: sqlite3.Connection) -> None:
         db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """True when the file itself is at fault, and making it anew will help."""
-    return type(error) is sqlite3.DatabaseError or "malformed" in str(error) or "no such table" in str(error)
-
-
-def is_no_room(error: sqlite3.Error) -> bool:
-    """True when the file cannot be kept: the disk is full, or the place cannot be written."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
+_TABLES = frozenset({"state", "folders", "files", "bodies", "tags", "keywords", "texts"})
+_FTS_PARTS = re.compile("(keywords|texts)_(data|idx|docsize|config)")
 
 
 class Database:
@@ -82,36 +79,22 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = self._opened()
+            self._connection = self._connect()
         return self._connection
 
     @property
     def path(self) -> str | None:
         return self._path
 
-    def _opened(self) -> sqlite3.Connection:
-        try:
-            connection = self._connect()
-        except sqlite3.DatabaseError as error:
-            if is_no_room(error):
-                raise
-            self.discard()
-            connection = self._connect()
-        return connection
-
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path or ":memory:", timeout=30, isolation_level=None, check_same_thread=False
-        )
+        connection = connect(self._path or ":memory:", application_id=APPLICATION, version=VERSION, timeout_s=30)
         try:
-            connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA cache_size = -32768")
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version != VERSION:
+            if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                 self._build(connection)
-            connection.execute("SELECT count(*) FROM state").fetchone()
+            _require_schema(connection)
         except BaseException:
             connection.close()
             raise
@@ -122,7 +105,7 @@ class Database:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
             connection.execute("ROLLBACK")
-            raise sqlite3.DatabaseError("made by another version")
+            raise sqlite3.DatabaseError("made by an older version")
         if version == 0:
             for statement in filter(str.strip, _SCHEMA.split(";\n")):
                 connection.execute(statement)
@@ -156,3 +139,11 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _require_schema(connection: sqlite3.Connection) -> None:
+    """Our tables and nothing else: no view or trigger that would run with them."""
+    found = connection.execute("SELECT type, name FROM sqlite_schema WHERE type != 'index'").fetchall()
+    names = {name for kind, name in found if kind == "table" and not _FTS_PARTS.fullmatch(name)}
+    if names != _TABLES or any(kind != "table" for kind, _ in found):
+        raise sqlite3.DatabaseError("not the schema of this version")

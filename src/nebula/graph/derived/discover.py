@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nebula.graph.derived.database import UNREAD, UNREADABLE, drop_indexes, make_indexes
 from nebula.graph.derived.search_terms import folded
-from nebula.graph.disk import files, numbered_paths, tsv
+from nebula.graph.disk import files, numbered_paths
+from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.node_files import FOLDER, INDEX
+from nebula.graph.formats import tsv
 from nebula.graph.formats.node_xml import load_head
 from nebula.graph.ids import sort_key
 
@@ -38,6 +39,7 @@ class Discovery:
 
     def __init__(self, disk: DataFolder, db: sqlite3.Connection) -> None:
         self._disk = disk
+        self._index = IndexFile(disk, INDEX, "xml")
         self._db = db
         self._touched: set[str] | None = set()
         self._doubtful: set[str] = set()
@@ -61,7 +63,7 @@ class Discovery:
         """Forgets what is known of files that changed and takes them in afresh."""
         for path in paths:
             self._drop(path)
-            if os.path.lexists(self._disk.path(FOLDER, path)):
+            if self._disk.exists(f"{FOLDER}/{path}"):
                 self._insert([self._head(path)])
         self._resolve()
 
@@ -87,22 +89,21 @@ class Discovery:
                 self._touched = None
 
     def _take_index(self, should_stop: Callable[[], bool]) -> bool:
-        path = self._disk.path(INDEX)
-        found = files.signature(path)
+        found = self._index.signature()
         if found is None:
             return True
         row = self._db.execute("SELECT value FROM state WHERE key = 'index'").fetchone()
         inode, offset, tail = json.loads(row[0]) if row else (0, 0, "")
-        if inode != found.inode or found.size < offset or _tail(path, offset) != tail:
+        if inode != found.inode or found.size < offset or self._tail(offset) != tail:
             offset = 0
-        for lines, end in tsv.chunks(path, "xml", offset):
+        for lines, end in self._index.chunks(offset):
             self._insert(lines)
             # A line for a file that is not there must not make a node.
             self._doubtful.update({path.partition("/")[0] for path, _, _ in lines})
             offset = end
             if should_stop():
                 return False
-        value = json.dumps([found.inode, offset, _tail(path, offset)])
+        value = json.dumps([found.inode, offset, self._tail(offset)])
         self._db.execute("INSERT OR REPLACE INTO state VALUES ('index', ?)", (value,))
         return True
 
@@ -120,12 +121,11 @@ class Discovery:
                     return False
         return True
 
+    def _tail(self, offset: int) -> str:
+        return self._index.bytes_before(offset, _TAIL).hex()
+
     def _names(self, folder: str) -> list[str]:
-        try:
-            names = os.listdir(self._disk.path(FOLDER, folder))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return list(filter(_NAME.fullmatch, names))
+        return list(filter(_NAME.fullmatch, self._disk.names(f"{FOLDER}/{folder}")))
 
     def _take_folder(self, folder: str, names: list[str]) -> None:
         rows = self._db.execute(
@@ -146,15 +146,11 @@ class Discovery:
             self._insert([self._head(path) for path in new])
 
     def _differs(self, path: str, known: tuple[int, ...]) -> bool:
-        return (files.signature(self._disk.path(FOLDER, path)) or files.ABSENT) != known
+        return (self._disk.signature(f"{FOLDER}/{path}") or files.ABSENT) != known
 
     def _head(self, path: str) -> tsv.Line:
         """What the index should say of a file, from the first lines of the file itself."""
-        try:
-            with open(self._disk.path(FOLDER, path), "rb", opener=_no_follow) as file:
-                head = load_head(file.read(_HEAD))
-        except OSError:
-            head = None
+        head = load_head(self._disk.head(f"{FOLDER}/{path}", _HEAD))
         return tsv.Line(path, *(head or ("", "")))
 
     def _drop(self, path: str) -> None:
@@ -189,14 +185,3 @@ class Discovery:
 def forget_contents(db: sqlite3.Connection, doc: int, tags: str) -> None:
     db.execute("DELETE FROM bodies WHERE doc = ?", (doc,))
     db.executemany("DELETE FROM tags WHERE tag = ? AND doc = ?", [(folded(tag), doc) for tag in tags.split("\n")])
-
-
-def _tail(path: str, offset: int) -> str:
-    """The bytes before the offset: tell a file that only grew from one that was replaced."""
-    with open(path, "rb", opener=_no_follow) as file:
-        file.seek(max(0, offset - _TAIL))
-        return file.read(min(_TAIL, offset)).hex()
-
-
-def _no_follow(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

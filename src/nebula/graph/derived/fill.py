@@ -1,4 +1,4 @@
-"""Second stage of the cache: what the node files say, for search and for handing out nodes quickly."""
+"""Second stage of the database: what the node files say, for search and for handing out nodes quickly."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, siz
            due = ?, summary = ?, tags = ? WHERE doc = ?"""
 
 
-def read_some(cache: Database, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
-    """Reads up to `limit` files that were not read yet; returns how many there were."""
-    query = "SELECT doc, path, id FROM files WHERE state = ? LIMIT ?"
-    waiting = cache.connection.execute(query, (UNREAD, limit)).fetchall()
+def read_some(database: Database, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
+    """Reads up to `limit` files that were not read yet, the newest; returns how many there were."""
+    query = "SELECT doc, path, id FROM files WHERE state = ? ORDER BY doc DESC LIMIT ?"
+    waiting = sorted(database.connection.execute(query, (UNREAD, limit)).fetchall())  # terms want rising numbers
     if not waiting:
         return 0
     found = [(doc, known, *_read(disk, nodes, path)) for doc, path, known in waiting]
-    with cache.transaction() as db:
+    with database.transaction() as db:
         renamed = []
         for doc, known, signature, node in found:
             if db.execute("SELECT state FROM files WHERE doc = ?", (doc,)).fetchone() != (UNREAD,):
@@ -55,7 +55,7 @@ def read_some(cache: Database, disk: DataFolder, nodes: NodeFiles, limit: int) -
 
 
 def _read(disk: DataFolder, nodes: NodeFiles, path: str) -> tuple[files.Signature, Node | str]:
-    signature = files.signature(disk.path(FOLDER, path)) or files.ABSENT
+    signature = disk.signature(f"{FOLDER}/{path}") or files.ABSENT
     try:
         return signature, nodes.read(path)
     except BadFile as error:

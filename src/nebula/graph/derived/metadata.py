@@ -12,11 +12,13 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 
+from nebula.files.beneath import FILE_FLAGS
 from nebula.graph.derived.node_index import NodeIndex
-from nebula.graph.disk import files, tsv
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
+from nebula.graph.errors import BadFile
+from nebula.graph.formats import tsv
 from nebula.graph.formats.yaml_text import identifier, moment, scalar
 from nebula.graph.ids import now
 from nebula.graph.values import Node
@@ -44,10 +46,14 @@ class Metadata:
     def add(self, node: Node, moment: str, *, is_first: bool) -> None:
         """A node made at this moment. Call with the lock held."""
         stamp = _stamp(moment)
-        if is_first and not os.path.lexists(self._disk.path(INDEX)):
-            self._disk.write(INDEX, f"updated: {stamp}\nnodes:\n".encode())
-            self._disk.write(TAGS, f"updated: {stamp}\ntags: {{}}\n".encode())
-        if node.tags or not self._append(node, stamp):
+        try:
+            if is_first and not self._disk.exists(INDEX):
+                self._disk.replace(INDEX, f"updated: {stamp}\nnodes:\n".encode())
+                self._disk.replace(TAGS, f"updated: {stamp}\ntags: {{}}\n".encode())
+            is_added = self._append(node, stamp)
+        except BadFile:  # a link or a pipe in its place: `check` reports it
+            is_added = False
+        if node.tags or not is_added:
             self.mark_old()
 
     def _append(self, node: Node, stamp: str) -> bool:
@@ -61,18 +67,13 @@ class Metadata:
         return True
 
     def _is_as_left(self) -> bool:
-        if self._handle < 0:
-            return False
-        try:
-            found = os.stat(self._disk.path(INDEX), follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return (found.st_ino, found.st_size) == (self._inode, self._size)
+        found = self._disk.status(INDEX) if self._handle >= 0 else None
+        return found is not None and (found.st_ino, found.st_size) == (self._inode, self._size)
 
     def _open(self) -> bool:
         self.close()
         try:
-            self._handle = os.open(self._disk.path(INDEX), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self._handle = self._disk.open(INDEX, FILE_FLAGS | os.O_RDWR)
         except FileNotFoundError:
             return False
         found = os.fstat(self._handle)
@@ -90,33 +91,30 @@ class Metadata:
     def has_lately(self, node_id: str) -> bool:
         """True when the node is among the last ones of the index: tells whether its writer got that far."""
         try:
-            with open(self._disk.path(INDEX), "rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-                return node_id.encode("utf-8") in file.read()
-        except FileNotFoundError:
+            data = self._disk.read(INDEX) or b""
+        except BadFile:
             return False
+        return node_id.encode("utf-8") in data[-_TAIL:]
+
+    def _mark_path(self) -> str:
+        return os.path.join(self._disk.derived, _MARK)
 
     def mark_old(self, removed: Iterable[str] = ()) -> None:
         """The files have to be written anew; lines of `removed` node files can then leave the node index, too."""
-        path = self._disk.state_path(_MARK)
-        lines = "".join(f"{each}\n" for each in removed).encode("ascii")
-        if lines or not os.path.exists(path):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-            handle = os.open(path, flags, 0o666)
-            try:
-                files.write_all(handle, lines)
-            finally:
-                os.close(handle)
+        lines = "".join(f"{each}\n" for each in removed)
+        if lines or not self.is_old():
+            with open(self._mark_path(), "a", encoding="ascii") as file:
+                file.write(lines)
 
     def is_old(self) -> bool:
-        return os.path.exists(self._disk.state_path(_MARK))
+        return os.path.exists(self._mark_path())
 
     def is_worth_waiting_for(self) -> bool:
         """False when writing the files anew takes long enough to be left to a process that stays."""
         rows, unread = self._node_index.count_roughly(), self._node_index.count_unread()
         if unread > _FEW:
             return False
-        age = time.time() - os.stat(self._disk.state_path(_MARK)).st_mtime
+        age = time.time() - os.stat(self._mark_path()).st_mtime
         return rows <= _MANY or age > _LONG_AGO
 
     def rewrite(self) -> bool:
@@ -127,24 +125,27 @@ class Metadata:
             # Nodes that came in while the lock was not held are few.
             self._node_index.refresh()
             self._node_index.read_all()
-            changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
+            try:
+                changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
+            except BadFile:  # it stays old, and `check` says why
+                return False
             self._forget_removed()
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._disk.state_path(_MARK))
+                os.unlink(self._mark_path())
             return any(changed)
 
     def _forget_removed(self) -> None:
-        with contextlib.suppress(FileNotFoundError), open(self._disk.state_path(_MARK), encoding="ascii") as file:
-            removed = {path for path in file.read().split() if not os.path.lexists(self._disk.path(NODES, path))}
+        with contextlib.suppress(FileNotFoundError), open(self._mark_path(), encoding="ascii") as file:
+            removed = {path for path in file.read().split() if not self._disk.exists(f"{NODES}/{path}")}
             data = self._disk.read(NODE_INDEX) if removed else None
             if data is not None:
-                self._disk.write(NODE_INDEX, tsv.without(data, removed))
+                self._disk.replace(NODE_INDEX, tsv.without(data, removed))
 
     def _write(self, path: str, lines: Iterable[str]) -> bool:
         text = "".join(lines)
         if not self._differs(path, text):
             return False
-        self._disk.write(path, text.encode("utf-8"))
+        self._disk.replace(path, text.encode("utf-8"))
         return True
 
     def _differs(self, path: str, text: str) -> bool:
@@ -159,7 +160,7 @@ class Metadata:
         return [
             path
             for path, lines in ((INDEX, self._index()), (TAGS, self._tags()))
-            if files.signature(self._disk.path(path)) and self._differs(path, "".join(lines))
+            if self._disk.signature(path) and self._differs(path, "".join(lines))
         ]
 
     def _index(self) -> Iterator[str]:

@@ -7,20 +7,25 @@ folders; a file edited in place shows by its own size and time when it is looked
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nebula.graph.disk import files, tsv
+from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
-from nebula.graph.disk.node_files import FOLDER, INDEX, NodeFiles
+from nebula.graph.disk.node_files import FOLDER, NodeFiles
 from nebula.graph.values import Node, Problem
 
 if TYPE_CHECKING:
     from nebula.graph.derived.database import Database
 
+T = TypeVar("T")
+
+FILE = "graph.db"
 _BATCH = 256
 _PATIENCE = 20
 """Longer looks take at most one part in this many of the time."""
@@ -48,8 +53,9 @@ class NodeIndex:
         self._writing = threading.RLock()
         self._asking = threading.RLock()
         self._opening = threading.Lock()
-        self._has_room = True
-        """False once a cache could not be kept beside the files: then it lives in memory."""
+        self._is_kept = True
+        """False once the database could not be kept in the user's home: then it lives in memory."""
+        self._discarded = False
         self._writer: Database | None = None
         self._reader: Database | None = None
         self._recent: dict[str, str] = {}
@@ -106,7 +112,7 @@ class NodeIndex:
     def _is_built(self) -> bool:
         """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
         if not self._built:
-            found = files.signature(self._disk.path(INDEX))
+            found = self._nodes.index_file.signature()
             is_large = found is not None and found.size > _LARGE_INDEX
             self._built = not is_large or bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
         return self._built
@@ -115,7 +121,7 @@ class NodeIndex:
         """The same straight from the index file; whatever it does not know has to wait for the cache."""
         from nebula.graph.derived.discover import priority
 
-        rows = [(line.path, line.timestamp, 0) for line in tsv.find(self._disk.path(INDEX), "xml", node_id)]
+        rows = [(line.path, line.timestamp, 0) for line in self._nodes.index_file.find(node_id)]
         return [row[0] for row in sorted(rows, key=priority, reverse=True)]
 
     def _paths(self, node_id: str) -> list[str]:
@@ -125,51 +131,64 @@ class NodeIndex:
         return [row[0] for row in sorted(rows, key=priority, reverse=True)]
 
     def ask(self, query: str, *values: object) -> list[Any]:
-        """Rows of the cache as it stands. A damaged one is made anew first."""
+        """Rows of the database as it stands."""
+
+        def rows() -> list[Any]:
+            with self._asking:
+                with self._opening:
+                    if self._reader is None:
+                        self._reader = self._open()
+                return self._reader.connection.execute(query, values).fetchall()
+
+        return self._guarded(rows)
+
+    def _guarded(self, action: Callable[[], T]) -> T:
+        """Runs something on the database. A damaged one is thrown away and made anew; where that does not help, or
+        none can be kept, it lives in memory. Nobody but a mistake of ours gets to see an error."""
         import sqlite3
 
-        try:
-            return self._rows(query, values)
-        except sqlite3.Error as error:
-            self._start_over(error)
-            self.read_all()
-            return self._rows(query, values)
+        from nebula.files.database import ForeignDatabase
 
-    def _rows(self, query: str, values: tuple[object, ...]) -> list[Any]:
-        with self._asking:
-            with self._opening:
-                if self._reader is None:
-                    self._reader = self._open()
-            return self._reader.connection.execute(query, values).fetchall()
+        while True:
+            try:
+                return action()
+            except (sqlite3.DatabaseError, ForeignDatabase) as error:
+                if not self._is_kept or isinstance(error, sqlite3.ProgrammingError):
+                    raise
+                self._start_over(error)
 
     def _start_over(self, error: Exception) -> None:
-        """Fills a new cache, in memory where there is no room for one, and throws a damaged one away; any other error
-        is raised again."""
         import sqlite3
 
-        from nebula.graph.derived.database import Database, is_damage, is_no_room
+        from nebula.graph.derived.database import Database
 
-        if isinstance(error, sqlite3.Error) and is_no_room(error) and self._has_room:
-            self._has_room = False
+        with self._writing, self._asking:
             self.close()
-        elif isinstance(error, sqlite3.Error) and is_damage(error):
-            self.close()
-            Database(self._disk.state_path("cache.db")).discard()
-        else:
-            raise error
-        self._take_in(lambda: False)
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+            if isinstance(error, sqlite3.DatabaseError) and is_damage and not self._discarded:
+                self._discarded = True
+                with contextlib.suppress(OSError):  # then it cannot be opened either
+                    Database(self._path()).discard()
+            else:
+                self._is_kept = False
+        self.refresh()
+        if self.count_unread() <= _FEW:
+            self.read_all()
+
+    def _path(self) -> str:
+        return os.path.join(self._disk.derived, FILE)
 
     def _open(self) -> Database:
         from nebula.graph.derived.database import Database
 
         first = self._writer or self._reader
         if first is None:
-            can_be_kept = self._has_room and self._disk.can_keep_state()
-            return Database(self._disk.state_path("cache.db") if can_be_kept else None)
-        # Where nothing can be written beside the files, both connections are one, in memory.
+            return Database(self._path() if self._is_kept else None)
+        # In memory both connections are one.
         return first if first.path is None else Database(first.path)
 
-    def _cache(self) -> Database:
+    def _database(self) -> Database:
         with self._opening:
             if self._writer is None:
                 self._writer = self._open()
@@ -178,25 +197,19 @@ class NodeIndex:
     def refresh(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
         """Takes in what changed in the index and the folders; True when something did. Stopped halfway it takes in
         nothing."""
-        import sqlite3
-
-        try:
-            return self._take_in(should_stop)
-        except sqlite3.Error as error:
-            self._start_over(error)
-            return True
+        return self._guarded(lambda: self._take_in(should_stop))
 
     def _take_in(self, should_stop: Callable[[], bool]) -> bool:
         with self._writing:
             started = time.monotonic()
-            current = self._folder_times(), files.signature(self._disk.path(INDEX))
+            current = self._disk.folder_times(FOLDER), self._nodes.index_file.signature()
             cost = time.monotonic() - started
             changed = current != self._seen
             if changed and (current[0] or self._seen is not None):
                 from nebula.graph.derived.discover import Discovery
 
                 self._recent.clear()
-                with self._cache().transaction() as db:
+                with self._database().transaction() as db:
                     if not Discovery(self._disk, db).run(current[0], should_stop):
                         db.execute("ROLLBACK")
                         return False
@@ -207,19 +220,8 @@ class NodeIndex:
     def _refresh_if_due(self) -> None:
         """Looks at the folders as often as that is cheap, and at the length of the index always."""
         index = self._seen[1] if self._seen else None
-        if time.monotonic() >= self._look_at or files.signature(self._disk.path(INDEX)) != index:
+        if time.monotonic() >= self._look_at or self._nodes.index_file.signature() != index:
             self.refresh()
-
-    def _folder_times(self) -> dict[str, int]:
-        try:
-            with os.scandir(self._disk.path(FOLDER)) as entries:
-                return {
-                    entry.name: entry.stat(follow_symlinks=False).st_mtime_ns
-                    for entry in entries
-                    if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
-                }
-        except FileNotFoundError:
-            return {}
 
     def count(self) -> int:
         """Nodes there are, those that cannot be read left out where that is known."""
@@ -233,37 +235,38 @@ class NodeIndex:
     def count_unread(self) -> int:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
 
-    def read_all(self) -> None:
-        """Reads every file that was not read yet; returns when search would find everything."""
-        while self.read_some(_BATCH):
+    def read_all(self, until: float = math.inf) -> None:
+        """Reads every file that was not read yet, the newest first; on return search finds everything, unless the
+        moment `until` came first."""
+        while self.read_some() and time.monotonic() < until:
             pass
 
     def read_some(self, limit: int = _BATCH) -> int:
-        import sqlite3
-
-        from nebula.graph.derived.database import is_no_room
         from nebula.graph.derived.fill import read_some
 
-        with self._writing:
-            try:
-                return read_some(self._cache(), self._disk, self._nodes, limit)
-            except sqlite3.Error as error:
-                if not is_no_room(error):
-                    raise
-                self._start_over(error)
-                return read_some(self._cache(), self._disk, self._nodes, limit)
+        def read() -> int:
+            with self._writing:
+                return read_some(self._database(), self._disk, self._nodes, limit)
+
+        return self._guarded(read)
 
     def reread(self, paths: Iterable[str]) -> None:
         """Takes in files that are known to have changed."""
         from nebula.graph.derived.discover import Discovery
 
-        with self._writing, self._cache().transaction() as db:
-            Discovery(self._disk, db).replace(paths)
+        wanted = list(paths)
+
+        def replace() -> None:
+            with self._writing, self._database().transaction() as db:
+                Discovery(self._disk, db).replace(wanted)
+
+        self._guarded(replace)
 
     def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
         """Of rows (path, mtime_ns, size, inode) the paths whose files are not like that any more."""
-        root = self._disk.path(FOLDER)
-        return [path for path, *known in rows if (files.signature(f"{root}/{path}") or files.ABSENT) != tuple(known)]
+        listed = list(rows)
+        found = self._disk.signatures(f"{FOLDER}/{path}" for path, *_ in listed)
+        return [path for (path, *known), now in zip(listed, found, strict=True) if now != tuple(known)]
 
     def scan(self, *, gently: bool = False) -> None:
         """Looks at every file for edits in place, which leave no other trace. Gently: in small portions with pauses,
@@ -284,25 +287,37 @@ class NodeIndex:
         self._scan_cost = ended - started - rested
         self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
 
-    def catch_up(self) -> bool:
-        """Makes ready for a question about contents. True when a scan for edits in place is still due: it is too
-        long to wait for, and should be done in the background."""
+    def catch_up(self, patience: float = math.inf) -> bool:
+        """Makes ready for a question about contents, within so many seconds as far as that goes. True when a scan for
+        edits in place is still due: it is too long to wait for, and should be done in the background."""
+        started = time.monotonic()
         self._refresh_if_due()
-        late = time.monotonic() >= self._scan_at
+        late = started >= self._scan_at
         if late:
             cost = self._scan_cost or self.count_roughly() * _STAT_COST
             late = cost > _BEARABLE
             if not late:
                 self.scan()
-        self.read_all()
+        self.read_all(started + patience)
         return late
+
+    # For the check
+
+    def all_files(self) -> dict[str, tuple[str, str] | None]:
+        """Path to (id, timestamp) of every node file; None for one that cannot be read."""
+        rows = self.ask("SELECT path, id, timestamp, state FROM files")
+        return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
+
+    def clashes(self) -> list[tuple[str, str, str]]:
+        """Files that lost their id to another, as (path, id, path of the one that counts)."""
+        rows = self.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path")
+        return [(path, node_id, self._paths(node_id)[0]) for path, node_id in rows]
 
     def problems(self) -> list[Problem]:
         """Files that cannot be read, and ids that more than one file claims."""
         rows = self.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
         found = [Problem("unreadable", f"{FOLDER}/{path}", message) for path, message in rows]
-        for path, node_id in self.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path"):
-            winner = self._paths(node_id)[0]
+        for path, node_id, winner in self.clashes():
             message = f"has the same id {node_id} as {FOLDER}/{winner}, which counts"
             found.append(Problem("clash", f"{FOLDER}/{path}", message))
         return found

@@ -6,6 +6,7 @@ each word or quoted run must occur. Best matches come first, newer before older.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from nebula.value import value
 _POOL = 100
 """Of more hits than this only the newest are weighed against each other."""
 _CHUNK = 500
+_PATIENCE = 1.5
+"""Seconds that a search waits for the index; then it answers from what is there."""
 
 
 @value
@@ -38,16 +41,24 @@ class Query:
         return not (self.tags or self.keywords or self.text)
 
 
-def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[list[Node], bool]:
-    """The nodes, best first, and whether the files should be scanned in the background."""
-    late = node_index.catch_up()
+class Found(list[Node]):
+    """Nodes, best first. `unread` nodes were not looked at: there are many, and the index is still being built."""
+
+    unread = 0
+
+
+def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Found, bool]:
+    """The nodes, and whether there is something left to do in the background."""
+    late = node_index.catch_up(_PATIENCE)
     hits = _hits(node_index, query, limit)
     changed = node_index.changed(row[1:5] for row in hits)
     if changed:
         node_index.reread(changed)
-        node_index.read_all()
+        node_index.read_all(time.monotonic() + _PATIENCE)
         hits = _hits(node_index, query, limit)
-    return _nodes(node_index, [row[0] for row in hits]), late
+    found = Found(_nodes(node_index, [row[0] for row in hits]))
+    found.unread = node_index.count_unread()
+    return found, late or found.unread > 0
 
 
 def _nodes(node_index: NodeIndex, docs: Sequence[int]) -> list[Node]:

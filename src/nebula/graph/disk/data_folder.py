@@ -2,24 +2,24 @@
 
 nodes/ flows/ metadata/ config.yaml     the seed's files, for people and for git
 .gitignore .gitattributes               so that git keeps the files and leaves the rest
-.state/                                 lock, journal, cache; this machine's business only
+.state/                                 lock and journal, for all who write here at once
+
+What is derived from them (the node index, marks) lies in the user's home: see `DataFolder.derived`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from nebula.graph.disk import files
+from nebula.files.home import derived_folder
+from nebula.graph.disk.files import STATE, Files
 from nebula.graph.disk.journal import Extend, Journal, Operation, Put, Remove, Step, boot_id, checksum
 from nebula.graph.disk.lock import StoreLock
-from nebula.graph.disk.numbered_paths import is_path
+from nebula.graph.disk.numbered_paths import KINDS
 from nebula.graph.errors import BadFile
 
-STATE = ".state"
-KINDS = {"nodes": "xml", "flows": "yaml"}
 _GIT_IGNORE = f"/{STATE}/\n"
 _GIT_ATTRIBUTES = """\
 /nodes/index.tsv merge=union
@@ -28,85 +28,68 @@ _GIT_ATTRIBUTES = """\
 /nodes/*/*.xml conflict-marker-size=32
 /flows/*/*.yaml conflict-marker-size=32
 """
+_BLOCK = 512
+"""The disk writes no less at once."""
 _MAX_FILE = 512 * 1024 * 1024
 
 
-class DataFolder:
+class DataFolder(Files):
     def __init__(self, root: str) -> None:
-        self.root = os.path.abspath(root)
-        self._state = os.path.join(self.root, STATE)
-        self.lock = StoreLock(os.path.join(self._state, "lock"))
-        self.journal = Journal(os.path.join(self._state, "journal"))
+        super().__init__(root)
+        self.lock = StoreLock(lambda: self.open_state("lock", create=True))
+        self.journal = Journal(self)
         self.write_extended: Callable[[set[str]], None] = _nothing_to_write
-        """Writes the flows at these paths with what the journal adds to them; set by the flow store."""
-        self._temporary = itertools.count()
+        """Writes the flows at these paths with what the journal adds to them; set by the flow files."""
         self._prepared = False
-        self._folders: set[str] = set()
+        self._derived = ""
 
-    def path(self, *parts: str) -> str:
-        return "/".join((self.root, *parts))
+    @property
+    def derived(self) -> str:
+        """The folder, in the user's home, for what can be thrown away; nothing derived is read from the project."""
+        if not self._derived:
+            self._derived = derived_folder(self.root)
+        return self._derived
 
-    def state_path(self, name: str) -> str:
-        return os.path.join(self._state, name)
-
-    def _new_file(self) -> str:
-        return os.path.join(self._state, f"new-{os.getpid()}-{next(self._temporary)}")
-
-    def can_keep_state(self) -> bool:
-        """Makes the folder for this machine's own files if it can; False in a place that cannot be written."""
-        try:
-            if files.make_folder(self._state) and not os.path.lexists(self.path(".gitignore")):
-                self.write(".gitignore", _GIT_IGNORE.encode("utf-8"))
-        except (OSError, BadFile):
-            return False
-        return os.access(self._state, os.W_OK)
+    def look(self) -> bool:
+        changed = super().look()
+        if changed:
+            self._prepared = False
+            self.journal.close()
+            self.lock.close()
+        return changed
 
     def prepare(self) -> None:
         """Makes the folder ready for writing, once."""
+        self.look()
         if self._prepared:
             return
-        os.makedirs(self.root, exist_ok=True)
-        files.make_folder(self._state)
+        self.make()
         with self.lock:
             for name in KINDS:
-                files.make_folder(self.path(name))
+                self.make_folder(name)
             for name, text in ((".gitignore", _GIT_IGNORE), (".gitattributes", _GIT_ATTRIBUTES)):
-                if not os.path.lexists(self.path(name)):
-                    self.write(name, text.encode("utf-8"))
+                if not self.exists(name):
+                    self.replace(name, text.encode("utf-8"))
             self._sweep()
         self._prepared = True
 
     def _sweep(self) -> None:
         """Takes away what a killed writer left unfinished; we hold the lock, so nobody is writing."""
-        for name in os.listdir(self._state):
-            if name.startswith("new-"):
-                os.unlink(os.path.join(self._state, name))
+        for name in os.listdir(self.state.fd):
+            if name.startswith((".new-", "new-")):
+                self.state.remove(name)
+
+    def can_write(self) -> bool:
+        """True when there is a journal and it may be written; a folder that can only be read needs no recovery."""
+        return self.signature(f"{STATE}/journal") is not None and os.access(
+            f"{STATE}/journal", os.W_OK, dir_fd=self.folder.fd
+        )
 
     def read(self, path: str, limit: int = _MAX_FILE) -> bytes | None:
         try:
-            return files.read_file(self.path(path), limit)[0]
+            return self.load(path, limit)[0]
         except FileNotFoundError:
             return None
-
-    def write(self, path: str, data: bytes, *, durable: bool = False, is_new: bool = False) -> None:
-        """Replaces one file as a whole, outside of any step."""
-        full = self.path(path)
-        folder = os.path.dirname(full)
-        if folder not in self._folders:
-            files.make_folder(folder)
-            self._folders.add(folder)
-        try:
-            files.replace_file(full, data, self._new_file(), durable=durable, is_new=is_new)
-        except FileNotFoundError:
-            # The folder went away under us (a checkout, say).
-            files.make_folder(folder)
-            files.replace_file(full, data, self._new_file(), durable=durable, is_new=is_new)
-
-    def remove(self, path: str) -> None:
-        try:
-            os.unlink(self.path(path))
-        except FileNotFoundError:
-            return
 
     def commit(self, operations: Sequence[Operation]) -> None:
         """Carries out a step: all of it, or none and an exception. On return it outlives a power cut. Call with the
@@ -139,17 +122,17 @@ class DataFolder:
                     continue
                 undo.append((op.path, None if op.before == -1 else self.read(op.path)))
                 if isinstance(op, Put):
-                    self.write(op.path, op.data, durable=durable, is_new=op.before == -1)
+                    self.replace(op.path, op.data, durable=durable)
                 else:
                     self.remove(op.path)
                     if durable:
-                        files.sync_path(os.path.dirname(self.path(op.path)))
+                        self.sync([os.path.dirname(op.path)])
         except BaseException:
             for path, content in reversed(undo):
                 if content is None:
                     self.remove(path)
                 else:
-                    self.write(path, content)
+                    self.replace(path, content)
             raise
 
     @contextlib.contextmanager
@@ -183,7 +166,7 @@ class DataFolder:
         kinds = {path.partition("/")[0] for path in touched}
         folders = {os.path.dirname(path) for path in touched} | kinds
         paths = [*sorted(touched), *(f"{kind}/index.tsv" for kind in sorted(kinds)), *sorted(folders)]
-        files.sync_paths([self.path(path) for path in paths])
+        self.sync(paths)
 
     def recover(self) -> list[str]:
         """Finishes the steps that a crash left in the journal only; returns the paths they concern.
@@ -191,7 +174,7 @@ class DataFolder:
         Within one run of the machine only the last step can be unfinished. After a restart any file may be as
         it was before; one that matches none of the states the journal knows was edited since and is left alone.
         """
-        if not self.journal.outline() or not os.access(self._state, os.W_OK):
+        if not self.journal.outline() or not self.can_write():
             return []
         with self.exclusive():
             steps = self.journal.steps()
@@ -199,7 +182,7 @@ class DataFolder:
             history: dict[str, list[Put | Remove]] = {}
             for step in steps if restarted else steps[-1:]:
                 for op in step.operations:
-                    if not isinstance(op, Extend) and _is_ours(op.path):
+                    if not isinstance(op, Extend):
                         history.setdefault(op.path, []).append(op)
             for path, operations in history.items():
                 self._finish(path, operations)
@@ -210,30 +193,37 @@ class DataFolder:
 
     def _finish(self, path: str, operations: list[Put | Remove]) -> None:
         try:
-            current = self.read(path)
+            current = self.read(path) or b""
         except BadFile:
             return
-        states = {op.before for op in operations} | {checksum(op.data) for op in operations if isinstance(op, Put)}
-        if not current or checksum(current) in states:
+        written = [op.data for op in operations if isinstance(op, Put)]
+        states = {op.before for op in operations} | {checksum(data) for data in written}
+        if checksum(current) in states or any(_is_torn(current, data) for data in written) or not current:
             last = operations[-1]
             if isinstance(last, Remove):
                 self.remove(path)
             elif current != last.data:
-                self.write(path, last.data)
+                self.replace(path, last.data)
 
     def close(self) -> None:
         self.journal.close()
         self.lock.close()
+        self._let_go()
+
+
+def _is_torn(current: bytes, data: bytes) -> bool:
+    """True for what a power cut can leave of a file that was just written: parts of it, the rest missing or zeros.
+    No editor leaves that."""
+    if len(current) > len(data):
+        return False
+    blocks = range(0, len(current), _BLOCK)
+    return all(
+        (block := current[at : at + _BLOCK]) == data[at : at + len(block)] or not block.strip(b"\0") for at in blocks
+    )
 
 
 def _extended(steps: Iterable[Step]) -> set[str]:
-    return {op.path for step in steps for op in step.operations if isinstance(op, Extend) and _is_ours(op.path)}
-
-
-def _is_ours(path: str) -> bool:
-    """Paths of a journal are checked like any other: the folder may have come from a stranger."""
-    kind, _, rest = path.partition("/")
-    return kind in KINDS and is_path(rest, KINDS[kind])
+    return {op.path for step in steps for op in step.operations if isinstance(op, Extend)}
 
 
 def _nothing_to_write(_paths: set[str]) -> None:

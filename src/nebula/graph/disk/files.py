@@ -1,7 +1,8 @@
-"""Whole-file reads and writes for the store.
+"""The files of a data folder: every way in starts at the folder's descriptor.
 
-A write is old or new, never a mixture: a temporary file in the store's own state folder, then a rename. Links
-are never followed, and only regular files are read, so a repository cannot point the store elsewhere.
+No link on the way is followed and only regular files are read, without blocking, so a folder that came with a clone
+cannot point the store elsewhere or hold it up. The folder a project carries (`.nebula/graph`) must not be reached
+through a link either; any other one is the user's own choice. A write is old or new, never a mixture.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.folder import Folder
+from nebula.files.reading import UnreadableFile, read_limited
 from nebula.graph.errors import BadFile
 
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-
-
+STATE = ".state"
+_PROJECT_PART = os.path.join(os.sep, ".nebula", "graph")
 _TICK_NS = 30_000_000
 _AT_ONCE = 64
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 class Signature(NamedTuple):
@@ -36,55 +39,14 @@ ABSENT = Signature(0, -1, 0)
 """Stands for no file, or something that is none."""
 
 
-def signature(path: str) -> Signature | None:
-    """The state of a regular file; None when there is none at that path."""
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return _signature_of(found) if stat.S_ISREG(found.st_mode) else None
-
-
 def is_settled(moment_ns: int) -> bool:
     """False for a time so recent that a further change could carry the very same one (the clock of a file system
     may tick only every few milliseconds); what was read then must be read again."""
     return abs(time.time_ns() - moment_ns) > _TICK_NS
 
 
-def _signature_of(found: os.stat_result) -> Signature:
+def signature_of(found: os.stat_result) -> Signature:
     return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-def read_file(path: str, limit: int) -> tuple[bytes, Signature]:
-    """A regular file's bytes, at most `limit`. Raises FileNotFoundError, or BadFile for anything odd."""
-    try:
-        handle = os.open(path, _READ)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            raise FileNotFoundError(path) from None
-        raise BadFile(path, error.strerror or "cannot be opened") from None
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise BadFile(path, "not a regular file")
-        if found.st_size > limit:
-            raise BadFile(path, f"larger than {limit} bytes")
-        data = _read_up_to(handle, limit + 1)
-        if len(data) > limit:
-            raise BadFile(path, f"larger than {limit} bytes")
-        return data, _signature_of(found)
-    except OSError as error:
-        raise BadFile(path, error.strerror or "cannot be read") from None
-    finally:
-        os.close(handle)
-
-
-def _read_up_to(handle: int, limit: int) -> bytes:
-    pieces = []
-    while limit > 0 and (piece := os.read(handle, min(limit, 1 << 20))):
-        pieces.append(piece)
-        limit -= len(piece)
-    return b"".join(pieces)
 
 
 def write_all(handle: int, data: bytes) -> None:
@@ -93,59 +55,271 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def replace_file(path: str, data: bytes, temporary: str, *, durable: bool, is_new: bool = False) -> None:
-    """Puts `data` at `path` through the file `temporary`; `durable` waits until the disk has it. A file that is not
-    new keeps its mode."""
-    mode = 0o666
-    if not is_new:
-        with contextlib.suppress(FileNotFoundError):
-            mode = stat.S_IMODE(os.stat(path, follow_symlinks=False).st_mode)
-    handle = os.open(temporary, _CREATE, mode)
-    try:
+class Files:
+    """Paths are relative to the folder, their names separated by `/`. A folder that is not there holds nothing."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+        self._folder: Folder | None = None
+        self._identity = (0, 0)
+        self._state: Folder | None = None
+        self._made: set[str] = set()
+
+    def look(self) -> bool:
+        """Opens the folder, anew where another stands in its place (a checkout, say); True when it did. Raises
+        BadFile where it may not be opened."""
         try:
-            write_all(handle, data)
-            if durable:
-                os.fsync(handle)
-        finally:
-            os.close(handle)
-        os.rename(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    if durable:
-        sync_path(os.path.dirname(path))
+            found = os.stat(self.root)
+        except (FileNotFoundError, NotADirectoryError):
+            return self._let_go()
+        if self._folder and (found.st_dev, found.st_ino) == self._identity:
+            return False
+        self._let_go()
+        with self._as_bad_file(self.root):
+            self._folder = self._opened()
+        found = os.fstat(self._folder.fd)
+        self._identity = (found.st_dev, found.st_ino)
+        return True
 
+    def _let_go(self) -> bool:
+        """Descriptors are closed when nobody uses them any more: another thread may be about to."""
+        had, self._folder, self._state = self._folder, None, None
+        self._made.clear()
+        return had is not None
 
-def sync_path(path: str) -> None:
-    """Flushes a file or folder to the disk; one that is gone needs no flushing."""
-    sync_paths([path])
+    def _opened(self) -> Folder:
+        if not self.root.endswith(_PROJECT_PART):
+            return Folder.at(self.root)
+        with Folder.at(self.root.removesuffix(_PROJECT_PART) or os.sep) as project:
+            return project.subfolder(_PROJECT_PART.strip(os.sep), make=False)
 
+    def make(self) -> None:
+        """Makes the folder and those above it where they are missing, each of them on the disk on return."""
+        above = self.root.removesuffix(_PROJECT_PART)
+        while not os.path.isdir(above):
+            above = os.path.dirname(above)
+        missing = os.path.relpath(self.root, above)
+        if missing != ".":
+            with self._as_bad_file(self.root), Folder.at(above) as base:
+                base.make_folder(missing.replace(os.sep, "/"))
+        self.look()
+        self.make_folder(STATE)
 
-def sync_paths(paths: Sequence[str]) -> None:
-    """Flushes many: writing is begun for all before the first is waited for, so that one wait serves most of them."""
-    for start in range(0, len(paths), _AT_ONCE):
-        handles = []
+    @property
+    def folder(self) -> Folder:
+        """Raises FileNotFoundError where there is none."""
+        if self._folder is None:
+            raise FileNotFoundError(errno.ENOENT, "there is no data folder", self.root)
+        return self._folder
+
+    @contextlib.contextmanager
+    def _as_bad_file(self, path: str) -> Iterator[None]:
+        """A link, or a file where a folder should be, is a fault of the folder and not of the program."""
         try:
-            for path in paths[start : start + _AT_ONCE]:
-                with contextlib.suppress(FileNotFoundError):
-                    handles.append(os.open(path, _READ))
-            if len(handles) > 1 and hasattr(os, "posix_fadvise"):
-                for handle in handles:
-                    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-            for handle in handles:
-                os.fsync(handle)
+            yield
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EXDEV):
+                raise BadFile(path, "a link is in its way") from None
+            if error.errno in (errno.ENOTDIR, errno.EISDIR):
+                raise BadFile(path, "not a folder" if error.errno == errno.ENOTDIR else "not a regular file") from None
+            raise
+
+    # Looking
+
+    def status(self, path: str) -> os.stat_result | None:
+        """What lies there itself; None for nothing, or for what cannot be reached without following a link."""
+        try:
+            return self.folder.status(path)
+        except OSError:
+            return None
+
+    def exists(self, path: str) -> bool:
+        return self.status(path) is not None
+
+    def signature(self, path: str) -> Signature | None:
+        """The state of a regular file; None when there is none at that path."""
+        found = self.status(path)
+        return signature_of(found) if found and stat.S_ISREG(found.st_mode) else None
+
+    def signatures(self, paths: Iterable[str]) -> Iterator[Signature]:
+        """Of many files one after the other; those that share a folder should be neighbours."""
+        here, handle = "", -1
+        try:
+            for path in paths:
+                folder, _, name = path.rpartition("/")
+                if folder != here or handle < 0:
+                    if handle >= 0:
+                        os.close(handle)
+                    here, handle = folder, self._open_folder(folder)
+                yield _signature_in(handle, name)
         finally:
-            for handle in handles:
+            if handle >= 0:
                 os.close(handle)
 
+    def _open_folder(self, path: str) -> int:
+        try:
+            return self.folder.open(path, FOLDER_FLAGS)
+        except OSError:
+            return -1
 
-def make_folder(path: str) -> bool:
-    """Creates a folder inside the store if it is not there; says whether it did. A link in its place is refused."""
+    def names(self, path: str) -> list[str]:
+        """What a folder holds; nothing where it is none."""
+        handle = self._open_folder(path)
+        if handle < 0:
+            return []
+        try:
+            return os.listdir(handle)
+        finally:
+            os.close(handle)
+
+    def folder_times(self, path: str) -> dict[str, int]:
+        """The numbered folders below a folder, each with the time of its last change. Raises BadFile where something
+        else stands in the folder's place: that must not look like an empty one."""
+        try:
+            with self._as_bad_file(path):
+                handle = self.folder.open(path, FOLDER_FLAGS)
+        except FileNotFoundError:
+            return {}
+        try:
+            with os.scandir(handle) as entries:
+                return {
+                    entry.name: entry.stat(follow_symlinks=False).st_mtime_ns
+                    for entry in entries
+                    if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
+                }
+        except FileNotFoundError:  # one of them went while we looked
+            return {}
+        finally:
+            os.close(handle)
+
+    # Reading
+
+    def open(self, path: str, flags: int = FILE_FLAGS) -> int:
+        """A regular file's descriptor. Raises FileNotFoundError, or BadFile for anything odd."""
+        try:
+            handle = self.folder.open(path, flags)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                raise FileNotFoundError(error.errno, error.strerror, path) from None
+            reason = "a link is in its way" if error.errno == errno.ELOOP else error.strerror or "cannot be opened"
+            raise BadFile(path, reason) from None
+        return _require_regular(handle, path)
+
+    def load(self, path: str, limit: int) -> tuple[bytes, Signature]:
+        """A file's bytes, at most `limit`. Raises FileNotFoundError or BadFile."""
+        handle = self.open(path)
+        try:
+            return read_limited(handle, path, limit), signature_of(os.fstat(handle))
+        except UnreadableFile as error:
+            raise BadFile(path, error.reason) from None
+        finally:
+            os.close(handle)
+
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file; none of one that cannot be read."""
+        try:
+            handle = self.open(path)
+        except (FileNotFoundError, BadFile):
+            return b""
+        try:
+            return os.read(handle, size)
+        finally:
+            os.close(handle)
+
+    # Writing
+
+    def make_folder(self, path: str) -> None:
+        if path not in self._made:
+            with self._as_bad_file(path):
+                self.folder.make_folder(path)
+            self._made.add(path)
+
+    @property
+    def state(self) -> Folder:
+        """The folder for the lock, the journal and files on their way; made by `make`."""
+        if self._state is None:
+            with self._as_bad_file(STATE):
+                self._state = self.folder.subfolder(STATE, make=False)
+        return self._state
+
+    def open_to_append(self, path: str) -> int:
+        """A regular file, made if need be, for reading and for writing at its end. Raises BadFile."""
+        with self._as_bad_file(path):
+            return _require_regular(self.folder.open_for_append(path, 0o666), path)
+
+    def open_state(self, name: str, *, create: bool) -> int:
+        """A file of the state folder, for reading and writing where that is allowed."""
+        if create:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            with self._as_bad_file(f"{STATE}/{name}"):
+                return _require_regular(os.open(name, flags, 0o666, dir_fd=self.state.fd), f"{STATE}/{name}")
+        writable = os.access(f"{STATE}/{name}", os.W_OK, dir_fd=self.folder.fd)
+        return self.open(f"{STATE}/{name}", FILE_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
+
+    def replace(self, path: str, data: bytes, *, durable: bool = False) -> None:
+        """Puts `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
+        folder = os.path.dirname(path)
+        with self._as_bad_file(path):
+            try:
+                if folder:
+                    self.make_folder(folder)
+                self.folder.replace(path, data, durable=durable, staging=self.state.fd)
+            except FileNotFoundError:
+                # The folder went away under us (a checkout, say).
+                self._made.clear()
+                self.make_folder(STATE)
+                if folder:
+                    self.make_folder(folder)
+                self.folder.replace(path, data, durable=durable, staging=self.state.fd)
+
+    def remove(self, path: str) -> None:
+        with self._as_bad_file(path):
+            self.folder.remove(path)
+
+    def sync(self, paths: Sequence[str]) -> None:
+        """Flushes files and folders to the disk: writing is begun for all before the first is waited for, so that one
+        wait serves most of them. One that is gone needs no flushing."""
+        for start in range(0, len(paths), _AT_ONCE):
+            handles = []
+            try:
+                for path in paths[start : start + _AT_ONCE]:
+                    handle = self._open_to_sync(path)
+                    if handle >= 0:
+                        handles.append(handle)
+                if len(handles) > 1 and hasattr(os, "posix_fadvise"):
+                    for handle in handles:
+                        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+                for handle in handles:
+                    os.fsync(handle)
+            finally:
+                for handle in handles:
+                    os.close(handle)
+
+    def _open_to_sync(self, path: str) -> int:
+        """-1 for what is gone, or was put there by somebody else: a link, a pipe."""
+        try:
+            handle = self.folder.open(path)
+        except OSError as error:
+            if error.errno in (*_ABSENT, errno.ELOOP, errno.ENXIO):
+                return -1
+            raise
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return handle
+        os.close(handle)
+        return -1
+
+
+def _require_regular(handle: int, path: str) -> int:
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise BadFile(path, "not a regular file")
+    return handle
+
+
+def _signature_in(handle: int, name: str) -> Signature:
     try:
-        os.mkdir(path)
-    except FileExistsError:
-        if not stat.S_ISDIR(os.stat(path, follow_symlinks=False).st_mode):
-            raise BadFile(path, "not a folder") from None
-        return False
-    return True
+        found = os.stat(name, dir_fd=handle, follow_symlinks=False) if handle >= 0 else None
+    except OSError:
+        found = None
+    return signature_of(found) if found and stat.S_ISREG(found.st_mode) else ABSENT

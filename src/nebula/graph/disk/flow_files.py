@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from nebula.graph.disk import files, numbered_paths, tsv
+from nebula.graph.disk import files, numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.journal import Extend, Put, checksum
 from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.errors import BadFile, CycleError, NotFound
 from nebula.graph.flows.topology import Topology, extend
+from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
-from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow, load_head, refuse_bad_text
+from nebula.graph.formats.flow_yaml import (
+    HEAD_BYTES,
+    MAX_FLOW_BYTES,
+    FlowFile,
+    dump_flow,
+    load_flow,
+    load_head,
+    refuse_bad_text,
+)
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.ids import new_id, now, sort_key
 from nebula.graph.values import Connection, Edge, Entry, Flow, Problem
@@ -76,13 +85,13 @@ class FlowFiles:
 
     def __init__(self, disk: DataFolder) -> None:
         self._disk = disk
-        self._folders = NumberedFolders(disk.path(FOLDER), "yaml")
+        self._folders = NumberedFolders(disk, FOLDER, "yaml")
         self._paths: list[str] = []
         self._loaded: dict[str, Loaded] = {}
         self._heads: dict[str, tuple[files.Signature, Flow]] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
         self._found: dict[str, str] = {}
-        self._index = tsv.Index(disk.path(INDEX), "yaml")
+        self.index_file = IndexFile(disk, INDEX, "yaml")
         disk.write_extended = self._write_extended
 
     def paths(self) -> list[str]:
@@ -109,8 +118,7 @@ class FlowFiles:
         raise BadFile(f"{FOLDER}/{path}", "changes faster than it can be read")
 
     def _from_file(self, path: str) -> Loaded:
-        full = self._disk.path(FOLDER, path)
-        current = files.signature(full)
+        current = self._disk.signature(f"{FOLDER}/{path}")
         known = self._loaded.get(path)
         if known and known.signature == current and (known.settled or known.foreign == self._disk.journal.foreign):
             return known
@@ -119,9 +127,9 @@ class FlowFiles:
             raise bad[1]
         self.forget(path)
         try:
-            data, found = files.read_file(full, MAX_FLOW_BYTES)
+            data, found = self._disk.load(f"{FOLDER}/{path}", MAX_FLOW_BYTES)
         except FileNotFoundError:
-            raise NotFound(f"no file {FOLDER}/{path}") from None
+            raise NotFound("no file {path}", path=f"{FOLDER}/{path}") from None
         try:
             file = load_flow(data, f"{FOLDER}/{path}")
         except BadFile as error:
@@ -162,8 +170,7 @@ class FlowFiles:
                 yield path, head
 
     def _head(self, path: str) -> Flow | None:
-        full = self._disk.path(FOLDER, path)
-        current = files.signature(full)
+        current = self._disk.signature(f"{FOLDER}/{path}")
         known = self._heads.get(path)
         if current is None:
             return None
@@ -172,7 +179,7 @@ class FlowFiles:
         loaded = self._loaded.get(path)
         if loaded and loaded.signature == current:
             return replace(loaded.file.flow, entries=(), edges=())
-        head = load_head(full)
+        head = load_head(self._disk.head(f"{FOLDER}/{path}", HEAD_BYTES))
         if head is None:
             loaded = self._load_if_good(path)
             head = replace(loaded.file.flow, entries=(), edges=()) if loaded else None
@@ -204,7 +211,7 @@ class FlowFiles:
     def get(self, flow: str) -> Loaded:
         found = self.find(flow)
         if found is None:
-            raise NotFound(f"no flow {flow!r}")
+            raise NotFound("no flow {flow}", flow=repr(flow))
         return found
 
     def with_node(self, node_id: str) -> list[Loaded]:
@@ -223,11 +230,11 @@ class FlowFiles:
         return found
 
     def free_path(self, step: int) -> str:
-        last = self._index.last()
+        last = self.index_file.last()
         number = numbered_paths.number_of(last.path, step) + 1 if last else 0
-        while os.path.lexists(self._disk.path(FOLDER, numbered_paths.path_of(number, step, "yaml"))):
+        while self._disk.exists(f"{FOLDER}/{(path := numbered_paths.path_of(number, step, 'yaml'))}"):
             number += 1
-        return numbered_paths.path_of(number, step, "yaml")
+        return path
 
     def draft(self, name: str, description: str, step: int) -> Loaded:
         """A new flow that is not written yet."""
@@ -278,7 +285,7 @@ class FlowFiles:
             return
         if loaded.is_new:
             self.index(loaded)
-        current = files.signature(self._disk.path(FOLDER, loaded.path))
+        current = self._disk.signature(f"{FOLDER}/{loaded.path}")
         if current is None:
             self.forget(loaded.path)
             return
@@ -289,14 +296,14 @@ class FlowFiles:
 
     def index(self, loaded: Loaded) -> None:
         flow = loaded.file.flow
-        self._index.append(tsv.Line(loaded.path, flow.id, flow.created))
+        self.index_file.append(tsv.Line(loaded.path, flow.id, flow.created))
 
     def close(self) -> None:
-        self._index.close()
+        self.index_file.close()
 
     def _write_extended(self, paths: set[str]) -> None:
         """Writes what the journal adds into the flows' files; lock held. Raises BadFile: the additions then stay in
-        the journal until somebody has mended the file."""
+        the journal until somebody has repaired the file."""
         for path in paths:
             relative = path.removeprefix(f"{FOLDER}/")
             try:
@@ -304,7 +311,8 @@ class FlowFiles:
             except NotFound:
                 continue
             if loaded.entries or loaded.edges:
-                self._disk.write(path, self._rewritten(loaded, loaded.flow).data)
+                # Flushed before it replaces the old one: the journal holds what was added, but not the rest.
+                self._disk.replace(path, self._rewritten(loaded, loaded.flow).data, durable=True)
                 self.written(loaded)
 
     def problems(self) -> list[Problem]:

@@ -19,9 +19,11 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nebula.graph.disk.files import write_all
+from nebula.graph.disk.files import Files, write_all
+from nebula.graph.disk.numbered_paths import KINDS, is_path
+from nebula.graph.errors import BadFile
 from nebula.graph.values import Connection
 
 CAPACITY = 1024 * 1024
@@ -87,8 +89,8 @@ def boot_id() -> str:
 class Journal:
     """The file. `append` and `drop` need the store's lock; looking does not, a record counts when it is whole."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, files: Files) -> None:
+        self._files = files
         self._handle = -1
         self._boot = ""
         self._held = 0
@@ -160,7 +162,7 @@ class Journal:
         if self._handle < 0:
             return []
         data = self._read_half()
-        return [_decode(data[start:end]) for start, end in _records(data, self._epoch, 0, 0)]
+        return [step for step, _ in _records(data, self._epoch, 0, 0)]
 
     def is_full(self) -> bool:
         """True when it is time for a checkpoint."""
@@ -222,27 +224,29 @@ class Journal:
         if epoch != self._epoch:
             self._begin(epoch)
             self.foreign += 1
-        if os.pread(self._handle, 4, self._tail) == _RECORD_MAGIC:
+        if self._is_record_at_tail():
             self.foreign += 1
             data = self._read_half()
             start = self._start()
-            for begin, end in _records(data, self._epoch, self._tail - start, len(self._steps)):
-                self._note(_decode(data[begin:end]))
+            for step, end in _records(data, self._epoch, self._tail - start, len(self._steps)):
+                self._note(step)
                 self._tail = start + end
+
+    def _is_record_at_tail(self) -> bool:
+        """True for a record of this epoch; the half still holds those of an older one, which mean nothing."""
+        head = os.pread(self._handle, _RECORD_HEADER.size, self._tail)
+        return len(head) == _RECORD_HEADER.size and _RECORD_HEADER.unpack(head)[:2] == (_RECORD_MAGIC, self._epoch)
 
     def _read_half(self) -> bytes:
         return os.pread(self._handle, CAPACITY, self._start())
 
     def _open(self, create: bool) -> bool:
-        flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        if create:
-            self._handle = os.open(self._path, flags | os.O_RDWR | os.O_CREAT, 0o666)
-        else:
-            try:
-                flags |= os.O_RDWR if os.access(self._path, os.W_OK) else os.O_RDONLY
-                self._handle = os.open(self._path, flags)
-            except (FileNotFoundError, NotADirectoryError, PermissionError):
-                return False
+        try:
+            self._handle = self._files.open_state("journal", create=create)
+        except (FileNotFoundError, BadFile):
+            if create:
+                raise
+            return False
         self._boot = boot_id()
         if os.fstat(self._handle).st_size < _FILE_SIZE or self._stored_epoch() < 0:
             if not create:
@@ -262,26 +266,26 @@ class Journal:
         epoch = int.from_bytes(os.urandom(6), "big")
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, epoch), 0)
         os.fsync(self._handle)
+        os.fsync(self._files.state.fd)  # a journal whose name is lost holds nothing
 
     def _stored_epoch(self) -> int:
         magic, epoch = _FILE_HEADER.unpack(os.pread(self._handle, _FILE_HEADER.size, 0))
         return int(epoch) if magic == _FILE_MAGIC else -1
 
 
-def _records(data: bytes, epoch: int, tail: int, count: int) -> list[tuple[int, int]]:
-    """Places of the payloads of the whole records of an epoch from `tail` on, the first having number `count`."""
-    places = []
+def _records(data: bytes, epoch: int, tail: int, count: int) -> Iterator[tuple[Step, int]]:
+    """The whole records of an epoch from `tail` on, the first having number `count`, each with the place behind it."""
     while tail + _RECORD_HEADER.size <= len(data):
         magic, stamp, number, size, crc = _RECORD_HEADER.unpack_from(data, tail)
         start = tail + _RECORD_HEADER.size
         tail = start + size
         if (magic, stamp, number) != (_RECORD_MAGIC, epoch, count) or tail > len(data):
-            break
-        if zlib.crc32(memoryview(data)[start:tail]) != crc:
-            break
+            return
+        step = _decode(data[start:tail]) if zlib.crc32(memoryview(data)[start:tail]) == crc else None
+        if step is None:
+            return
         count += 1
-        places.append((start, tail))
-    return places
+        yield step, tail
 
 
 def _encode(step: Step) -> bytes:
@@ -298,18 +302,35 @@ def _encode(step: Step) -> bytes:
     return head + b"".join(op.data for op in step.operations if isinstance(op, Put))
 
 
-def _decode(payload: bytes) -> Step:
+def _decode(payload: bytes) -> Step | None:
+    """None for what no journal of ours says: the folder may have come from a stranger."""
     head, _, rest = payload.partition(b"\n")
-    boot, table = json.loads(head)
-    operations: list[Operation] = []
-    for kind, path, *more in table:
-        if kind == "put":
-            before, size = more
-            operations.append(Put(path, rest[:size], before))
-            rest = rest[size:]
-        elif kind == "remove":
-            operations.append(Remove(path, more[0]))
-        else:
-            nodes, edges, updated = more
-            operations.append(Extend(path, tuple(nodes), tuple(Connection(*edge) for edge in edges), updated))
-    return Step(boot, tuple(operations))
+    try:
+        boot, table = json.loads(head)
+        operations: list[Operation] = []
+        for row in table:
+            operation, rest = _operation(row, rest)
+            operations.append(operation)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return Step(str(boot), tuple(operations))
+
+
+def _operation(row: Sequence[Any], rest: bytes) -> tuple[Operation, bytes]:
+    """The operation of a row, and what is left of the contents. Raises ValueError or TypeError."""
+    kind, path, *more = row
+    if not is_ours(path):
+        raise ValueError(path)
+    if kind == "put":
+        before, size = map(int, more)
+        return Put(path, rest[:size], before), rest[size:]
+    if kind == "remove":
+        return Remove(path, int(*more)), rest
+    nodes, edges, updated = more
+    connections = (Connection(str(source), str(target), branch and str(branch)) for source, target, branch in edges)
+    return Extend(path, tuple(map(str, nodes)), tuple(connections), str(updated)), rest
+
+
+def is_ours(path: str) -> bool:
+    kind, _, rest = path.partition("/")
+    return kind in KINDS and is_path(rest, KINDS[kind])

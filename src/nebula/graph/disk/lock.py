@@ -5,14 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 
 class StoreLock:
     """Re-entrant; held through `with`. The lock file stays where it is: removing it would split the lock."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, open_file: Callable[[], int]) -> None:
+        self._open_file = open_file
         self.threads = threading.RLock()
         """The part of the lock that concerns this process: enough for reading what only we keep in memory."""
         self._depth = 0
@@ -23,8 +24,7 @@ class StoreLock:
         try:
             if self._depth == 0:
                 if self._handle < 0:
-                    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-                    self._handle = os.open(self._path, flags, 0o666)
+                    self._handle = self._open_file()
                 fcntl.flock(self._handle, fcntl.LOCK_EX)
             self._depth += 1
         except BaseException:
@@ -44,6 +44,6 @@ class StoreLock:
 
     def close(self) -> None:
         with self.threads:
-            if self._handle >= 0:
+            if self._handle >= 0 and self._depth == 0:
                 os.close(self._handle)
                 self._handle = -1

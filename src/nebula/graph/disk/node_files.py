@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Container, Iterable
 from threading import Lock
 
-from nebula.graph.disk import files, numbered_paths, tsv
+from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.files import Signature, is_settled
+from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.journal import Put, Remove, checksum
 from nebula.graph.errors import NotFound
+from nebula.graph.formats import tsv
 from nebula.graph.formats.node_edit import edit_node
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
 from nebula.graph.values import Node
@@ -26,16 +28,15 @@ _LONG_INDEX = 1 << 20
 class NodeFiles:
     def __init__(self, disk: DataFolder) -> None:
         self._disk = disk
-        self._memory: OrderedDict[str, tuple[files.Signature, Node]] = OrderedDict()
+        self._memory: OrderedDict[str, tuple[Signature, Node]] = OrderedDict()
         self._memory_lock = Lock()
-        self._index = tsv.Index(disk.path(INDEX), "xml")
-        self._root = disk.path(FOLDER)
+        self.index_file = IndexFile(disk, INDEX, "xml")
 
     def free_path(self, step: int, taken: Container[str] = ()) -> str:
         """Where the next node goes: behind the last line of the index, past whatever is there or taken already."""
-        last = self._index.last()
+        last = self.index_file.last()
         number = numbered_paths.number_of(last.path, step) + 1 if last else 0
-        while (path := numbered_paths.path_of(number, step, "xml")) in taken or os.path.lexists(f"{self._root}/{path}"):
+        while (path := numbered_paths.path_of(number, step, "xml")) in taken or self._disk.exists(f"{FOLDER}/{path}"):
             number += 1
         return path
 
@@ -50,23 +51,22 @@ class NodeFiles:
         return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
 
     def index(self, path: str, node: Node) -> None:
-        self._index.append(tsv.Line(path, node.id, node.timestamp))
+        self.index_file.append(tsv.Line(path, node.id, node.timestamp))
 
     def unindex(self, paths: Iterable[str]) -> bool:
         """Takes lines out of the index; False when it is so long that this is better done later."""
-        found = files.signature(self._disk.path(INDEX))
+        found = self.index_file.signature()
         gone = set(paths)
         if found is None or found.size > _LONG_INDEX:
             return not gone
         data = self._disk.read(INDEX) if gone else None
         if data is not None:
-            self._disk.write(INDEX, tsv.without(data, gone))
+            self._disk.replace(INDEX, tsv.without(data, gone))
         return True
 
     def read(self, path: str) -> Node:
         """The node at a path as the file says now. Raises NotFound or BadFile."""
-        full = self._disk.path(FOLDER, path)
-        current = files.signature(full)
+        current = self._disk.signature(f"{FOLDER}/{path}")
         with self._memory_lock:
             known = self._memory.get(path)
             if known and known[0] == current:
@@ -74,11 +74,11 @@ class NodeFiles:
                 return replace(known[1])
         data, found = self._read(path)
         node = load_node(data, f"{FOLDER}/{path}")
-        if files.is_settled(found.mtime_ns) and found.size <= _LARGE:
+        if is_settled(found.mtime_ns) and found.size <= _LARGE:
             self._remember(path, found, node)
         return node
 
-    def _remember(self, path: str, found: files.Signature, node: Node) -> None:
+    def _remember(self, path: str, found: Signature, node: Node) -> None:
         with self._memory_lock:
             self._memory[path] = (found, replace(node))
             self._memory.move_to_end(path)
@@ -86,13 +86,13 @@ class NodeFiles:
                 self._memory.popitem(last=False)
 
     def close(self) -> None:
-        self._index.close()
+        self.index_file.close()
 
     def read_bytes(self, path: str) -> bytes:
         return self._read(path)[0]
 
-    def _read(self, path: str) -> tuple[bytes, files.Signature]:
+    def _read(self, path: str) -> tuple[bytes, Signature]:
         try:
-            return files.read_file(self._disk.path(FOLDER, path), MAX_NODE_BYTES)
+            return self._disk.load(f"{FOLDER}/{path}", MAX_NODE_BYTES)
         except FileNotFoundError:
-            raise NotFound(f"no file {FOLDER}/{path}") from None
+            raise NotFound("no file {path}", path=f"{FOLDER}/{path}") from None

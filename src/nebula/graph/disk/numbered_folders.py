@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
-from nebula.graph.disk import files, numbered_paths
+from nebula.graph.disk import numbered_paths
+from nebula.graph.disk.files import Files, is_settled
 
 
 class _Listing(NamedTuple):
@@ -16,7 +16,8 @@ class _Listing(NamedTuple):
 class NumberedFolders:
     """The `digits/digits.suffix` files below one folder."""
 
-    def __init__(self, root: str, suffix: str) -> None:
+    def __init__(self, files: Files, root: str, suffix: str) -> None:
+        self._files = files
         self._root = root
         self._suffix = suffix
         self._listings: dict[str, _Listing] = {}
@@ -29,15 +30,7 @@ class NumberedFolders:
 
     def look(self) -> bool:
         """Brings the listings up to date; True when any of them changed."""
-        try:
-            with os.scandir(self._root) as entries:
-                times = {
-                    entry.name: entry.stat(follow_symlinks=False).st_mtime_ns
-                    for entry in entries
-                    if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
-                }
-        except FileNotFoundError:
-            times = {}
+        times = self._files.folder_times(self._root)
         changed = False
         for folder in self._listings.keys() - times.keys():
             del self._listings[folder]
@@ -47,12 +40,9 @@ class NumberedFolders:
             if known is None or known.mtime_ns != mtime_ns:
                 names = self._names(folder)
                 changed = changed or known is None or known.names != names
-                self._listings[folder] = _Listing(mtime_ns if files.is_settled(mtime_ns) else -1, names)
+                self._listings[folder] = _Listing(mtime_ns if is_settled(mtime_ns) else -1, names)
         return changed
 
     def _names(self, folder: str) -> list[str]:
-        try:
-            names = os.listdir(os.path.join(self._root, folder))
-        except FileNotFoundError:
-            return []
+        names = self._files.names(f"{self._root}/{folder}")
         return sorted(name for name in names if numbered_paths.is_path(f"{folder}/{name}", self._suffix))

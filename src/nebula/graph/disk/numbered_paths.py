@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+KINDS = {"nodes": "xml", "flows": "yaml"}
 FOLDERS = 1000
 DEFAULT_STEP = 100
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from nebula.graph.disk import files, numbered_paths
+from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.files import ABSENT, Signature
 from nebula.graph.errors import BadFile
 from nebula.graph.ids import now
 from nebula.value import value
@@ -53,47 +53,55 @@ class Settings:
 
 
 class SettingsFile:
+    """What is wrong with the file costs a remark (`problem`); the default then stands."""
+
     def __init__(self, disk: DataFolder) -> None:
         self._disk = disk
-        self._signature: files.Signature | None = None
+        self._signature: Signature | None = ABSENT
         self._settings = Settings()
+        self.problem = ""
 
     def ensure(self) -> None:
         """Makes the file if there is none."""
-        if not os.path.lexists(self._disk.path(FILE)):
-            self._disk.write(FILE, _TEMPLATE.format(now=now()).encode("utf-8"))
+        if not self._disk.exists(FILE):
+            self._disk.replace(FILE, _TEMPLATE.format(now=now()).encode("utf-8"))
 
     def read(self) -> Settings:
-        """The settings as they stand in the file now; the defaults where it is silent. Raises BadFile."""
-        current = files.signature(self._disk.path(FILE))
+        """The settings as they stand in the file now; the defaults where it is silent or makes no sense."""
+        current = self._disk.signature(FILE)
         if current != self._signature:
-            data = self._disk.read(FILE, _MAX_BYTES)
-            self._settings = Settings() if data is None else _parse(data)
             self._signature = current
+            try:
+                data = self._disk.read(FILE, _MAX_BYTES)
+                self._settings, self.problem = (Settings(), "") if data is None else _parse(data)
+            except BadFile as error:
+                self._settings, self.problem = Settings(), error.reason
         return self._settings
 
 
-def _parse(data: bytes) -> Settings:
+def _parse(data: bytes) -> tuple[Settings, str]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise BadFile(FILE, "not UTF-8") from None
     if _is_untouched(text):
-        return Settings()
+        return Settings(), ""
     from nebula.graph.formats.yaml_tree import load
 
     root = load(text, FILE)
     values, ollama = root.branch("settings"), root.branch("providers").branch("ollama")
+    odd = [] if root.get("settings") in (None, values) else ["settings is not a mapping"]
     default = Settings()
-    return Settings(
-        max_files_per_folder=min(_whole(values, "max_files_per_folder", default.max_files_per_folder), 1000),
+    settings = Settings(
+        max_files_per_folder=min(_whole(values, "max_files_per_folder", default.max_files_per_folder, odd), 1000),
         default_llm_provider=values.text("default_llm_provider", default.default_llm_provider),
         default_model=values.text("default_model", default.default_model),
-        summary_token_limit=_whole(values, "summary_token_limit", default.summary_token_limit),
+        summary_token_limit=_whole(values, "summary_token_limit", default.summary_token_limit, odd),
         auto_summary=values.text("auto_summary").lower() in ("true", "yes", "on"),
         ollama_host=ollama.text("host", default.ollama_host),
         is_default=False,
     )
+    return settings, "; ".join(odd)
 
 
 def _is_untouched(text: str) -> bool:
@@ -102,12 +110,12 @@ def _is_untouched(text: str) -> bool:
     return lines[:1] + lines[3:] == [line for line in _TEMPLATE.split("\n") if "{now}" not in line]
 
 
-def _whole(values: Branch, key: str, default: int) -> int:
-    """A whole number above zero. Raises BadFile for anything else: guessing would misplace files."""
+def _whole(values: Branch, key: str, default: int, odd: list[str]) -> int:
     item = values.get(key)
+    text = values.text(key)
     if item is None:
         return default
-    text = values.text(key)
     if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
-        raise BadFile(FILE, f"settings.{key} must be a whole number above zero (line {item.line + 1})")
+        odd.append(f"settings.{key} must be a whole number above zero (line {item.line + 1})")
+        return default
     return int(text[:9])

@@ -8,7 +8,6 @@ order, other quoting) goes through the YAML parser. Either way the places of the
 from __future__ import annotations
 
 import json
-import os
 import re
 
 from nebula.graph.errors import BadFile, BadText
@@ -38,7 +37,7 @@ _OWN_SHAPE = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-_HEAD_BYTES = 4096
+HEAD_BYTES = 4096
 
 Span = tuple[int, int]
 
@@ -125,18 +124,13 @@ def load_flow(data: bytes, path: str) -> FlowFile:
     return read_any_shape(text, path)
 
 
-def load_head(path: str) -> Flow | None:
+def load_head(data: bytes) -> Flow | None:
     """Id, name and times of a flow file in the tool's own shape, from its first bytes; None for any other file."""
+    found = _OWN_HEAD.match(data.decode("utf-8", "replace"))
     try:
-        with open(path, "rb", opener=_no_follow) as file:
-            found = _OWN_HEAD.match(file.read(_HEAD_BYTES).decode("utf-8", "replace"))
         return _flow_of(found, (), ()) if found else None
-    except (OSError, ValueError):
+    except ValueError:
         return None
-
-
-def _no_follow(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _read_own_shape(text: str) -> FlowFile | None:

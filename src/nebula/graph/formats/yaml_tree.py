@@ -40,15 +40,16 @@ class Branch:
     items: list[Leaf | Branch] = field(default_factory=list)
 
     def get(self, key: str) -> Leaf | Branch | None:
-        for name, item in zip(self.keys, self.items, strict=True):
-            if name.text == key:
-                return item
-        return None
+        if self.kind != "mapping":
+            return None
+        return next((item for name, item in zip(self.keys, self.items, strict=True) if name.text == key), None)
 
     def branch(self, key: str) -> Branch:
-        """The mapping or sequence under a key; an empty one where there is none."""
+        """The mapping under a key; an empty one where there is none."""
         item = self.get(key)
-        return item if isinstance(item, Branch) else Branch("mapping", self.line, self.column, False)
+        if isinstance(item, Branch) and item.kind == "mapping":
+            return item
+        return Branch("mapping", self.line, self.column, False)
 
     def text(self, key: str, default: str = "") -> str:
         item = self.get(key)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nebula.graph.derived.discover import priority
-from nebula.graph.disk import files, tsv
-from nebula.graph.disk.data_folder import KINDS
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
 from nebula.graph.disk.journal import Operation, Put, checksum
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_folders import NumberedFolders
-from nebula.graph.disk.numbered_paths import DEFAULT_STEP
+from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS
+from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.errors import BadFile
+from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from nebula.graph.formats.node_edit import reidentified
@@ -48,7 +47,7 @@ class Check:
         self._node_conflicts()
         self._flow_conflicts()
         self._look()
-        self._index(NODES, self._node_ids())
+        self._index(NODES, self._store.node_index.all_files())
         self._clashes()
         self._index(FLOWS, self._flow_ids())
         self._flow_clashes()
@@ -63,10 +62,10 @@ class Check:
         """Brings the derived files after what was mended."""
         noted = list(self._found)
         self._look()
-        self._index(NODES, self._node_ids())
+        self._index(NODES, self._store.node_index.all_files())
         self._index(FLOWS, self._flow_ids())
         self._found = noted
-        if files.signature(self._disk.path(NODES, "index.tsv")):
+        if self._disk.signature(f"{NODES}/index.tsv"):
             self._store.metadata.rewrite()
 
     def _note(self, kind: str, path: str, message: str, repaired: str = "") -> None:
@@ -78,21 +77,28 @@ class Check:
         self._store.node_index.read_all()
 
     def _settings(self) -> None:
+        self._step = self._store.step
+        problem = self._store.settings.problem
+        if not problem:
+            return
+        versions = self._sides_of(SETTINGS)
+        if versions is None:
+            self._note("unreadable", SETTINGS, problem)
+            return
+        self._note("conflict", SETTINGS, "holds two versions of the settings, from a merge", "ours kept")
+        if self._repair:
+            self._disk.replace(SETTINGS, versions[0].encode("utf-8"), durable=True)
+
+    def _sides_of(self, path: str) -> tuple[str, str] | None:
         try:
-            self._step = self._store.step
-        except BadFile as error:
-            data = self._disk.read(error.path) or b""
-            versions = git_conflicts.sides(data.decode("utf-8", "replace"))
-            if versions is None:
-                self._note("unreadable", error.path, error.reason)
-                return
-            self._note("conflict", error.path, "holds two versions of the settings, from a merge", "ours kept")
-            if self._repair:
-                self._disk.write(error.path, versions[0].encode("utf-8"), durable=True)
+            data = self._disk.read(path) or b""
+        except BadFile:
+            return None
+        return git_conflicts.sides(data.decode("utf-8", "replace"))
 
     def _files(self, kind: str, limit: int) -> Iterator[tuple[str, bytes]]:
         """Every file of a kind that can be read as bytes."""
-        for path in NumberedFolders(self._disk.path(kind), KINDS[kind]).paths():
+        for path in NumberedFolders(self._disk, kind, KINDS[kind]).paths():
             try:
                 data = self._disk.read(f"{kind}/{path}", limit)
             except BadFile as error:
@@ -169,10 +175,7 @@ class Check:
     # Ids
 
     def _clashes(self) -> None:
-        rows = self._store.node_index.ask("SELECT path, id FROM files WHERE shadowed = 1 AND state = 1 ORDER BY path")
-        for path, node_id in rows:
-            others = self._store.node_index.ask("SELECT path, timestamp, state FROM files WHERE id = ?", node_id)
-            winner = max(others, key=priority)[0]
+        for path, node_id, winner in self._store.node_index.clashes():
             fresh = new_id()
             self._note(
                 "clash",
@@ -206,11 +209,6 @@ class Check:
 
     # Indexes
 
-    def _node_ids(self) -> dict[str, tuple[str, str] | None]:
-        """Path to (id, timestamp) of every node file; None for one that cannot be read."""
-        rows = self._store.node_index.ask("SELECT path, id, timestamp, state FROM files")
-        return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
-
     def _flow_ids(self) -> dict[str, tuple[str, str] | None]:
         good = {loaded.path: (loaded.flow.id, loaded.flow.created) for loaded in self._store.flows.all()}
         return {path: good.get(path) for path in self._store.flows.paths()}
@@ -218,7 +216,11 @@ class Check:
     def _index(self, kind: str, there: dict[str, tuple[str, str] | None]) -> None:
         """Compares an index with the files it should name, and writes it anew where they differ."""
         where = f"{kind}/index.tsv"
-        data = self._disk.read(where) or b""
+        try:
+            data = self._disk.read(where) or b""
+        except BadFile as error:
+            self._note("unreadable", where, error.reason)
+            return
         text = data.decode("utf-8", "replace")
         lines: list[tsv.Line] = []
         named: set[str] = set()
@@ -244,12 +246,15 @@ class Check:
         if wrong:
             self._note("index", where, f"{wrong} lines make no sense", "removed")
         if self._repair and len(self._found) > noted:
-            self._disk.write(where, (tsv.HEADER + "".join(line.text() for line in lines)).encode("utf-8"), durable=True)
+            self._disk.replace(
+                where, (tsv.HEADER + "".join(line.text() for line in lines)).encode("utf-8"), durable=True
+            )
 
     # Flows and metadata
 
     def _flows(self) -> None:
-        known = {row[0] for row in self._store.node_index.ask("SELECT id FROM files")} | self._unreadable_ids()
+        files = self._store.node_index.all_files().values()
+        known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
             file = edit(loaded.file, loaded.flow)
             mended, findings = mend(file, known)
@@ -263,9 +268,9 @@ class Check:
 
     def _unreadable_ids(self) -> set[str]:
         """Nodes whose files are there but cannot be read now: they keep their place in the flows until mended."""
-        index = (self._disk.read(f"{NODES}/index.tsv") or b"").decode("utf-8", "replace")
-        there = self._node_ids()
-        return {line.id for line in tsv.parse(index, KINDS[NODES]) if there.get(line.path, ()) is None}
+        there = self._store.node_index.all_files()
+        lines = (line for piece, _ in self._store.nodes.index_file.chunks(0) for line in piece)
+        return {line.id for line in lines if there.get(line.path, ()) is None}
 
     def _old_metadata(self) -> list[str]:
         # Marked as old is known, and not a problem: it is written anew once changes have stopped.

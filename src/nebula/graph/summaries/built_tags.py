@@ -1,7 +1,7 @@
 """Remembers which tags a build made, so that building again replaces those and keeps the ones people set.
 
-Kept in the folder's private `.state/`: it is nothing for git. Where it says nothing of a node (a clone, say), every
-tag counts as set by hand, and none is lost.
+Kept in the user's home: it is nothing for git. Where it says nothing of a node (a clone, say), every tag counts as set
+by hand, and none is lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from nebula.graph.disk.data_folder import STATE
+from nebula.files.home import derived_folder
 from nebula.graph.values import Node, clean_tags
 
 FILE = "built_tags.jsonl"
@@ -19,7 +19,7 @@ FILE = "built_tags.jsonl"
 
 class BuiltTags:
     def __init__(self, data_dir: str) -> None:
-        self._path = os.path.join(data_dir, STATE, FILE)
+        self._path = os.path.join(derived_folder(data_dir), FILE)
         self._lock = threading.Lock()
         self._known: dict[str, list[str]] | None = None
 

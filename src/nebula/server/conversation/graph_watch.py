@@ -59,7 +59,7 @@ class GraphWatch:
                 await asyncio.sleep(LOOK_EVERY_S)
                 try:
                     await asyncio.to_thread(self.look)
-                except OSError as error:
+                except (OSError, BadFile) as error:
                     # A folder on its way out or in: the next look may be luckier. Said once, not twice a second.
                     if str(error) != problem:
                         _log.warning("the files cannot be looked at now: %s", error)

@@ -1,0 +1,159 @@
+"""An `index.tsv` on the disk: a map from ids to files that can be rebuilt from the files it names.
+
+One that cannot be read (a pipe or a link in its place) counts as empty: `check` reports it, and the files themselves
+say the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from nebula.graph.disk.files import Files, Signature, write_all
+from nebula.graph.errors import BadFile
+from nebula.graph.formats.tsv import HEADER, Line, parse
+
+_TAIL = 512
+_PIECE = 4 << 20
+
+
+class IndexFile:
+    """Its end is remembered for as long as nobody else touches the file, so that adding a line takes two calls to the
+    system. Add with the store's lock held."""
+
+    def __init__(self, files: Files, path: str, suffix: str) -> None:
+        self._files = files
+        self._path = path
+        self._suffix = suffix
+        self._handle = -1
+        self._end = (0, -1)
+        """Inode and size as we left them."""
+        self._last: Line | None = None
+        self._checked = False
+        """Found as it was left, a moment ago and under the same lock."""
+
+    def signature(self) -> Signature | None:
+        return self._files.signature(self._path)
+
+    def last(self) -> Line | None:
+        """The last line that makes sense."""
+        self._checked = self._is_as_left()
+        if not self._checked:
+            self._last = self._find_last()
+        return self._last
+
+    def append(self, line: Line) -> None:
+        """Adds a line in one write; one left unfinished by a crash is closed off first."""
+        text = line.text().encode("utf-8")
+        if not self._checked and not self._is_as_left():
+            try:
+                text = self._open() + text
+            except BadFile:
+                return
+        self._checked = False
+        write_all(self._handle, text)
+        self._end = (self._end[0], self._end[1] + len(text))
+        self._last = line
+
+    def _is_as_left(self) -> bool:
+        found = self._files.status(self._path) if self._handle >= 0 else None
+        return found is not None and (found.st_ino, found.st_size) == self._end
+
+    def _open(self) -> bytes:
+        """Opens the file as it is now; returns what must come before the next line."""
+        self.close()
+        self._handle = self._files.open_to_append(self._path)
+        found = os.fstat(self._handle)
+        self._end = (found.st_ino, found.st_size)
+        if found.st_size == 0:
+            return HEADER.encode("ascii")
+        return b"" if os.pread(self._handle, 1, found.st_size - 1) == b"\n" else b"\n"
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _open_to_read(self) -> int:
+        """-1 where there is none that can be read."""
+        try:
+            return self._files.open(self._path)
+        except (FileNotFoundError, BadFile):
+            return -1
+
+    def _find_last(self) -> Line | None:
+        """Found from the end of the file."""
+        handle = self._open_to_read()
+        if handle < 0:
+            return None
+        try:
+            size = os.fstat(handle).st_size
+            reach = _TAIL
+            while True:
+                start = max(0, size - reach)
+                data = os.pread(handle, size - start, start)
+                whole = data if start == 0 else data[data.find(b"\n") + 1 :]
+                found = list(parse(whole.decode("utf-8", "replace"), self._suffix))
+                if found or start == 0:
+                    return found[-1] if found else None
+                reach *= 16
+        finally:
+            os.close(handle)
+
+    def find(self, node_id: str) -> list[Line]:
+        """The lines for an id, without reading the rest as lines: 80 megabytes take some 50 milliseconds."""
+        import mmap
+
+        handle = self._open_to_read()
+        if handle < 0:
+            return []
+        found: list[Line] = []
+        wanted = b"\t" + node_id.encode("utf-8", "replace")
+        try:
+            if os.fstat(handle).st_size == 0:
+                return []
+            with mmap.mmap(handle, 0, access=mmap.ACCESS_READ) as data:
+                place = data.find(wanted)
+                while place >= 0:
+                    start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
+                    row = data[start : end if end >= 0 else len(data)].decode("utf-8", "replace")
+                    found += [line for line in parse(row, self._suffix) if line.id == node_id]
+                    place = data.find(wanted, place + 1)
+        finally:
+            os.close(handle)
+        return found
+
+    def chunks(self, offset: int, size: int = _PIECE) -> Iterator[tuple[list[Line], int]]:
+        """The finished lines from a byte offset on, some megabytes at a time, each with the offset behind it."""
+        handle = self._open_to_read()
+        if handle < 0:
+            return
+        try:
+            while True:
+                data = os.pread(handle, size, offset)
+                end = data.rfind(b"\n") + 1
+                if not end:
+                    if len(data) < size:
+                        return
+                    size *= 2
+                    continue
+                offset += end
+                yield list(parse(data[:end].decode("utf-8", "replace"), self._suffix)), offset
+        finally:
+            os.close(handle)
+
+    def bytes_before(self, offset: int, count: int) -> bytes:
+        """Tell a file that only grew from one that was replaced."""
+        handle = self._open_to_read()
+        if handle < 0:
+            return b""
+        try:
+            return os.pread(handle, min(count, offset), max(0, offset - count))
+        finally:
+            os.close(handle)
+
+    def has_lately(self, relative: str) -> bool:
+        """True when a file is named in the last lines of the index."""
+        found = self.signature()
+        size = found.size if found else 0
+        return f"\n{relative}\t".encode("ascii") in b"\n" + self.bytes_before(size, 64 * _TAIL)

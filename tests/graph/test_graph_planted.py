@@ -1,0 +1,227 @@
+"""A data folder that came with a clone has no power: links, pipes, databases and odd files in every place."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nebula.files.home import derived_folder
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.graph import Graph
+from nebula.graph.summaries.build import build_now
+
+pytestmark = pytest.mark.timeout(30)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with a small conversation, as git brings it: without what a machine keeps for itself."""
+    root = tmp_path / "project"
+    with Graph(root / ".nebula/graph") as graph:
+        first = graph.create_node("needle one", "r", tags=["t"])
+        graph.create_node("needle two", "r", parents=[first.id])
+    for name in ("lock", "journal"):
+        (root / ".nebula/graph/.state" / name).unlink()
+    return root
+
+
+def data_dir(project: Path) -> Path:
+    return project / ".nebula/graph"
+
+
+def test_nothing_derived_lies_in_the_project(project: Path) -> None:
+    with Graph(data_dir(project)) as graph:
+        graph.search_nodes(text="needle")
+        graph.update_node(graph.list_nodes()[0].id, prompt="new")
+        build_now(graph, model=None)
+        assert sorted(os.listdir(data_dir(project) / ".state")) == ["journal", "lock"]
+        derived = set(os.listdir(derived_folder(graph.data_dir)))
+        assert {"graph.db", "built_tags.jsonl"} <= derived
+
+
+@pytest.mark.parametrize("name", ["built_tags.jsonl", "cache.db", "metadata-is-old", "graph.db"])
+def test_a_link_in_the_state_folder_reaches_nobody(project: Path, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "bashrc"
+    victim.write_text("alias ls=ls\n", encoding="utf-8")
+    (data_dir(project) / ".state" / name).symlink_to(victim)
+    (data_dir(project) / ".state" / "dangling.db").symlink_to(tmp_path / "made")
+    with Graph(data_dir(project)) as graph:
+        node = graph.create_node("q", "a", tags=["x"])
+        build_now(graph, node_ids=[node.id], model=None)
+        graph.delete_node(graph.search_nodes(text="one")[0].id)
+    assert victim.read_text("utf-8") == "alias ls=ls\n"
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_planted_cache_is_not_even_opened(project: Path) -> None:
+    planted = data_dir(project) / ".state/cache.db"
+    with sqlite3.connect(planted) as db:
+        db.execute("CREATE VIEW files AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n")
+        db.execute("PRAGMA user_version = 3")
+    db.close()
+    before = planted.read_bytes()
+    with Graph(data_dir(project)) as graph:
+        assert len(graph.search_nodes(text="needle")) == 2
+    assert planted.read_bytes() == before
+
+
+LINKED = [".nebula", ".nebula/graph", ".nebula/graph/.state", ".nebula/graph/nodes", ".nebula/graph/nodes/000"]
+
+
+@pytest.mark.parametrize("place", LINKED)
+def test_a_folder_that_is_a_link_is_refused_and_nothing_is_written_behind_it(
+    project: Path, tmp_path: Path, place: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (project / place).rename(elsewhere)
+    (project / place).symlink_to(elsewhere)
+    before = sorted(path for path in elsewhere.rglob("*"))
+    with pytest.raises(BadFile), Graph(data_dir(project)) as graph:
+        graph.create_node("q")
+    assert sorted(elsewhere.rglob("*")) == before
+
+
+def test_a_flow_folder_that_is_a_link_is_no_flow(project: Path, tmp_path: Path) -> None:
+    flows = data_dir(project) / "flows/000"
+    flows.rename(tmp_path / "elsewhere")
+    flows.symlink_to(tmp_path / "elsewhere")
+    with Graph(data_dir(project)) as graph, pytest.raises(NotFound):
+        graph.get_flow()
+
+
+def as_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def as_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def as_link(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+@pytest.mark.parametrize("plant", [as_pipe, as_folder, as_link])
+@pytest.mark.parametrize("name", ["nodes/index.tsv", "flows/index.tsv", "metadata/index.yaml", "config.yaml"])
+def test_something_odd_in_the_place_of_a_file_costs_a_remark(
+    project: Path, plant: Callable[[Path], None], name: str
+) -> None:
+    path = data_dir(project) / name
+    path.unlink()
+    plant(path)
+    with Graph(data_dir(project)) as graph:
+        node = graph.create_node("needle three", "r", tags=["t"])
+        assert len(graph.search_nodes(text="needle")) == 3
+        assert graph.get_flow().nodes[-1] == node.id
+        named = [problem.path for problem in graph.check()]
+        assert name in named or name.startswith("metadata")
+        assert name.startswith("metadata") or name in [problem.path for problem in graph.problems()]
+
+
+@pytest.mark.parametrize("plant", [as_pipe, as_folder, as_link])
+@pytest.mark.parametrize("name", ["journal", "lock"])
+def test_an_odd_journal_is_one_clear_error_for_writers_and_none_for_readers(
+    project: Path, plant: Callable[[Path], None], name: str
+) -> None:
+    plant(data_dir(project) / ".state" / name)
+    graph = Graph(data_dir(project))
+    assert len(graph.search_nodes(text="needle")) == 2
+    with pytest.raises(BadFile):
+        graph.create_node("q")
+
+
+@pytest.mark.parametrize("encoding", ["no-such-thing", "shift_jis", "utf-7", "utf-16"])
+def test_a_node_in_an_unknown_encoding_costs_a_remark(project: Path, encoding: str) -> None:
+    path = data_dir(project) / "nodes/000/007.xml"
+    path.write_text(f"<?xml version='1.0' encoding='{encoding}'?><node id='odd' timestamp='t'/>", encoding="utf-8")
+    with Graph(data_dir(project)) as graph:
+        assert len(graph.search_nodes(text="needle")) == 2
+        assert [problem.path for problem in graph.problems()] == ["nodes/000/007.xml"]
+        graph.create_node("goes on")
+
+
+def test_a_database_that_is_not_ours_is_left_alone(project: Path) -> None:
+    path = Path(derived_folder(data_dir(project))) / "graph.db"
+    path.unlink()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE precious (x)")
+    db.close()
+    before = path.read_bytes()
+    with Graph(data_dir(project)) as graph:
+        assert len(graph.search_nodes(text="needle")) == 2
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 4, 7])
+def test_a_cache_with_a_zeroed_page_ends_nothing(project: Path, page: int) -> None:
+    graph = Graph(data_dir(project))
+    assert len(graph.search_nodes(text="needle")) == 2
+    graph.close()
+    path = Path(derived_folder(data_dir(project))) / "graph.db"
+    data = bytearray(path.read_bytes())
+    data[page * 4096 : (page + 1) * 4096] = bytes(4096)
+    path.write_bytes(data)
+    with Graph(data_dir(project)) as again:
+        again.create_node("needle three")
+        assert {node.prompt for node in again.search_nodes(text="needle")} == {
+            "needle one",
+            "needle two",
+            "needle three",
+        }
+        assert len(again.list_tags()) == 1
+
+
+def test_views_and_triggers_make_a_cache_foreign(project: Path) -> None:
+    path = Path(derived_folder(data_dir(project))) / "graph.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TRIGGER t AFTER INSERT ON files BEGIN DELETE FROM files; END")
+    db.close()
+    with Graph(data_dir(project)) as graph:
+        graph.create_node("needle three")
+        assert len(graph.search_nodes(text="needle")) == 3
+
+
+# What reaches the disk, and in which order
+
+
+def test_the_folders_above_the_first_node_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: set[str] = set()
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        flushed.add(os.readlink(f"/proc/self/fd/{handle}"))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    root = tmp_path / "new/deep/data"
+    Graph(root).create_node("q")
+    for folder in (tmp_path, tmp_path / "new", tmp_path / "new/deep", root, root / ".state"):
+        assert str(folder) in flushed
+
+
+def test_the_journal_is_flushed_with_the_step_before_any_file_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = Graph(tmp_path)
+    graph.create_node("first")
+    happened: list[tuple[str, bool]] = []
+    journal = tmp_path / ".state/journal"
+
+    def noting(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            happened.append((name, b"second prompt" in journal.read_bytes()))
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(os, name, call)
+
+    noting("fdatasync")
+    noting("rename")
+    graph.create_node("second prompt")
+    assert happened[:2] == [("fdatasync", True), ("rename", True)]
