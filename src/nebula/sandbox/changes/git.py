@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
@@ -13,6 +13,7 @@ from nebula.sandbox.layer import OpenLayer
 
 _READ_LIMIT = 64 * 2**20
 _SMALL_LIMIT = 2**20
+_MOST_COMMITS = 1000
 _OBJECT_NAME = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _REF_KINDS = {"heads": "branch", "tags": "tag", "remotes": "remote", "stash": "stash"}
 _BOOKKEEPING = re.compile(
@@ -83,16 +84,31 @@ def _ref_changes(layer: OpenLayer, touched: dict[str, Change]) -> Iterator[GitCh
         before = _text(layer.lower, f".git/{name}") or packed_before.get(name)
         after = _text(layer.view, f".git/{name}") or packed_after.get(name)
         if before != after:
-            yield _ref_change(layer, name, before, after)
+            yield _ref_change(layer, name, before, after, touched)
 
 
-def _ref_change(layer: OpenLayer, name: str, before: str | None, after: str | None) -> GitChange:
+def _ref_change(
+    layer: OpenLayer, name: str, before: str | None, after: str | None, touched: Mapping[str, Change]
+) -> GitChange:
     _, kind, *short = name.split("/")
-    parents, subject = _commit(layer, after)
     what = _REF_KINDS.get(kind, "other")
-    if what == "branch" and parents is not None and ((before or "") in parents or (before is None and not parents)):
-        what = "commit"
-    return GitChange(what, "/".join(short) or kind, before, after, subject if what == "commit" else None)
+    subject = _new_commit(layer, before, after, touched) if what == "branch" else None
+    return GitChange("commit" if subject is not None else what, "/".join(short) or kind, before, after, subject)
+
+
+def _new_commit(layer: OpenLayer, before: str | None, after: str | None, touched: Mapping[str, Change]) -> str | None:
+    """The subject of `after`, if that is a commit made by the command on `before`, perhaps with others between."""
+    parents, subject = _commit(layer, after) if _object_path(after) in touched else (None, None)
+    for _ in range(_MOST_COMMITS):
+        if parents is None or (before is None and not parents) or before in parents:
+            return None if parents is None else subject
+        parent = parents[0] if parents else None
+        parents = _commit(layer, parent)[0] if _object_path(parent) in touched else None
+    return None
+
+
+def _object_path(name: str | None) -> str:
+    return f".git/objects/{name[:2]}/{name[2:]}" if name else ""
 
 
 def _commit(layer: OpenLayer, name: str | None) -> tuple[list[str] | None, str | None]:
@@ -100,7 +116,7 @@ def _commit(layer: OpenLayer, name: str | None) -> tuple[list[str] | None, str |
     if name is None or not _OBJECT_NAME.fullmatch(name):
         return None, None
     try:
-        packed = read_below(layer.view, f".git/objects/{name[:2]}/{name[2:]}", _SMALL_LIMIT)
+        packed = read_below(layer.view, _object_path(name), _SMALL_LIMIT)
         unpacked = zlib.decompressobj().decompress(packed or b"", _SMALL_LIMIT)
     except (UnreadableFile, zlib.error):
         return None, None

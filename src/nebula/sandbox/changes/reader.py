@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Collection, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from nebula.files.beneath import FOLDER_FLAGS
@@ -38,6 +38,7 @@ def read_changes(
     started_ns: int,
 ) -> ChangeSet:
     reader = _Reader(masks, hidden, is_ignored, started_ns)
+    os.fchmod(layer.upper, 0o700)  # it may be closed even to us
     reader.walk(_Folder(layer.upper, layer.lower))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
     return ChangeSet(
@@ -234,15 +235,11 @@ def _opened(parent: int | None, name: str, ours: os.stat_result | None = None) -
     """A folder in a folder; None where there is none that we may open. `ours`: it is in the layer, and is made
     readable."""
     handle = None
+    if ours is not None and parent is not None and ours.st_mode & 0o500 != 0o500:
+        content.make_readable(parent, name, ours)
     if parent is not None:
-        try:
+        with suppress(FileNotFoundError, PermissionError):
             handle = os.open(name, FOLDER_FLAGS, dir_fd=parent)
-        except FileNotFoundError:
-            handle = None
-        except PermissionError:
-            if ours is not None:
-                content.make_readable(parent, name, ours)
-                handle = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     try:
         yield handle
     finally:
