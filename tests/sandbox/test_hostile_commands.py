@@ -35,7 +35,7 @@ LIMITS = {
     "layer_bytes": 24 << 20,
     "output_bytes": 100_000,
 }
-SHORT = {"huge output", "ignore the end", "fork bomb in Python"}
+SHORT = {"huge output", "threads without end", "ignore the end", "fork bomb in Python"}
 """These run until their time is over."""
 
 

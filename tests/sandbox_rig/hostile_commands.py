@@ -45,7 +45,7 @@ WRITING_OUT = {
     "hard link out": "ln $OUTSIDE/precious h && echo x > h; ln /etc/passwd h2 && echo x >> h2; true",
     "climb by dots": "echo x > ../../../../../../../../../../$OUTSIDE/precious",
     "temporary folder": "echo x > /tmp/evil-$MARK; echo x > /var/tmp/evil-$MARK; echo x > /dev/shm/evil-$MARK",
-    "times and attributes": "touch -d 1999-01-01 /etc/passwd $OUTSIDE/precious; setfattr -n user.x -v y $OUTSIDE/precious; chattr +i README.md",
+    "times and attributes": "touch -d 1999-01-01 /etc/passwd $OUTSIDE/precious; chattr +i README.md",
     "device permissions": "chmod 000 /dev/null /dev/zero; rm -f /dev/null; touch -d 1999-01-01 /dev/null",
     "rename over the project": 'cd /; mv "$OLDPWD" /tmp/gone; ln -s $OUTSIDE "$OLDPWD"',
     "swap parents": "cd ..; mv project p2; ln -s $OUTSIDE project",
@@ -98,7 +98,7 @@ DISK = {
     "one sparse file": "truncate -s 1T huge; ls -l huge",
     "huge output": "yes canary-not | head -c 50000000; yes",
     "binary output": "head -c 5000000 /dev/urandom",
-    "deep folders": "for i in $(seq 2000); do mkdir d && cd d || break; done",
+    "deep folders": "for i in $(seq 400); do mkdir d && cd d || break; done",
     "long and odd names": "touch -- -rf '..a' '... ' $'a\\nb' $'\\e[2J' \"$(printf 'x%.0s' {1..255})\" $'\\xff'; mkdir '..\\..'",
     "core dump": "ulimit -c unlimited; sleep 5 & kill -SEGV $!; wait; ls core* && echo HOLE",
 }
@@ -118,14 +118,15 @@ MOUNTS = {
     "user namespace by clone3": f"{PYTHON} -c \"import ctypes, struct, os; a = struct.pack('11Q', 0x10000000, 0, 0, 0, 17, *[0] * 6); l = ctypes.CDLL(None, use_errno=True); r = l.syscall(435, a, 88); print('HOLE' if r >= 0 else os.strerror(ctypes.get_errno()))\"",
     "join a namespace": syscall(308, "os.open('/proc/self/ns/user', 0)", "0"),
     "forge a whiteout": "mknod w c 0 0 && echo HOLE; mknod README2 c 0 0",
-    "forge overlay attributes": "mkdir o; setfattr -n user.overlay.opaque -v y o; setfattr -n user.overlay.redirect -v $OUTSIDE o; setfattr -n trusted.overlay.redirect -v / o; ls o/precious && echo HOLE; true",
+    "forge overlay attributes": "mkdir o; export OUTSIDE; for a in user.overlay.opaque=y user.overlay.redirect=$OUTSIDE trusted.overlay.redirect=/; do "
+    + f"{PYTHON} -c \"import os, sys; k, v = sys.argv[1].split('='); os.setxattr('o', k, v.encode())\" $a; done; ls o/precious && echo HOLE; true",
     "find the upper side": "find / -name upper -o -name .layer 2>/dev/null | grep -v ^/usr | grep . && echo HOLE; ls -la /tmp/.layer; true",
     "handle of a file": syscall(304, "os.open('.', 0)", "bytes(32)", "0"),
 }
 
 KERNEL = {
     "keyring": syscall(250, "0", "-3", "0"),
-    "add a key": syscall(248, "b'user'", "b'x'", "b'y'", "1", "-3"),
+    "add a kernel key": syscall(248, "b'user'", "b'x'", "b'y'", "1", "-3"),
     "request a key": syscall(249, "b'user'", "b'x'", "0", "0"),
     "bpf": syscall(321, "0", "bytes(128)", "128"),
     "performance events": syscall(298, "bytes(128)", "0", "-1", "-1", "0"),
