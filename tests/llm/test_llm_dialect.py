@@ -13,7 +13,7 @@ import pytest
 from nebula.events import Usage
 from nebula.language import Sentence
 from nebula.llm.catalog import connect
-from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, Retrying, StreamItem
+from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem
 from nebula.llm.dialect.json_dialect import JsonDialect
 from nebula.llm.dialect.where_needed import needs_dialect
 from nebula.llm.errors import FormatError
@@ -312,14 +312,20 @@ async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
     [
         ('<tool_call>\n{"name": "readFile", "arguments": {"path": "a"}}\n</tool_call>', True),
         ('{"name": "readFile", "parameters": {"path": "a"}}', True),
+        ('```json\n{"name": "readFile", "parameters": {"path": "a"}}\n```', True),
+        ('```json\n{"name": "readFile", "parameters": {"path": "a"}}\n```\n```\nx\n```', False),
+        ('```python\nreadFile("a")\n```', False),
+        ('{"readFile": 3', False),
         ('{"name": "other", "parameters": {"path": "a"}}', False),
         ('Like this: {"name": "readFile", "parameters": {"path": "a"}}', False),
         ('{"tasks": []}', False),
     ],
 )
-async def test_native_models_that_print_their_calls(text: str, is_call: bool) -> None:
-    with ScriptedModel([Turn(text)]) as server:
-        model = connect("ollama", base_url=server.ollama_url, environ={})
+@pytest.mark.parametrize("provider", ["openai", "gemini", "ollama"])
+async def test_native_models_that_print_their_calls(text: str, is_call: bool, provider: str) -> None:
+    with ScriptedModel([Turn(text, id="msg_1")]) as server:
+        urls = {"openai": server.openai_url, "gemini": server.gemini_url, "ollama": server.ollama_url}
+        model = connect(provider, base_url=urls[provider], api_key="k", environ={})
         reply = await reply_to(model, [PROMPT])
         await model.aclose()
     if is_call:
@@ -332,3 +338,19 @@ def test_needs_dialect_only_where_the_provider_says_so() -> None:
     assert needs_dialect(ModelInfo("m", "ollama", tools=False))
     assert not needs_dialect(ModelInfo("m", "ollama", tools=None))
     assert not needs_dialect(ModelInfo("m", "ollama", tools=True))
+
+
+async def test_a_model_that_prints_its_calls_is_asked_in_the_dialect_from_then_on() -> None:
+    printed = '{"name": "readFile", "arguments": {"path": "a"}}'
+    script = [Turn(printed), Turn('{"final_answer": "ok"}'), Turn("native")]
+    with ScriptedModel(script) as server:
+        model = connect("openai", base_url=server.openai_url, environ={})
+        heard = [await items_of(model, [PROMPT], name=name) for name in ("prints", "prints", "another")]
+        await model.aclose()
+        assert ["tools" in turn.json for turn in server.turns] == [True, False, True]
+    notices = [[str(item.text) for item in items if isinstance(item, ModelNotice)] for items in heard]
+    assert len(notices[0]) == 1 and "prints its tool calls as text" in notices[0][0] and notices[1:] == [[], []]
+    first, second, third = (items[-1] for items in heard)
+    assert [use.orig_args for use in first.message.tool_uses] == [{"path": "a"}] and first.rung == "json"
+    assert (second.message.content, second.rung) == ("ok", "json")
+    assert (third.message.content, third.rung) == ("native", None)

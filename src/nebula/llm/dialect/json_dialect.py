@@ -58,7 +58,7 @@ COMPLAINT = (
 )
 ATTEMPTS = 2
 MAX_QUOTED_REPLY = 4000
-PLAIN_RUNGS = ("json", "stripped", "tags")
+PLAIN_RUNGS = ("json", "stripped", "tags", "fence")
 
 
 class JsonDialect:

@@ -105,9 +105,8 @@ def needs_dialect(info: ModelInfo) -> bool:
 
 def may_print_calls(reply: ModelReply, request: ModelRequest) -> bool:
     """A cheap look: nothing but structure in the text, and the name of a tool in it."""
-    text = reply.message.content
-    return (
-        not reply.message.tool_uses
-        and text.lstrip()[:1] in ("{", "[", "<")
-        and any(spec.name in text for spec in request.tools)
-    )
+    if reply.message.tool_uses or not request.tools:
+        return False
+    text = reply.message.content.strip()
+    is_fence = text.startswith("```") and text.endswith("```") and text.count("```") == 2
+    return (is_fence or text[:1] in ("{", "[", "<")) and any(spec.name in text for spec in request.tools)
