@@ -66,6 +66,11 @@ class Failing(Syscalls):
             self._fail()
         super().rename(name, dir_fd, new_name, new_dir_fd)
 
+    def exchange(self, name: str, dir_fd: int, other: str, other_dir_fd: int) -> None:
+        if self._count("exchange"):
+            self._fail()
+        super().exchange(name, dir_fd, other, other_dir_fd)
+
     def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
         if self._count("link"):
             self._fail()
@@ -82,7 +87,7 @@ class Failing(Syscalls):
         super().mkdir(name, dir_fd, perm)
 
 
-KINDS = ["write", "create", "fsync", "fsync_dir", "fchmod", "rename", "link", "unlink", "mkdir"]
+KINDS = ["write", "create", "fsync", "fsync_dir", "fchmod", "rename", "exchange", "link", "unlink", "mkdir"]
 
 
 def write_overwrite(workspace: LocalWorkspace) -> object:
@@ -148,7 +153,7 @@ def test_every_fault_leaves_old_or_new(
         check_recovery(root, see, litter, after, call)
     else:
         pytest.fail("the operation never ran out of calls to fail")
-    assert failed or kind in {"unlink", "fchmod", "link", "rename", "mkdir", "create"}
+    assert failed or kind in {"unlink", "fchmod", "link", "rename", "exchange", "mkdir", "create"}
 
 
 def prepare(root: Path, fresh: bool) -> None:

@@ -237,7 +237,12 @@ class OtherFileSystem(Syscalls):
 
     def rename(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
         self._refuse_from_staging(dir_fd, new_dir_fd)
+        self._refuse_from_staging(new_dir_fd, dir_fd)
         super().rename(name, dir_fd, new_name, new_dir_fd)
+
+    def exchange(self, name: str, dir_fd: int, other: str, other_dir_fd: int) -> None:
+        self._refuse_from_staging(dir_fd, other_dir_fd)
+        super().exchange(name, dir_fd, other, other_dir_fd)
 
     def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
         self._refuse_from_staging(dir_fd, new_dir_fd)
@@ -249,8 +254,15 @@ class NoHardLinks(Syscalls):
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
 
+class NoExchange(Syscalls):
+    def exchange(self, name: str, dir_fd: int, other: str, other_dir_fd: int) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the fault needs to know where descriptors point")
-@pytest.mark.parametrize("calls", [OtherFileSystem(), NoHardLinks()], ids=["mount", "no links"])
+@pytest.mark.parametrize(
+    "calls", [OtherFileSystem(), NoHardLinks(), NoExchange()], ids=["mount", "no links", "no exchange"]
+)
 def test_unusual_file_systems(calls: Syscalls, open_at: Open, see: See, litter: Litter) -> None:
     workspace = open_at(calls=calls)
     workspace.write_file("sub/a.txt", "one")
@@ -258,6 +270,9 @@ def test_unusual_file_systems(calls: Syscalls, open_at: Open, see: See, litter: 
         workspace.write_file("sub/a.txt", "two")
     workspace.write_file("sub/a.txt", "two", "overwrite")
     assert see() == {"sub": None, "sub/a.txt": b"two"}
+    assert litter() == []
+    workspace.history.undo()
+    assert see() == {}
     assert litter() == []
 
 
@@ -333,6 +348,10 @@ class Recorded(Syscalls):
         self._note("rename", new_dir_fd, new_name)
         super().rename(name, dir_fd, new_name, new_dir_fd)
 
+    def exchange(self, name: str, dir_fd: int, other: str, other_dir_fd: int) -> None:
+        self._note("exchange", other_dir_fd, other)
+        super().exchange(name, dir_fd, other, other_dir_fd)
+
     def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
         self._note("link", new_dir_fd, new_name)
         super().link(name, dir_fd, new_name, new_dir_fd)
@@ -361,7 +380,7 @@ def test_power_loss_order(open_at: Open, root: Path) -> None:
             f"fsync {kept}",
             "fsync /.nebula/journal/changes.jsonl",
             order[4],
-            "rename /a.txt",
+            "exchange /a.txt",
             "fsync ",
         ]
     )

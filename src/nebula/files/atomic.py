@@ -1,12 +1,16 @@
 """A file is replaced or created whole, durably, or not at all.
 
 The new content is written to a staging directory of the same file system, synced, and then moved to its place: by
-rename where it replaces, by link where it must be new, so that of several creators one wins. The directory is synced
-before the caller hears of success. A crash leaves at most a staged file, out of sight, and the next writer sweeps it.
+link where it must be new, so that of several creators one wins; by exchanging the two names where it replaces. What
+was replaced is then in our hands and out of everybody's reach, and the caller looks at it: if it is not what was
+expected (somebody saved the file in this moment), the names are exchanged back and nothing is lost. The directory is
+synced before the caller hears of success. A crash leaves at most a staged file, out of sight, and the next writer
+sweeps it.
 
 Where the target lies on another file system (a mount below the root), the temporary file must lie beside it; a note
 in the staging directory then tells the sweeper where to look. On file systems without hard links a create reserves
-the name with an empty file first, and a crash in that moment leaves it.
+the name with an empty file first, and a crash in that moment leaves it. On file systems that cannot exchange names a
+plain rename replaces whatever is there by then.
 
 Extended attributes and access lists of a replaced file are not carried over; mode, owner and group are.
 """
@@ -28,9 +32,18 @@ from nebula.value import value
 TEMPORARY_PREFIX: Final = ".nebula-tmp-"
 _NOTE_SUFFIX = ".beside"
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+_NO_EXCHANGE = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+_EXCHANGES_BACK = 5
 
 Unlink = Callable[[str], None]
 """Remove a file by its path relative to the root, through the jail."""
+
+Inspect = Callable[[int], None]
+"""Looks at a file that was taken away, by its descriptor. Raises `Taken` if it is not the one that was meant."""
+
+
+class Taken(Exception):
+    """What was about to be replaced or removed is something else by now; it was left in its place."""
 
 
 @value
@@ -41,6 +54,8 @@ class Place:
     folder: str
     name: str
     old: os.stat_result | None
+    perm: int | None = None
+    """The mode of a file that is made; None: as the umask has it."""
 
 
 class AtomicWriter:
@@ -48,43 +63,52 @@ class AtomicWriter:
         self._staging_fd = staging_fd
         self._calls = calls
 
-    def put(self, place: Place, content: bytes, *, durable: bool = True) -> None:
+    def put(self, place: Place, content: bytes, *, durable: bool = True, inspect: Inspect | None = None) -> None:
         """Replace the file, or create it: FileExistsError if `place.old` is None and somebody was faster."""
         try:
-            self._put_from(self._staging_fd, place, content, durable=durable)
+            self._put_from(self._staging_fd, place, content, _temporary_name(), durable, inspect)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
             with self._note_beside(place) as name:
-                self._put_from(place.folder_fd, place, content, durable=durable, name=name)
+                self._put_from(place.folder_fd, place, content, name, durable, inspect)
         if durable:
             self._calls.fsync_dir(place.folder_fd)
 
-    def remove(self, place: Place) -> None:
-        self._calls.unlink(place.name, place.folder_fd)
+    def remove(self, place: Place, inspect: Inspect) -> None:
+        """Remove a file: it is taken away first, looked at, and put back if it is not the one that was meant."""
+        try:
+            self._take_away(self._staging_fd, _temporary_name(), place, inspect)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with self._note_beside(place) as name:
+                self._take_away(place.folder_fd, name, place, inspect)
         self._calls.fsync_dir(place.folder_fd)
 
-    def sweep(self, unlink: Unlink) -> int:
-        """Remove what dead writers left; a living one holds a lock on its file. The number of files removed."""
+    def sweep(self, unlink: Unlink, keep: Inspect) -> int:
+        """Remove what dead writers left; a living one holds a lock on its file. The number of files removed.
+
+        `keep` sees each one first: it may be a file that was being replaced."""
         swept = 0
         for name in os.listdir(self._staging_fd):
             if not name.startswith(TEMPORARY_PREFIX):
                 continue
             with suppress(FileNotFoundError, BlockingIOError):  # its writer finished, or lives
-                swept += self._sweep_one(name, unlink)
+                swept += self._sweep_one(name, unlink, keep)
         return swept
 
     def _put_from(
-        self, staging_fd: int, place: Place, content: bytes, *, durable: bool, name: str | None = None
+        self, staging_fd: int, place: Place, content: bytes, staged: str, durable: bool, inspect: Inspect | None
     ) -> None:
-        staged = name or _temporary_name()
         with self._temporary(staged, staging_fd, 0o666 if place.old is None else 0o600) as fd:
             self._calls.write_all(fd, content)
             self._take_over_owner_and_mode(fd, place)
             if durable:
                 self._calls.fsync(fd)
             if place.old is not None:
-                self._calls.rename(staged, staging_fd, place.name, place.folder_fd)
+                _stop_writing(fd, staged, staging_fd)
+                self._replace(staging_fd, staged, fd, place, content, inspect)
                 return
             try:
                 self._calls.link(staged, staging_fd, place.name, place.folder_fd)
@@ -92,6 +116,59 @@ class AtomicWriter:
                 if error.errno not in _NO_LINKS:
                     raise
                 self._put_without_link(staging_fd, staged, place)
+
+    def _replace(
+        self, staging_fd: int, staged: str, fd: int, place: Place, content: bytes, inspect: Inspect | None
+    ) -> None:
+        try:
+            self._calls.exchange(staged, staging_fd, place.name, place.folder_fd)
+        except FileNotFoundError:
+            raise Taken from None
+        except OSError as error:
+            if error.errno not in _NO_EXCHANGE:
+                raise
+            self._calls.rename(staged, staging_fd, place.name, place.folder_fd)
+            return
+        try:
+            with _opened(staged, staging_fd) as replaced:
+                status = os.fstat(replaced)
+                if inspect is not None:
+                    inspect(replaced)
+            if place.old is not None and stat.S_IMODE(status.st_mode) != stat.S_IMODE(place.old.st_mode):
+                self._calls.fchmod(fd, stat.S_IMODE(status.st_mode))  # changed since we looked
+        except BaseException:
+            self._exchange_back(staging_fd, staged, fd, place, content)
+            raise
+        with suppress(OSError):  # litter for the next sweep: no reason to fail
+            self._calls.unlink(staged, staging_fd)
+
+    def _exchange_back(self, staging_fd: int, staged: str, fd: int, place: Place, content: bytes) -> None:
+        """Until we hold what we put there ourselves: somebody may save the file once more meanwhile."""
+        ours = put = os.fstat(fd)
+        for _ in range(_EXCHANGES_BACK):
+            putting = os.stat(staged, dir_fd=staging_fd, follow_symlinks=False)
+            self._calls.exchange(staged, staging_fd, place.name, place.folder_fd)
+            held = os.stat(staged, dir_fd=staging_fd, follow_symlinks=False)
+            written = os.path.samestat(held, ours) and _was_written(fd, content)
+            if os.path.samestat(held, put) and not written:
+                return
+            put = putting
+
+    def _take_away(self, staging_fd: int, staged: str, place: Place, inspect: Inspect) -> None:
+        try:
+            self._calls.rename(place.name, place.folder_fd, staged, staging_fd)
+        except FileNotFoundError:
+            raise Taken from None
+        try:
+            with _opened(staged, staging_fd) as taken:
+                inspect(taken)
+        except BaseException:
+            with suppress(FileExistsError):  # a newer one has the name; this one is in the caller's keeping
+                self._calls.link(staged, staging_fd, place.name, place.folder_fd)
+            self._calls.unlink(staged, staging_fd)
+            raise
+        with suppress(OSError):  # litter for the next sweep: no reason to fail
+            self._calls.unlink(staged, staging_fd)
 
     def _put_without_link(self, staging_fd: int, staged: str, place: Place) -> None:
         os.close(self._calls.create(place.name, place.folder_fd, 0o600))
@@ -103,7 +180,7 @@ class AtomicWriter:
 
     @contextmanager
     def _temporary(self, name: str, folder_fd: int, perm: int) -> Iterator[int]:
-        """A new file that lives until the end of the block, unless it is renamed, and is locked meanwhile."""
+        """A new file that lives until the end of the block, unless it is moved, and is locked meanwhile."""
         fd = self._calls.create(name, folder_fd, perm)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
@@ -112,8 +189,9 @@ class AtomicWriter:
                 fd = self._calls.create(name, folder_fd, perm)
             yield fd
         finally:
-            with suppress(OSError):  # renamed to its place, or litter for the next sweep: no reason to fail
-                self._calls.unlink(name, folder_fd)
+            with suppress(OSError):  # moved to its place, or litter for the next sweep: no reason to fail
+                if os.path.samestat(os.stat(name, dir_fd=folder_fd, follow_symlinks=False), os.fstat(fd)):
+                    self._calls.unlink(name, folder_fd)
             os.close(fd)
 
     def _take_over_owner_and_mode(self, fd: int, place: Place) -> None:
@@ -122,6 +200,8 @@ class AtomicWriter:
             folder = os.fstat(place.folder_fd)
             if folder.st_mode & stat.S_ISGID and folder.st_gid != mine.st_gid:
                 self._calls.fchown(fd, -1, folder.st_gid)
+            if place.perm is not None:
+                self._calls.fchmod(fd, place.perm)
             return
         if (mine.st_uid, mine.st_gid) != (place.old.st_uid, place.old.st_gid):
             with suppress(PermissionError):  # only root may give files away
@@ -136,7 +216,7 @@ class AtomicWriter:
             self._calls.fsync(fd)
             yield name
 
-    def _sweep_one(self, name: str, unlink: Unlink) -> int:
+    def _sweep_one(self, name: str, unlink: Unlink, keep: Inspect) -> int:
         fd = os.open(name, FILE_FLAGS, dir_fd=self._staging_fd)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -144,10 +224,59 @@ class AtomicWriter:
                 path = os.read(fd, 8192).decode(errors="replace")
                 if path.rpartition("/")[2] == name.removesuffix(_NOTE_SUFFIX):
                     unlink(path)
+            else:
+                keep(fd)
             self._calls.unlink(name, self._staging_fd)
         finally:
             os.close(fd)
         return 1
+
+
+def open_for_writing_elsewhere(fd: int) -> bool:
+    """Whether somebody can still write to a file that has lost its name. False also where that cannot be found out.
+
+    A read lease is granted only while nobody has the file open for writing. It is given back at once: all that
+    matters is that it was to be had.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
+
+
+def _stop_writing(fd: int, name: str, folder_fd: int) -> None:
+    """Make a descriptor one that only reads, so that ours is not mistaken for another program's."""
+    reading = os.open(name, FILE_FLAGS, dir_fd=folder_fd)
+    try:
+        os.dup2(reading, fd, inheritable=False)
+    finally:
+        os.close(reading)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+
+
+def _was_written(fd: int, content: bytes) -> bool:
+    return open_for_writing_elsewhere(fd) or os.pread(fd, len(content) + 1, 0) != content
+
+
+@contextmanager
+def _opened(name: str, folder_fd: int) -> Iterator[int]:
+    """A file that was taken away, locked so that no sweeper takes it for litter; `Taken` if it is none."""
+    try:
+        fd = os.open(name, FILE_FLAGS, dir_fd=folder_fd)
+    except OSError as error:
+        raise Taken from error
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise Taken
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _temporary_name() -> str:

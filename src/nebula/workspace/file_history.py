@@ -114,13 +114,13 @@ class FileHistory:
         if plan.conflicts:
             raise Stale(" ".join(step.conflict or "" for step in plan.conflicts))
         paths = [normal_path(step.path) for step in plan.steps]
-        contents = self._contents(plan)
+        contents, modes = self._contents(plan), self._modes(plan)
         with self._writer.locked(paths):
             for path, step in zip(paths, plan.steps, strict=True):
                 if self._writer.find(path).sha256 != step.current:
                     raise Stale(f"{step.path}: changed since; nothing was touched. Look at it and try again.")
             for path, step in zip(paths, plan.steps, strict=True):
-                self._apply_step(plan, path, step, contents)
+                self._apply_step(plan, path, step, contents, modes.get(path.text))
             if plan.kind != "restore":
                 self._mark(plan)
         self._writer.remove_folders(plan.emptied)
@@ -189,7 +189,15 @@ class FileHistory:
                 contents[step.target] = content
         return contents
 
-    def _apply_step(self, plan: FilePlan, path: NormalPath, step: FileStep, contents: Mapping[str, bytes]) -> None:
+    def _modes(self, plan: FilePlan) -> dict[str, int]:
+        """The permissions that files had when they were removed, where some are to come back."""
+        if all(step.current is not None or step.target is None for step in plan.steps):
+            return {}
+        return {change.path: change.mode for change in self._writer.log.changes() if change.mode is not None}
+
+    def _apply_step(
+        self, plan: FilePlan, path: NormalPath, step: FileStep, contents: Mapping[str, bytes], perm: int | None
+    ) -> None:
         if step.target is not None:
             self._writer.write_locked(
                 WriteRequest(
@@ -200,6 +208,7 @@ class FileHistory:
                     max_bytes=KEPT_BYTES,
                     group=plan.group,
                     kind=plan.kind,
+                    perm=perm,
                 )
             )
         elif step.current is not None:

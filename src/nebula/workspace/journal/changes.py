@@ -43,6 +43,8 @@ class RecordedChange:
     """sha256 of the new content; None: the file is gone."""
     made: tuple[str, ...] = ()
     """Directories that were made for it."""
+    mode: int | None = None
+    """Of a file that was removed: its permissions, for when it comes back."""
     seq: int = -1
     """Its place in the journal: grows, never repeats."""
     ts: str = ""
@@ -74,12 +76,17 @@ class ChangeLog:
                 "before": change.before,
                 "after": change.after,
                 **({"made": change.made} if change.made else {}),
+                **({"mode": change.mode} if change.mode is not None else {}),
             }
         )
 
     def take_back(self, seq: int) -> None:
         """Record that a change did not happen after all."""
         self._append({"ts": timestamp(), "kind": "abort", "of": seq})
+
+    def keep(self, sha256: str) -> None:
+        """Record that a content was kept which no change speaks of: somebody's save in the moment of a write."""
+        self._append({"ts": timestamp(), "kind": "kept", "content": sha256})
 
     def mark(self, mark: TurnMark) -> None:
         self._append({"ts": timestamp(), "kind": "mark", "group": mark.group, "undone": mark.undone})
@@ -172,7 +179,7 @@ class ChangeLog:
 def _parse(seq: int, record: dict[str, object]) -> RecordedChange | None:
     kind, path = record.get("kind"), record.get("path")
     before, after = record.get("before"), record.get("after")
-    made = record.get("made", [])
+    made, mode = record.get("made", []), record.get("mode")
     if kind not in _KINDS or not isinstance(path, str) or not isinstance(made, list):
         return None
     if not all(value is None or isinstance(value, str) for value in (before, after)):
@@ -184,6 +191,7 @@ def _parse(seq: int, record: dict[str, object]) -> RecordedChange | None:
         before=before,  # type: ignore[arg-type]
         after=after,  # type: ignore[arg-type]
         made=tuple(map(str, made)),
+        mode=mode if isinstance(mode, int) else None,
         seq=seq,
         ts=str(record.get("ts", "")),
     )

@@ -31,6 +31,8 @@ class WriteRequest:
     max_bytes: int
     group: str
     kind: ChangeKind = "write"
+    perm: int | None = None
+    """The mode of a file that has to be made; None: as the umask has it."""
 
 
 @value

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from nebula.files.atomic import AtomicWriter, Place
+from nebula.files.atomic import AtomicWriter, Inspect, Place, Taken, open_for_writing_elsewhere
 from nebula.files.locks import PathLocks
+from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import WriteResult
 from nebula.workspace.errors import (
@@ -20,10 +23,21 @@ from nebula.workspace.guard.jail import Jail, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import ChangeKind, ChangeLog, RecordedChange
 from nebula.workspace.journal.objects import ObjectStore
+from nebula.workspace.records import digest
 from nebula.workspace.state_folder import open_state_dir
-from nebula.workspace.writing.request import NOTHING, ExistingFile, WriteRequest, exists_message, judge_write, look_at
+from nebula.workspace.writing.request import (
+    KEPT_BYTES,
+    NOTHING,
+    ExistingFile,
+    WriteRequest,
+    exists_message,
+    judge_write,
+    look_at,
+)
 
-_ATTEMPTS = 3
+_ATTEMPTS = 5
+_PAUSE_S = 0.01
+"""Before a file is looked at again that another program was writing; a save is over by then."""
 
 
 class FileWriter:
@@ -38,8 +52,8 @@ class FileWriter:
         self._locks = PathLocks(locks)
         self.objects = ObjectStore(objects, self._atomic, calls)
         try:
-            self._atomic.sweep(self._unlink_litter)
             self.log = ChangeLog(journal, calls)
+            self._atomic.sweep(self._unlink_litter, self._keep_litter)
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 
@@ -65,9 +79,10 @@ class FileWriter:
 
     def write_locked(self, request: WriteRequest) -> WriteResult:
         for _ in range(_ATTEMPTS):
-            with suppress(FileExistsError):  # somebody outside our locks made the file just now: look again
+            with suppress(FileExistsError, Taken):  # made or saved by another program just now: look again
                 return self._attempt(request)
-        raise AlreadyExists(f"{request.path.text}: another program keeps creating it; try again.")
+            time.sleep(_PAUSE_S)
+        raise Stale(f"{request.path.text}: another program is writing it; try again.")
 
     def remove_locked(self, path: NormalPath, expected: str, group: str, kind: ChangeKind) -> None:
         """Remove a file whose content is the expected one; its content is kept."""
@@ -77,8 +92,11 @@ class FileWriter:
                 raise Stale(f"{path.text}: changed since; look at it before it is removed.")
             try:
                 self.objects.put(found.content, durable=True)
-                with self._recorded(RecordedChange(group, kind, path.text, found.sha256, None), path):
-                    self._atomic.remove(Place(folder, "", path.name, found.status))
+                mode = stat.S_IMODE(found.status.st_mode)
+                with self._recorded(RecordedChange(group, kind, path.text, found.sha256, None, mode=mode), path):
+                    self._atomic.remove(Place(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found))
+            except Taken:
+                raise Stale(f"{path.text}: changed since; look at it before it is removed.") from None
             except OSError as error:
                 raise translate(error, path.text) from None
 
@@ -125,9 +143,26 @@ class FileWriter:
         after = self.objects.put(content, durable=False)  # the file itself is the durable copy
         path = request.path
         change = RecordedChange(request.group, request.kind, path.text, found.sha256, after, tuple(made))
+        place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
         with self._recorded(change, path):
-            self._atomic.put(Place(folder, "/".join(path.parts[:-1]), path.name, found.status), content)
+            self._atomic.put(place, content, inspect=self._is(found))
         return WriteResult(path.text, found.sha256, after, len(content))
+
+    def _is(self, found: ExistingFile) -> Inspect:
+        """Whether a file taken from its place is the one we looked at; whatever else it is, it is kept."""
+
+        def inspect(fd: int) -> None:
+            being_written = open_for_writing_elsewhere(fd)
+            content = read_all(fd, KEPT_BYTES + 1)
+            if digest(content) != found.sha256 or being_written:
+                self._keep(content)
+                raise Taken
+
+        return inspect
+
+    def _keep(self, content: bytes) -> None:
+        if len(content) <= KEPT_BYTES and self.objects.get(digest(content)) is None:
+            self.log.keep(self.objects.put(content, durable=True))
 
     @contextmanager
     def _recorded(self, change: RecordedChange, path: NormalPath) -> Iterator[None]:
@@ -158,6 +193,12 @@ class FileWriter:
         except BaseException:
             self.remove_folders(made)
             raise
+
+    def _keep_litter(self, fd: int) -> None:
+        """Of a writer that died: its own half-written file, or the one that it was replacing."""
+        if os.fstat(fd).st_size > KEPT_BYTES:
+            raise BlockingIOError  # left where it is: too large to keep, and not ours to throw away
+        self._keep(read_all(fd, KEPT_BYTES))
 
     def _unlink_litter(self, path: str) -> None:
         with suppress(FileNotFoundError, WorkspaceError):  # gone, or a path we would never have noted
