@@ -1,0 +1,62 @@
+"""Nothing is left behind when nebula, or the launcher, is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import sandbox_rig
+from nebula.sandbox.command import run
+from nebula.sandbox.contract import Command, Limits
+from nebula.sandbox.errors import SandboxError
+from sandbox_rig import tree
+
+KILL_OFTEN = Path(sandbox_rig.__file__).parent / "kill_often.py"
+KILLS = 50
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "app.py").write_text("print(1)\n")
+    return folder
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_nebula_leaves_nothing(project: Path, tmp_path: Path) -> None:
+    temporary, home = tmp_path / "tmp", tmp_path / "home"
+    temporary.mkdir()
+    home.mkdir()
+    before, mounts = tree(project), Path("/proc/self/mountinfo").read_bytes()
+    env = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "HOME": str(home)}
+    words = [sys.executable, str(KILL_OFTEN), str(project), str(KILLS), "0.4"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=110, check=True)
+    assert done.stdout == f"{KILLS}\n"
+    assert tree(project) == before
+    assert Path("/proc/self/mountinfo").read_bytes() == mounts
+    assert list(temporary.iterdir()) == [] and list(home.iterdir()) == []
+
+
+def test_the_launcher_killed_ends_the_command(project: Path) -> None:
+    def kill_launcher(chunk: bytes) -> None:
+        (launcher,) = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text("ascii").split()
+        os.kill(int(launcher), signal.SIGKILL)
+
+    with pytest.raises(SandboxError, match="The layer ended before the command"):
+        run(Command(str(project), "echo go; sleep 1000", Limits(timeout_s=30)), on_output=kill_launcher)
+
+
+def test_a_thread_that_ends_does_not_take_the_layer_with_it(project: Path) -> None:
+    results = []
+    thread = threading.Thread(target=lambda: results.append(run(Command(str(project), "echo x > new"))))
+    thread.start()
+    thread.join()
+    with results[0] as done:
+        assert done.layer is not None and done.layer.read("new") == b"x\n"

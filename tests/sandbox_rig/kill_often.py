@@ -1,0 +1,48 @@
+"""A program: starts another that runs commands in layers, kills it at a random moment, waits until all that it had started
+has ended, and does it again. Says how many rounds it did; it hangs where something outlives the kill."""
+
+import ctypes
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+BECOME_REAPER = 36
+VICTIM = """
+import sys
+from nebula.sandbox.command import run
+from nebula.sandbox.contract import Command
+print("begun", flush=True)
+while True:
+    for line in ("sleep 0.05", "(setsid sleep 1000 &) ; touch f{1..300}; rm -r src", "seq 100000 > big; sleep 1000"):
+        with run(Command(sys.argv[1], line)) as done:
+            done.changes
+"""
+
+
+def main(project: str, rounds: int, longest: float) -> None:
+    ctypes.CDLL(None).prctl(BECOME_REAPER, 1, 0, 0, 0)
+    random.seed(7)
+    for _ in range(rounds):
+        victim = subprocess.Popen([sys.executable, "-c", VICTIM, project], stdout=subprocess.PIPE)
+        victim.stdout.readline()
+        time.sleep(random.random() * longest)
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.stdout.close()
+        victim.wait()
+        wait_for_all_others()
+    print(rounds)
+
+
+def wait_for_all_others() -> None:
+    """What a dead process leaves behind becomes our child; a launcher ends when its namespace is empty."""
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        return
+
+
+main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
