@@ -1,25 +1,45 @@
 """A terminal for tests: a pseudo-terminal with a real emulator behind it, and the program in front.
 
+`Terminal` runs the program in a process of its own. `sit_down` runs it in this one, which takes a third of the time
+and is seen by coverage: the program has the main thread, as it needs for signals, and the person types in another.
+
 The screen is tall, so that nothing scrolls away: what was printed can be read off it at any time. The emulator answers
 the program's questions about the cursor, as a real terminal does.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pexpect
+import pexpect.fdpexpect
 import pyte
 
-ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O = "\r", "\x1b", "\x03", "\x04", "\x07", "\n", "\x0f"
+ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O, CTRL_R = (
+    "\r",
+    "\x1b",
+    "\x03",
+    "\x04",
+    "\x07",
+    "\n",
+    "\x0f",
+    "\x12",
+)
 SHIFT_TAB, ALT_ENTER, TAB, UP = "\x1b[Z", "\x1b\r", "\t", "\x1b[A"
 ROWS = 150
 
 
 class _Screen(pyte.Screen):
-    def __init__(self, columns: int, rows: int, driver: Terminal) -> None:
+    def __init__(self, columns: int, rows: int, driver: Person) -> None:
         self._driver = driver
         super().__init__(columns, rows)
 
@@ -27,31 +47,17 @@ class _Screen(pyte.Screen):
         self._driver.child.send(data)
 
 
-class Terminal:
-    def __init__(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, columns: int = 100, timeout: float = 20
-    ) -> None:
+class Person:
+    """Somebody in front of a terminal: types, and reads the screen."""
+
+    def __init__(self, child: pexpect.spawnbase.SpawnBase, columns: int, timeout: float) -> None:
         self.timeout = timeout
         self.raw = ""
         """Every byte the program wrote, as text."""
-        self.child = pexpect.spawn(
-            argv[0],
-            list(argv[1:]),
-            cwd=str(cwd),
-            env=dict(env),
-            dimensions=(ROWS, columns),
-            encoding="utf-8",
-            timeout=timeout,
-        )
+        self.child = child
         self.child.delaybeforesend = None
         self.screen = _Screen(columns, ROWS, self)
         self.stream = pyte.Stream(self.screen)
-
-    def __enter__(self) -> Terminal:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.child.close(force=True)
 
     # what the person does
 
@@ -92,15 +98,6 @@ class Terminal:
             if time.monotonic() > end or not self._read():
                 raise AssertionError(f"no prompt {label!r} x{times} on:\n{self._squeezed()}")
 
-    def ended(self) -> int:
-        """Until the program has left; its exit code."""
-        end = time.monotonic() + self.timeout
-        while self._read():
-            if time.monotonic() > end:
-                raise AssertionError(f"still running:\n{self._squeezed()}")
-        self.child.close()
-        return int(self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus)
-
     def _squeezed(self) -> str:
         return "\n".join(line for line in self.lines if line)
 
@@ -118,3 +115,77 @@ class Terminal:
         self.raw += data
         self.stream.feed(data)
         return True
+
+
+class Terminal(Person):
+    def __init__(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, columns: int = 100, timeout: float = 20
+    ) -> None:
+        child = pexpect.spawn(
+            argv[0],
+            list(argv[1:]),
+            cwd=str(cwd),
+            env=dict(env),
+            dimensions=(ROWS, columns),
+            encoding="utf-8",
+            timeout=timeout,
+        )
+        super().__init__(child, columns, timeout)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.child.close(force=True)
+
+    def ended(self) -> int:
+        """Until the program has left; its exit code."""
+        end = time.monotonic() + self.timeout
+        while self._read():
+            if time.monotonic() > end:
+                raise AssertionError(f"still running:\n{self._squeezed()}")
+        self.child.close()
+        return int(self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus)
+
+
+def sit_down(program: Callable[[], int], person: Callable[[Person], None], *, columns: int = 100) -> tuple[int, Person]:
+    """Runs the program at a terminal while the person does what they came for; its exit code, and what was seen."""
+    from prompt_toolkit.application import create_app_session
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
+    child = pexpect.fdpexpect.fdspawn(master, encoding="utf-8", timeout=20)
+    somebody = Person(child, columns, timeout=20)
+    over = threading.Event()
+    problems: list[BaseException] = []
+
+    def act() -> None:
+        try:
+            person(somebody)
+        except BaseException as problem:  # noqa: BLE001 - raised again below, in the test's own thread
+            problems.append(problem)
+        while not over.is_set():
+            if problems:
+                somebody.send(CTRL_C + CTRL_D)  # the test has failed: out of whatever the program is asking
+            somebody._read()
+
+    before = sys.stdin, sys.stdout
+    thread = threading.Thread(target=act)
+    with (
+        open(os.dup(slave), encoding="utf-8") as stdin,
+        open(os.dup(slave), "w", encoding="utf-8") as stdout,
+        create_app_session(),
+    ):
+        sys.stdin, sys.stdout = stdin, stdout
+        thread.start()
+        try:
+            code = program()
+        finally:
+            sys.stdin, sys.stdout = before
+            over.set()
+            thread.join()
+            os.close(slave)
+    child.close()
+    if problems:
+        raise problems[0]
+    return code, somebody
