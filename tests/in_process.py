@@ -21,8 +21,11 @@ MAINS: dict[str, Callable[[list[str]], int]] = {
 }
 
 
-def run_here(bench: Bench, command: str, *argv: str, stdin: str | None = None, **env: str) -> Ran:
-    """With files as streams, as if all three were redirected; without `stdin` there is none."""
+def run_here(bench: Bench, command: str, *argv: str, stdin: str | None = None, out: str = "", **env: str) -> Ran:
+    """With files as streams, as if all three were redirected; without `stdin` there is none.
+
+    `out` is another place for standard output, such as /dev/full.
+    """
     with surroundings(bench, env), tempfile.TemporaryDirectory() as folder:
         streams = Path(folder)
         source = Path(os.devnull)
@@ -31,16 +34,17 @@ def run_here(bench: Bench, command: str, *argv: str, stdin: str | None = None, *
             source.write_text(stdin, encoding="utf-8")
         with (
             open(source, encoding="utf-8") as given,
-            open(streams / "out", "w+", encoding="utf-8") as out,
-            open(streams / "err", "w+", encoding="utf-8") as err,
+            open(out or streams / "out", "w", encoding="utf-8") as stdout,
+            open(streams / "err", "w", encoding="utf-8") as stderr,
         ):
             before = sys.stdin, sys.stdout, sys.stderr
-            sys.stdin, sys.stdout, sys.stderr = given, out, err
+            sys.stdin, sys.stdout, sys.stderr = given, stdout, stderr
             try:
                 code = _exit_code(command, argv)
             finally:
                 sys.stdin, sys.stdout, sys.stderr = before
-        return Ran(code, (streams / "out").read_text("utf-8"), (streams / "err").read_text("utf-8"))
+        said = "" if out else (streams / "out").read_text("utf-8")
+        return Ran(code, said, (streams / "err").read_text("utf-8"))
 
 
 def sit_down_here(

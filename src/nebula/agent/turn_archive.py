@@ -71,11 +71,8 @@ class TurnArchive:
         return sorted(found.values(), key=lambda node: node.timestamp)
 
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
-        """The ids, once it is sure that each is a node."""
-        if self.graph is not None:
-            for node_id in node_ids:
-                self.graph.get_node(node_id)
-        return node_ids
+        """The whole ids, once it is sure that each is a node; a unique beginning stands for one."""
+        return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
 
     def session_nodes(self, session_id: str) -> list[SessionNode]:
         return self._session_nodes.read(session_id) if self._session_nodes is not None else []

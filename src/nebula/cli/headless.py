@@ -16,8 +16,9 @@ from nebula.cli.headless_text import TextFace
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.config import Settings
-from nebula.errors import EXIT_FAILED, NebulaError
+from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Error, EventStream, Final, Reader, Stamped, Task
+from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
@@ -66,7 +67,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
             allow=options.allow,
         )
     except NebulaError as error:
-        return _not_begun(error, options, settings, prompt, show)
+        code = EXIT_USAGE if isinstance(error, GraphError) and options.from_nodes else error.exit_code
+        return _not_begun(error, code, options, settings, prompt, show)
     try:
         final = await interruptible(session, prompt, show)
     finally:
@@ -134,6 +136,7 @@ def _correct(session: Session, last: Stamped, problem: OSError) -> None:
 
 def _not_begun(
     error: NebulaError,
+    exit_code: int,
     options: argparse.Namespace,
     settings: Settings,
     prompt: str,
@@ -144,12 +147,12 @@ def _not_begun(
     redactor = Redactor(secrets_of(settings))
     stream = EventStream("", recorders=_trace(settings), audience=() if text else (show,), redactor=redactor)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
-    final = Final("", "error", error.exit_code, remark=str(error))
-    for event in (task, Error(getattr(error, "kind", "start"), str(error)), final):
+    final = Final("", "error", exit_code, remark=str(error))
+    for event in (task, Error(getattr(error, "kind", "start"), error.sentence, error.values), final):
         stream.emit(event, must_record=False)
     if text:
         print_remark(f"nebula: {explain(error)}")
-    return error.exit_code
+    return exit_code
 
 
 def _trace(settings: Settings) -> tuple[Reader, ...]:

@@ -47,8 +47,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     settings = open_settings("vizprompt")
     # One loop for the whole conversation: connections to the model are kept between exchanges.
     with Graph(data_dir) as graph, asyncio.Runner() as runner:
-        for node_id in options.from_nodes:
-            graph.get_node(node_id)
+        options.from_nodes = [graph.resolve_id(each) for each in options.from_nodes]
         wish = graph.settings.suggested_model
         model = runner.run(choose_model(settings, options.model or "", provider=options.provider, suggested=wish))
         try:

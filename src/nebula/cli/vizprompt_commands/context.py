@@ -36,7 +36,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     with Graph(data_dir) as graph:
         preview = preview_context(
             graph,
-            options.ids,
+            [graph.resolve_id(each) for each in options.ids],
             options.prompt,
             budget=options.budget or DEFAULT_BUDGET,
             flow=options.flow,

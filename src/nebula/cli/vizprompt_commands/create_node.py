@@ -37,7 +37,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             tags=split_list(options.tags),
             model=options.model or "",
             flow=options.flow,
-            parents=options.parent,
+            parents=[graph.resolve_id(each) for each in options.parent],
             branch=options.branch,
         )
     print_line(translate("Created node: {id}", id=node.id))

@@ -68,25 +68,29 @@ def _show(graph: Graph, options: argparse.Namespace) -> int:
 
 
 def _connect(graph: Graph, options: argparse.Namespace) -> int:
-    graph.connect_nodes(options.source, options.target, options.branch, flow=options.flow)
-    print_line(translate("Connected: {source} → {target}", source=options.source, target=options.target))
+    source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
+    graph.connect_nodes(source, target, options.branch, flow=options.flow)
+    print_line(translate("Connected: {source} → {target}", source=source, target=target))
     return 0
 
 
 def _disconnect(graph: Graph, options: argparse.Namespace) -> int:
-    graph.disconnect_nodes(options.source, options.target, flow=options.flow)
-    print_line(translate("Disconnected: {source} → {target}", source=options.source, target=options.target))
+    source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
+    graph.disconnect_nodes(source, target, flow=options.flow)
+    print_line(translate("Disconnected: {source} → {target}", source=source, target=target))
     return 0
 
 
 def _branch(graph: Graph, options: argparse.Namespace) -> int:
-    node = graph.create_branch(options.node, options.name, options.prompt, options.response, flow=options.flow)
+    node = graph.create_branch(
+        graph.resolve_id(options.node), options.name, options.prompt, options.response, flow=options.flow
+    )
     print_line(translate("Created node: {id}", id=node.id))
     return 0
 
 
 def _rebuild(graph: Graph, options: argparse.Namespace) -> int:
-    flow = graph.rebuild_flow(options.flow, options.ids)
+    flow = graph.rebuild_flow(options.flow, [graph.resolve_id(each) for each in options.ids])
     print_line(graph.draw_map(flow.id))
     return 0
 

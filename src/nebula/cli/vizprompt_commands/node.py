@@ -32,7 +32,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
 
 def _show(graph: Graph, options: argparse.Namespace) -> int:
-    node = graph.get_node(options.id)
+    node = graph.get_node(graph.resolve_id(options.id))
     if options.json:
         print_json(node.to_json())
     else:
@@ -44,7 +44,7 @@ def _edit(graph: Graph, options: argparse.Namespace) -> int:
     if options.prompt is None and options.response is None and options.tags is None:
         raise UsageError("say what to change: --prompt, --response or --tags")
     tags = None if options.tags is None else split_list(options.tags)
-    node = graph.update_node(options.id, prompt=options.prompt, response=options.response, tags=tags)
+    node = graph.update_node(graph.resolve_id(options.id), prompt=options.prompt, response=options.response, tags=tags)
     print_line(translate("Updated node: {id}", id=node.id))
     if node.updated:
         print_remark(translate("Its summary is due: run vizprompt build."))
@@ -52,7 +52,7 @@ def _edit(graph: Graph, options: argparse.Namespace) -> int:
 
 
 def _delete(graph: Graph, options: argparse.Namespace) -> int:
-    node = graph.get_node(options.id)
+    node = graph.get_node(graph.resolve_id(options.id))
     if not options.yes and not _confirmed(node_line(node)):
         print_remark(translate("Nothing was deleted."))
         return 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, examples
 from nebula.cli.printing import print_json, print_line
-from nebula.cli.vizprompt_commands.showing import node_line, split_list
+from nebula.cli.vizprompt_commands.showing import node_line, shown_ids, split_list
 from nebula.language import translate
 
 _EXAMPLES = (
@@ -42,9 +42,10 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             text=options.text or "",
             limit=options.limit,
         )
+        shown = {} if options.json else shown_ids(graph, [node.id for node in nodes])
     if options.json:
         print_json([node.to_json() for node in nodes])
         return 0
     for node in nodes:
-        print_line(node_line(node))
+        print_line(node_line(node, shown_id=shown[node.id]))
     return 0

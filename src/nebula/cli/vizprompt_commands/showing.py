@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.printing import print_line
@@ -24,14 +25,19 @@ def split_list(text: str | None) -> list[str]:
     return [part.strip() for part in re.split(r"[,，、]", text or "") if part.strip()]
 
 
-def node_line(node: Node, columns: int = COLUMNS) -> str:
+def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
     """Id, time, what it is about, tags."""
     from nebula.cli.terminal.output.width import cut
     from nebula.stage import one_line
 
     about = one_line(" ".join((node.summary or node.prompt).split()))
     tags = one_line(" ".join("#" + tag for tag in node.tags))
-    return f"{one_line(node.id)}  {node.timestamp[:16]}  {cut(about, columns)}{'  ' + tags if tags else ''}"
+    return f"{one_line(shown_id or node.id)}  {node.timestamp[:16]}  {cut(about, columns)}{'  ' + tags if tags else ''}"
+
+
+def shown_ids(graph: Graph, node_ids: Sequence[str]) -> Mapping[str, str]:
+    """For people the shortest beginning that stands for a node alone; for programs behind a pipe the whole id."""
+    return graph.shortest_unique_ids(node_ids) if sys.stdout.isatty() else {each: each for each in node_ids}
 
 
 def show_node(node: Node) -> None:
@@ -82,10 +88,11 @@ def legend(graph: Graph, flow: Flow) -> list[str]:
     from nebula.stage import one_line
 
     width = len(str(max((entry.index for entry in flow.entries), default=0)))
+    short = shown_ids(graph, [entry.id for entry in flow.entries])
     lines = []
     for entry in flow.entries:
         try:
-            lines.append(f"{entry.index:{width}}  {node_line(graph.get_node(entry.id), 60)}")
+            lines.append(f"{entry.index:{width}}  {node_line(graph.get_node(entry.id), 60, short[entry.id])}")
         except GraphError as problem:
             lines.append(f"{entry.index:{width}}  {entry.id}  ({one_line(explain(problem))})")
     return lines

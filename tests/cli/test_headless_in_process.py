@@ -1,0 +1,188 @@
+"""`nebula -p` in this process: the prompt it takes, what it prints where, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here, surroundings
+from scripted_model import Call, Fault, ScriptedModel, Turn
+
+CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
+FORMATS = ("text", "json", "stream-json")
+
+
+def prompt_sent(server: ScriptedModel) -> str:
+    users = [message["content"] for message in server.turns[-1].json["messages"] if message["role"] == "user"]
+    found = re.search("--- USER MESSAGE BEGIN ---\n(.*)--- USER MESSAGE END ---", users[-1], re.DOTALL)
+    assert found
+    return found[1]
+
+
+# What is asked
+
+
+def test_what_is_piped_in_is_appended_to_the_prompt(bench: Bench) -> None:
+    with ScriptedModel([Turn("Looks fine.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "review this", stdin="diff --git a b\n+日本\n", **server.env())
+    assert (ran.code, ran.out) == (0, "Looks fine.\n")
+    assert prompt_sent(server) == "review this\n\ndiff --git a b\n+日本\n"
+
+
+def test_an_empty_pipe_adds_nothing(bench: Bench) -> None:
+    with ScriptedModel([Turn("ok")]) as server:
+        run_here(bench, "nebula", "-p", "hi", stdin="", **server.env())
+    assert prompt_sent(server) == "hi"
+
+
+def test_a_dash_is_standard_input_alone(bench: Bench) -> None:
+    with ScriptedModel([Turn("ok")]) as server:
+        run_here(bench, "nebula", "-p", "-", stdin="長い質問\n二行目", **server.env())
+    assert prompt_sent(server) == "長い質問\n二行目"
+
+
+def test_a_pipe_that_is_left_open_and_silent_does_not_hold_up_the_task(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nebula.cli import headless_prompt
+
+    monkeypatch.setattr(headless_prompt, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(headless_prompt, "FIRST_BYTE_S", 0.02)
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as stdin, os.fdopen(writer, "w"), surroundings(bench, {}):
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert headless_prompt.read_prompt("do it") == "do it"
+
+
+def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nebula.cli import headless_prompt
+
+    monkeypatch.setattr(headless_prompt, "PATIENCE_S", 0.01)
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        typist = threading.Timer(0.1, lambda: (os.write(writer, b"late"), os.close(writer)))
+        typist.start()
+        assert headless_prompt.read_prompt("do it") == "do it\n\nlate"
+        typist.join()
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (("fix the failing test",), 'nebula -p "fix the failing test"'),
+        (("fix", "the", "test"), 'nebula -p "fix the test"'),
+        (("sesions",), "did you mean 'sessions'?"),
+        (("--mode", "other"), "invalid choice"),
+        (("-p", " "), "the prompt is empty"),
+        (("--output-format", "json"), 'add -p "task"'),
+        (("--root", "nowhere"), "nowhere: there is no such directory"),
+        (("--allow", "../x"), "--allow ../x: give the path relative to the project"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(bench: Bench, argv: tuple[str, ...], hint: str) -> None:
+    ran = run_here(bench, "nebula", *argv)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (64, "", 1)
+    assert hint in ran.err
+
+
+def test_an_unknown_node_to_continue_from_is_bad_usage_before_any_request(bench: Bench) -> None:
+    with ScriptedModel([Turn("never")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", "--from", "0badcafe", **server.env())
+    assert ran.code == 64 and "0badcafe" in ran.err and not server.turns
+
+
+def test_a_unique_beginning_of_an_id_continues_from_its_node(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        first = run_here(bench, "nebula", "-p", "first", "--output-format", "json", **server.env()).json
+        ran = run_here(bench, "nebula", "-p", "second", "--from", first["node_id"][:30], **server.env())
+    assert (ran.code, ran.out) == (0, "Two.\n")
+    assert "One." in json.dumps(server.turns[-1].json)
+
+
+# What is said where
+
+
+def test_a_refused_write_names_its_file_and_the_way_to_allow_it(bench: Bench) -> None:
+    with ScriptedModel([Turn("I write.", [CREATE]), Turn("I could not.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "write", **server.env())
+    assert ran.code == 2 and ran.out == "I write.\n\nI could not.\n"
+    assert "nebula: notes.txt was not written: nobody is there to ask. To allow it add --yes." in ran.err
+    assert not (bench.project / "notes.txt").exists()
+
+
+def test_a_rate_limit_says_when_it_goes_on_and_which_try_it_is(bench: Bench) -> None:
+    with ScriptedModel([Fault.status_code(429, retry_after="0"), Turn("ok")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", **server.env())
+    assert (ran.code, ran.out) == (0, "ok\n")
+    assert "nebula: rate limited, asking again, 2 of 4" in ran.err
+
+
+def test_backstage_goes_to_standard_error(bench: Bench) -> None:
+    with ScriptedModel([Turn("Look.", [Call("list", {"path": "."})]), Turn("Done.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", "--backstage", **server.env())
+    assert ran.out == "Look.\n\nDone.\n"
+    assert "· list" in ran.err and "· list → Success" in ran.err
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_escape_sequences_reach_neither_a_terminal_nor_a_pipe(bench: Bench, form: str) -> None:
+    bench.write(".nebula/config.json", json.dumps({"x\x1b[31m\x9b0m": 1}))
+    with ScriptedModel([Turn("red \x1b[31m\x9b0m\x07")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", "--output-format", form, **server.env())
+    assert ran.code == 0 and "unknown key" in ran.err
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", ran.out + ran.err)
+
+
+@pytest.mark.parametrize("argv", [("sessions",), ("doctor",), ("mcp", "--http", "99999"), ("graph",)])
+def test_no_door_obeys_a_projects_config(bench: Bench, argv: tuple[str, ...]) -> None:
+    bench.write(".nebula/config.json", json.dumps({"x\x1b[31m\x9b0m": 1}))
+    ran = run_here(bench, "nebula", *argv, OLLAMA_HOST="127.0.0.1:9")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", ran.out + ran.err)
+
+
+# How it ends
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_full_disk_behind_standard_output_is_one_line_and_the_trace_agrees(bench: Bench, form: str) -> None:
+    with ScriptedModel([Turn("ok")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", "--output-format", form, out="/dev/full", **server.env())
+    assert (ran.code, ran.err) == (1, "nebula: No space left on device\n")
+    last = bench.trace()[-1]
+    assert (last["type"], last["status"], last["exit_code"]) == ("final", "error", 1)
+
+
+def test_no_model_at_all_says_what_to_type(bench: Bench) -> None:
+    ran = run_here(bench, "nebula", "-p", "go", OLLAMA_HOST="127.0.0.1:9")
+    assert ran.code == 1 and ran.out == ""
+    assert "export OPENAI_API_KEY=" in ran.err and "nebula demo" in ran.err
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+def test_a_task_that_cannot_begin_has_its_stream_all_the_same(bench: Bench, form: str) -> None:
+    ran = run_here(bench, "nebula", "-p", "go", "--output-format", form, OLLAMA_HOST="127.0.0.1:9")
+    last = ran.events[-1]
+    assert (ran.code, last["type"], last["status"], last["exit_code"]) == (1, "final", "error", 1)
+
+
+def test_a_session_is_continued_and_resumed_by_its_id(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        run_here(bench, "nebula", "-p", "first", **server.env())
+        run_here(bench, "nebula", "-c", "-p", "second", **server.env())
+        listed = run_here(bench, "nebula", "sessions", "--json").json
+        ran = run_here(bench, "nebula", "--resume", listed[0]["id"], "-p", "third", **server.env())
+    assert len(listed) == 1 and ran.out == "Three.\n"
+    sent = json.dumps(server.turns[-1].json)
+    assert "One." in sent and "Two." in sent
+
+
+def test_an_unknown_session_is_one_clear_line(bench: Bench) -> None:
+    with ScriptedModel([Turn("never")]) as server:
+        ran = run_here(bench, "nebula", "--resume", "session_nowhere", "-p", "go", **server.env())
+    assert ran.code != 0 and ran.err.count("\n") == 1 and "session_nowhere" in ran.err
