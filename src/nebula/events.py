@@ -111,6 +111,8 @@ class Task(Event):
     provider: str = ""
     parents: tuple[str, ...] = ()
     """Nodes of the conversation graph that this turn continues."""
+    references: tuple[str, ...] = ()
+    """Nodes that the prompt names beside them."""
 
 
 @value

@@ -2,9 +2,12 @@
 
 from itertools import pairwise
 
-from nebula.agent.budget import estimate_tokens, total_tokens
+from nebula.agent.budget import total_tokens
+from nebula.agent.context import build_context
 from nebula.agent.conversation import LEFT_OUT, Conversation, Fit, PastTurn
-from nebula.messages import AssistantMessage, AssistantToolUse, Text, ToolResultStatus, ToolUseResult, UserMessage
+from nebula.graph.values import Node, Text
+from nebula.messages import AssistantMessage, AssistantToolUse, ToolResultStatus, ToolUseResult, UserMessage
+from nebula.messages import Text as TextBlock
 
 
 def turn(number, size=400):
@@ -21,57 +24,92 @@ def texts(messages):
     return [m.content if isinstance(m, AssistantMessage) else m.prompt for m in messages]
 
 
+def nowhere(_):
+    return None
+
+
+def sent_of(turns, room, find=nowhere, references=(), compact=False):
+    conversation = Conversation(list(turns))
+    if compact:
+        conversation.compact()
+    return build_context(conversation, room, find, references)
+
+
 def test_everything_is_sent_while_it_fits():
-    conversation = Conversation([turn(n) for n in range(5)])
-    messages, sent = conversation.prefix(100_000)
-    assert len(messages) == 10
-    assert (sent.full, sent.summarised, sent.left_out) == (5, 0, 0)
-    assert sent.tokens == total_tokens(messages)
+    sent = sent_of([turn(n) for n in range(5)], 100_000)
+    assert len(sent.messages) == 10
+    assert (len(sent.whole), sent.earlier, sent.left_out) == (5, "", ())
+    assert sent.tokens == total_tokens(sent.messages)
 
 
 def test_the_oldest_turns_go_as_summaries_that_name_their_node():
-    conversation = Conversation([turn(n, 4000) for n in range(20)])
-    messages, sent = conversation.prefix(20_000)
-    assert 0 < sent.full < 20
-    assert sent.summarised > 0
-    assert total_tokens(messages) <= 20_000
-    assert texts(messages)[-1].startswith("answer 19")
-    first = texts(messages)[0]
-    assert "summarised" in first
-    assert "readNode" in first
-    roles = [type(message).__name__ for message in messages]
-    assert roles[0] == "UserMessage"
-    assert all(a != b for a, b in pairwise(roles))
+    sent = sent_of([turn(n, 4000) for n in range(40)], 20_000)
+    assert 0 < len(sent.whole) < 40
+    assert sent.tokens <= 20_000
+    assert texts(sent.messages)[-1].startswith("answer 39")
+    assert texts(sent.messages)[0].startswith("question")
+    assert "[node-9]: " in sent.earlier
+    assert "readNode" in sent.earlier
+    assert [part.node_id for part in sent.parts()] == [f"node-{n}" for n in range(40 - len(sent.parts()), 40)]
+    assert {part.form for part in sent.packed} == {"summary"}
 
 
-def test_a_summary_is_made_once_and_kept_with_the_turn():
-    past = turn(1, 4000)
-    past.summary = "made by a model"
-    conversation = Conversation([past, turn(2, 4000)])
-    conversation.compact()
-    messages, _ = conversation.prefix(10_000)
-    assert "made by a model" in texts(messages)
+def test_a_fifth_of_the_room_is_kept_for_what_came_before():
+    """Whole turns never fill it to the last token while there is something before them to be told of."""
+    turns = [turn(n, 2000) for n in range(10)]
+    size = turns[0].tokens
+    sent = sent_of(turns, size * 5)
+    assert len(sent.whole) == 4
+    assert len(sent.packed) > 0
+    alone = sent_of(turns[:5], size * 5 + 5)
+    assert (len(alone.whole), alone.earlier) == (5, "")
+
+
+def test_a_summary_that_was_built_takes_the_place_of_an_extract():
+    def find(node_id):
+        return Node(node_id, "t", (Text("user", "q"), Text("assistant", "a")), "made by a model", ("search",))
+
+    sent = sent_of([turn(1, 4000), turn(2, 4000)], 10_000, find, compact=True)
+    assert "[node-1]: made by a model" in sent.earlier
 
 
 def test_one_oversized_message_is_cut_before_any_turn_is_summarised():
-    conversation = Conversation([turn(0), turn(1, 60_000), turn(2)])
-    messages, sent = conversation.prefix(20_000)
-    assert sent.full == 3
-    assert total_tokens(messages) <= 20_000
+    sent = sent_of([turn(0), turn(1, 60_000), turn(2)], 20_000)
+    assert len(sent.whole) == 3
+    assert sent.tokens <= 20_000
 
 
 def test_compact_summarises_all_but_the_newest():
     conversation = Conversation([turn(n) for n in range(5)])
     assert conversation.compact() == 4
     assert conversation.compact() == 0
-    _, sent = conversation.prefix(100_000)
-    assert (sent.full, sent.summarised) == (1, 4)
+    sent = build_context(conversation, 100_000, nowhere)
+    assert (len(sent.whole), len(sent.packed)) == (1, 4)
 
 
 def test_no_room_at_all_sends_nothing_of_the_past():
-    messages, sent = Conversation([turn(n) for n in range(3)]).prefix(0)
-    assert messages == []
-    assert sent.left_out == 3
+    sent = sent_of([turn(n) for n in range(3)], 0)
+    assert (sent.messages, sent.earlier) == ((), "")
+    assert sent.left_out == ("node-0", "node-1", "node-2")
+
+
+def test_references_stand_beside_the_path_and_those_on_it_are_not_repeated():
+    def find(node_id):
+        return Node(node_id, "t", (Text("user", "q"), Text("assistant", "a")), f"about {node_id}", ("search",))
+
+    sent = sent_of([turn(0), turn(1)], 100_000, find, references=["far", "node-1"])
+    assert [(part.node_id, part.form) for part in sent.parts()] == [
+        ("node-0", "full"),
+        ("node-1", "full"),
+        ("far", "tags"),
+    ]
+    assert "[far]: about far #search" in sent.earlier
+
+
+def test_old_prompts_that_were_withdrawn_are_not_remembered():
+    withdrawn = PastTurn((UserMessage.new_prompt("delete everything"),))
+    sent = sent_of([withdrawn, turn(1)], 100_000, compact=True)
+    assert (sent.earlier, sent.left_out) == ("", ())
 
 
 def rounds(count, size):
@@ -79,7 +117,7 @@ def rounds(count, size):
     for number in range(count):
         use = AssistantToolUse(f"c{number}", "readFile", "readFile", {"path": "a"}, {"path": "a"})
         messages.append(AssistantMessage.new_tool_use(None, "", [use]))
-        result = ToolUseResult(f"c{number}", [Text("x" * size)], ToolResultStatus.Success)
+        result = ToolUseResult(f"c{number}", [TextBlock("x" * size)], ToolResultStatus.Success)
         messages.append(UserMessage.new_tool_use_results([result]))
     return messages
 
@@ -101,12 +139,6 @@ def test_what_is_sent_is_always_a_valid_history():
     assert sent[-1].tool_use_results[0].status is ToolResultStatus.Error
 
 
-def test_a_turn_stopped_before_its_answer_joins_the_next_one():
-    past = (UserMessage.new_prompt("never answered"),)
-    sent = Fit(past, frozenset(), room=10_000)([UserMessage.new_prompt("again")])
-    assert [message.prompt for message in sent] == ["never answered\n\nagain"]
-
-
 def test_a_turn_stopped_at_its_tools_is_answered_before_the_next_one():
     settled = turn(1).messages
     stopped = rounds(2, 10)[:-1]
@@ -123,8 +155,3 @@ def test_tools_of_the_past_that_are_gone_have_a_stand_in():
     past = (*rounds(1, 10), AssistantMessage.new_response(None, "done"))
     sent = Fit(past, frozenset({"list"}), room=10_000)([UserMessage.new_prompt("again")])
     assert [use.name for use in sent[1].tool_uses] == ["dummy"]
-
-
-def test_japanese_counts_by_the_character():
-    assert estimate_tokens("検索") >= 2
-    assert estimate_tokens("word " * 100) < 150

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.agent.assembly import open_session
+from nebula.agent.assembly import open_session, preview_context
 from nebula.agent.conversation import CUT_SHORT, WITHDRAWN
 from nebula.config import Settings
 from nebula.graph.graph import Graph
@@ -20,6 +20,7 @@ from nebula.llm.replay import ReplayModel
 from nebula.memory import Sessions, UnknownSession
 from nebula.messages import AssistantMessage, UserMessage
 from nebula.tools.approval import allow_all
+from nebula.value import replace
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -69,7 +70,8 @@ def run(settings, *steps, prompts=("go",), **options):
     told = []
 
     async def scenario():
-        session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"), **options)
+        chosen = ChosenModel(script, "m", settings.context_tokens)
+        session = await open_session(settings, approver=allow_all, chosen=chosen, **options)
         try:
             return [await session.turn(prompt, [told.append]) for prompt in prompts]
         finally:
@@ -277,3 +279,53 @@ def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
         ("user", "third"),
     ]
     assert all(isinstance(message, UserMessage | AssistantMessage) for message in requests[0].messages)
+
+
+def long_past(settings, turns=12):
+    """A conversation too long for the context of these settings; the ids of its nodes."""
+    replies = [say(f"Answer {number}. " + "It goes on and on. " * 60) for number in range(turns)]
+    finals, _, _ = run(settings, *replies, prompts=[f"Question {number}?" for number in range(turns)])
+    return [final.node_id for final in finals], Graph(os.path.join(settings.root, ".nebula", "graph"))
+
+
+def test_a_preview_is_what_is_sent(settings):
+    small = replace(settings, context_tokens=6_000, model="m")
+    ids, graph = long_past(small)
+    preview = preview_context(small, graph, ids[-1:], "And now?")
+    _, _, (request,) = run(small, say("Now."), prompts=["And now?"], from_nodes=ids[-1:])
+    assert request.system == preview.system
+    sent = "\n".join(text for _, text in spoken(request))
+    full = [part for part in preview.parts if part.form == "full"]
+    assert [f"Question {number}?" in sent for number in range(12)] == [
+        node_id in {part.node_id for part in full} for node_id in ids
+    ]
+    assert 0 < len(full) < len(preview.parts)
+    assert all(part.text in request.system for part in preview.parts if part.form != "full")
+    assert {*ids} == {*(part.node_id for part in preview.parts), *preview.left_out}
+    assert preview.total_tokens <= preview.budget
+
+
+def test_a_summary_built_meanwhile_is_what_an_old_turn_is_told_by(settings):
+    small = replace(settings, context_tokens=6_000, model="m")
+    ids, graph = long_past(small)
+    oldest_told = preview_context(small, graph, ids[-1:]).parts[0].node_id
+    graph.save_summary(oldest_told, "What a model made of it.", ["topic"])
+    _, _, (request,) = run(small, say("Now."), resume="")
+    assert f"[{oldest_told}]: What a model made of it." in request.system
+
+
+def test_references_are_sent_and_kept_with_the_node(settings):
+    (first,), _, _ = run(settings, say("The sky is blue."), prompts=["Which colour?"])
+    script = Script(say("Blue."))
+
+    async def scenario():
+        session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"))
+        try:
+            return await session.turn("As said there?", references=[first.node_id])
+        finally:
+            await session.close()
+
+    final = asyncio.run(scenario())
+    assert f"[{first.node_id}]: Which colour? → The sky is blue." in script.requests[0].system
+    node = Graph(os.path.join(settings.root, ".nebula", "graph")).get_node(final.node_id)
+    assert node.references == (first.node_id,)

@@ -26,7 +26,7 @@ from nebula.memory.session_lock import SessionLock
 from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
-from nebula.tools.approval import Approvals, Approver
+from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.tools.declaration import Checks
 from nebula.tools.registry import learn_from
 from nebula.workspace import Policy, open_workspace
@@ -34,6 +34,7 @@ from nebula.workspace.audit import AuditLog
 from nebula.workspace.state_folder import ensure_state_dir
 
 if TYPE_CHECKING:
+    from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
     from nebula.workspace.contract import Workspace
 
@@ -81,6 +82,29 @@ async def open_session(
     if from_nodes:
         session.continue_from(archive.known(from_nodes))
     return session
+
+
+def preview_context(
+    settings: Settings,
+    graph: Graph,
+    node_ids: Sequence[str],
+    prompt: str = "",
+    references: Sequence[str] = (),
+    flow: str | None = None,
+    mode: str = "agent",
+    context_tokens: int = 0,
+) -> ContextPreview:
+    """What a new session would send with a prompt that continues from these nodes; nothing is begun or recorded.
+
+    `context_tokens` is what the model takes, where its server was asked. Raises NotFound.
+    """
+    from nebula.llm.replay import ReplayModel
+
+    unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)
+    archive = TurnArchive(lambda: graph)
+    project = open_project_access(settings, Approvals(allow_all))
+    session = Session("", settings, unasked, project, archive, (), mode=mode)
+    return session.preview_context(node_ids, prompt, references, flow)
 
 
 def open_project_access(settings: Settings, approvals: Approvals, allow: Sequence[str] = ()) -> ProjectAccess:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from nebula.graph.tokens import estimate_tokens
 from nebula.messages import AssistantMessage, Message, ToolSpec
 
 _PER_MESSAGE = 8
 
 
-def estimate_tokens(text: str) -> int:
-    """Four ASCII characters a token, one token for any other character: right within a third for code and Japanese."""
-    if text.isascii():
-        return len(text) // 4 + 1
-    plain = len(text.encode("ascii", "ignore"))
-    return plain // 4 + (len(text) - plain) + 1
-
-
 def message_tokens(message: Message) -> int:
-    return _PER_MESSAGE + sum(estimate_tokens(part) for part in _texts(message))
+    return _PER_MESSAGE + sum(estimate_tokens(part) for part in message_texts(message))
 
 
 def total_tokens(messages: Iterable[Message]) -> int:
@@ -29,7 +22,7 @@ def tool_tokens(specs: Sequence[ToolSpec]) -> int:
     return sum(estimate_tokens(f"{spec.name}{spec.description}{spec.parameters}") for spec in specs)
 
 
-def _texts(message: Message) -> Iterable[str]:
+def message_texts(message: Message) -> Iterable[str]:
     if isinstance(message, AssistantMessage):
         yield message.content
         for use in message.tool_uses or ():

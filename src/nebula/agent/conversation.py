@@ -1,16 +1,12 @@
-"""The path that led here: the turns before this one, and what of them is sent.
-
-A turn is kept whole for as long as it fits. When the context nears the model's limit the oldest turns are sent as
-their summaries, each made once and kept with its turn; the turn itself stays readable through `readNode`. The newest
-prompt, the system prompt and an accepted plan are never summarised. A single message that is too large is cut first.
-"""
+"""The path that led here: the turns before this one, and each round's way out to the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nebula.agent.budget import estimate_tokens, message_tokens, total_tokens
+from nebula.agent.budget import message_tokens, total_tokens
+from nebula.graph.tokens import estimate_tokens
 from nebula.messages import (
     AssistantMessage,
     GrowingHistory,
@@ -20,12 +16,9 @@ from nebula.messages import (
     ToolUseResults,
     UserMessage,
     repair_history,
-    truncate_safe,
 )
-from nebula.value import replace, value
+from nebula.value import replace
 
-SHARE_OF_ONE_MESSAGE = 4
-"""A past message larger than this part of the budget is cut before any turn is summarised."""
 LEFT_OUT = "[this result was left out to make room; call the tool again if you need it]"
 WITHDRAWN = (
     "[This request was never answered: the user withdrew it, or it failed. Do not act on it unless it is asked again.]"
@@ -35,7 +28,6 @@ CUT_SHORT = (
 )
 MOST_OF_UNANSWERED = 2_000
 """Bytes kept of a prompt that never got its answer."""
-_EXTRACT_BYTES = 600
 
 
 @dataclass(slots=True)
@@ -81,34 +73,6 @@ class PastTurn:
             self._tokens = total_tokens(self.sent)
         return self._tokens
 
-    def summarised(self) -> tuple[Message, Message]:
-        """The turn in a few lines, for when there is no room for all of it."""
-        if not self.summary:
-            self.summary = extract(self.answer)
-        where = f' readNode {{"id": "{self.node_id}"}} gives all of it.' if self.node_id else ""
-        return (
-            UserMessage.new_prompt(f"[An earlier turn, summarised.{where}]\n{truncate_safe(self.prompt, 300)}"),
-            AssistantMessage.new_response(None, self.summary),
-        )
-
-
-def extract(answer: str) -> str:
-    """The beginning and the end of an answer: a stand-in until a model has written a real summary."""
-    if len(answer.encode()) <= _EXTRACT_BYTES:
-        return answer or "(no answer)"
-    tail = answer.encode()[-_EXTRACT_BYTES // 2 :].decode("utf-8", "ignore")
-    return f"{truncate_safe(answer, _EXTRACT_BYTES // 2)} […] {tail}"
-
-
-@value
-class Sent:
-    """How the past goes into a request, for whoever wants to see it."""
-
-    full: int
-    summarised: int
-    left_out: int
-    tokens: int
-
 
 @dataclass(slots=True)
 class Conversation:
@@ -132,52 +96,9 @@ class Conversation:
         self.compact_until = max(before, len(self.turns) - 1)
         return self.compact_until - before
 
-    def prefix(self, budget: int) -> tuple[list[Message], Sent]:
-        """The past as it is sent, within `budget` tokens as estimated: full turns, summaries, then nothing."""
-        kept: list[Sequence[Message]] = []
-        full = summarised = 0
-        used = 0
-        room_for_full = True
-        for index in range(len(self.turns) - 1, -1, -1):
-            turn = self.turns[index]
-            whole = _cut_large(turn, budget // SHARE_OF_ONE_MESSAGE)
-            size = turn.tokens if turn.tokens <= budget // SHARE_OF_ONE_MESSAGE else total_tokens(whole)
-            # A fifth stays for summaries of what came before, as long as there is something before.
-            room = budget if index == 0 else budget * 4 // 5
-            if room_for_full and index >= self.compact_until and used + size <= room:
-                kept.append(whole)
-                full += 1
-            else:
-                room_for_full = False
-                short = turn.summarised()
-                size = total_tokens(short)
-                if used + size > budget:
-                    break
-                kept.append(short)
-                summarised += 1
-            used += size
-        messages = [message for turn in reversed(kept) for message in turn]
-        return messages, Sent(full, summarised, len(self.turns) - full - summarised, used)
-
-
-def _cut_large(turn: PastTurn, limit: int) -> tuple[Message, ...]:
-    if turn.tokens <= limit:
-        return turn.sent
-    return tuple(cut_message(message, limit) for message in turn.sent)
-
 
 def _beginning(message: Message) -> Message:
     return message.truncate_safe(MOST_OF_UNANSWERED) if isinstance(message, UserMessage) else message
-
-
-def cut_message(message: Message, limit: int) -> Message:
-    if message_tokens(message) <= limit:
-        return message
-    if isinstance(message, UserMessage):
-        return message.truncate_safe(limit * 3)
-    if message.tool_uses:
-        return message  # its arguments are what the model did; cutting them would teach it wrong
-    return AssistantMessage.new_response(message.message_id, truncate_safe(message.content, limit * 3))
 
 
 @dataclass(slots=True)

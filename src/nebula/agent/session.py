@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nebula.agent.budget import estimate_tokens, tool_tokens
-from nebula.agent.conversation import Conversation, Fit, PastTurn, Sent
+from nebula.agent.budget import tool_tokens
+from nebula.agent.context import PastContext, build_context
+from nebula.agent.conversation import Conversation, Fit, PastTurn
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.nodes import turn_of
 from nebula.agent.project_context import ProjectContext, gather_project_context
@@ -22,6 +23,7 @@ from nebula.agent.system_prompt import system_prompt
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
+from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
@@ -36,6 +38,7 @@ from nebula.value import replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
+    from nebula.graph.context.preview import ContextPreview
     from nebula.memory.session_lock import SessionLock
     from nebula.memory.sessions import Sessions
     from nebula.workspace.audit import AuditLog
@@ -92,8 +95,12 @@ class Session:
         parents: Sequence[str] | None = None,
         trace_id: str | None = None,
         flow: str | None = None,
+        references: Sequence[str] = (),
     ) -> Final:
-        """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`."""
+        """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
+
+        `references` are nodes that the prompt names beside the path it continues.
+        """
         writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
@@ -103,19 +110,20 @@ class Session:
             self.remark(Sentence(problem.sentence, **problem.values))
         tools = self.tools(stream.trace_id)
         system = self.system(context)
-        past, _ = self.conversation.prefix(self._room_for_past(system, tools))
+        past = await asyncio.to_thread(self._past, self.conversation, system, tools, references)
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
-        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, tuple(self._parents(parents)))
+        path = tuple(self._parents(parents))
+        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, tuple(references))
         turn = Turn(
             stream=stream,
             model=self.chosen.connector,
             model_name=self.chosen.name,
-            system=system,
+            system=_joined(system, past),
             history=[],
             tools=RepeatBreaker(tools),
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
-            fit=Fit(tuple(past), self._tool_names(tools), room),
+            fit=Fit(past.messages, self._tool_names(tools), room),
             node_id=stream.trace_id if self.archive.keeps_turns else None,
             notices=[Notice(each.sentence, each.values) for each in self.take_remarks()],
         )
@@ -156,12 +164,29 @@ class Session:
         settings = self.settings
         return system_prompt(self.mode, context, home=settings.home, lang=settings.lang, plan=self.plan)
 
-    def preview(self) -> tuple[str, Sent, int]:
+    def preview(self) -> tuple[str, PastContext, int]:
         """What a turn begun now would send beside the prompt: the system prompt, the past, and the tools' tokens."""
         system = self.system(gather_project_context(self.project.read_only, self.project.root))
         tools = self.tools("preview")
-        _, sent = self.conversation.prefix(self._room_for_past(system, tools))
-        return system, sent, tool_tokens(tools.specs)
+        return system, self._past(self.conversation, system, tools), tool_tokens(tools.specs)
+
+    def preview_context(
+        self, node_ids: Sequence[str], prompt: str = "", references: Sequence[str] = (), flow: str | None = None
+    ) -> ContextPreview:
+        """The context of a prompt that continues from these nodes, as `turn` would send it. Raises NotFound."""
+        from nebula.graph.context.preview import ContextPreview
+
+        here = self.conversation
+        if tuple(node_ids) != (here.leaf,):
+            here = Conversation([turn_of(node) for node in self.archive.path_to(node_ids, flow)])
+        system = self.system(gather_project_context(self.project.read_only, self.project.root))
+        tools = self.tools("preview")
+        past = self._past(here, system, tools, self.archive.known(references))
+        parts = past.parts()
+        frame = estimate_tokens(system) + tool_tokens(tools.specs) + estimate_tokens(prompt)
+        text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), prompt))
+        room = self._room_for_past(system, tools)
+        return ContextPreview(parts, list(past.left_out), frame, room, False, text, _joined(system, past))
 
     def accept_plan(self) -> str:
         """The plan of the last turn is agreed on: from now on it is carried out. Returns the prompt that does so."""
@@ -177,9 +202,9 @@ class Session:
         self._parents_of_next = turn.parents
         return turn
 
-    def continue_from(self, node_ids: Sequence[str]) -> None:
+    def continue_from(self, node_ids: Sequence[str], flow: str | None = None) -> None:
         """Goes to these nodes; the next turn has them as its parents. Several of them merge."""
-        path = self.archive.path_to(node_ids)
+        path = self.archive.path_to(node_ids, flow)
         self.conversation = Conversation([turn_of(node) for node in path])
         self.ledger = ReadLedger()
         learn_from(self.ledger, self.conversation.messages())
@@ -221,6 +246,15 @@ class Session:
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
         return frozenset((*tools.tools, *tools.missing))
 
+    def _past(
+        self, conversation: Conversation, system: str, tools: ToolSet, references: Sequence[str] = ()
+    ) -> PastContext:
+        return build_context(conversation, self._room_for_past(system, tools), self.archive.find, references)
+
     def _room_for_past(self, system: str, tools: ToolSet) -> int:
         fixed = estimate_tokens(system) + tool_tokens(tools.specs)
         return max(0, int(self.chosen.context * SHARE_FOR_PAST) - fixed)
+
+
+def _joined(system: str, past: PastContext) -> str:
+    return f"{system}\n\n{past.earlier}" if past.earlier else system

@@ -51,6 +51,7 @@ class TurnArchive:
                 Text("assistant", turn.answer, duration=turn.answer_seconds),
             ],
             parents=turn.parents,
+            references=turn.references,
             flow=flow or DEFAULT_FLOW,
             model=chosen.name,
             session=session_id,
@@ -60,15 +61,23 @@ class TurnArchive:
         if self._session_nodes is not None:
             self._session_nodes.add(session_id, final.node_id, turn.parents)
 
-    def path_to(self, node_ids: Sequence[str]) -> list[Node]:
+    def path_to(self, node_ids: Sequence[str], flow: str | None = None) -> list[Node]:
         """The nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
         if self.graph is None:
             return []
-        found: dict[str, Node] = {}
-        for node_id in node_ids:
-            for node in self.graph.get_history(node_id):
-                found.setdefault(node.id, node)
-        return sorted(found.values(), key=lambda node: node.timestamp)
+        from nebula.graph.flows.path import path_to
+
+        nodes = {node_id: self.graph.get_node(node_id) for node_id in node_ids}
+
+        def find(node_id: str) -> Node | None:
+            if node_id not in nodes and (node := self.find(node_id)):
+                nodes[node_id] = node
+            return nodes.get(node_id)
+
+        def time_of(node_id: str) -> str:
+            return node.timestamp if (node := find(node_id)) else ""
+
+        return [node for each in path_to(self.graph, node_ids, time_of, flow) if (node := find(each))]
 
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
         """The whole ids, once it is sure that each is a node; a unique beginning stands for one."""

@@ -50,6 +50,7 @@ class TurnResult:
 
     prompt: str = ""
     parents: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
     started: float = field(default_factory=time.monotonic)
     messages: list[Message] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
@@ -62,7 +63,7 @@ class TurnResult:
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         if isinstance(event, Task):
-            self.prompt, self.parents = event.prompt, event.parents
+            self.prompt, self.parents, self.references = event.prompt, event.parents, event.references
         elif isinstance(event, Message):
             self._read_message(event)
         elif isinstance(event, Step):

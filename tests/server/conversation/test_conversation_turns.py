@@ -111,7 +111,7 @@ async def test_continuing_branching_and_merging(bench):
             edges = {(edge["source"], edge["target"]) for edge in flow["connections"]}
             assert edges == {(first, second), (first, sibling), (second, merged), (sibling, merged)}
             assert await code_of(client, "send_prompt", prompt="x", **{"from": ["none"]}) == "not_found"
-        sent = [[message["content"] for message in turn.json["messages"]] for turn in model.turns]
+        sent = [[message["content"] for message in turn.json["messages"][1:]] for turn in model.turns]
     assert "two" not in str(sent[2]) and "one" in str(sent[2])
     assert "two again" in str(sent[3]) and str(sent[3]).count("'one'") == 1
 
@@ -133,7 +133,26 @@ async def test_a_turn_goes_into_the_flow_it_was_asked_for(bench):
             assert await code_of(client, "send_prompt", prompt="x", flow_id="none") == "not_found"
 
 
-async def test_one_turn_at_a_time_in_a_flow_and_cancel(bench):
+async def test_branches_of_a_flow_are_at_work_at_the_same_time(bench):
+    script = [Turn("root"), SLOW, Turn("quick")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, talk(server) as other:
+            await client.ask("send_prompt", prompt="root")
+            root = (await client.turn())[-1]["data"]["node_id"]
+            slow = (await client.ask("send_prompt", prompt="slow", **{"from": [root]}))["data"]["trace_id"]
+            await client.event("task")
+            while len(model.turns) < 2:  # noqa: ASYNC110 - the model serves in a thread of its own
+                await asyncio.sleep(0.01)
+            assert await code_of(other, "send_prompt", prompt="the same place", **{"from": [root]}) == "busy"
+            await other.ask("send_prompt", prompt="another place", **{"from": []})
+            assert (await other.turn())[-1]["data"]["text"] == "quick"
+            [under_way] = (await other.ask("hello"))["data"]["turns"]
+            assert under_way["trace_id"] == slow
+            await client.ask("cancel")
+            assert (await client.turn())[-1]["data"]["status"] == "interrupted"
+
+
+async def test_one_turn_at_a_time_from_one_place_and_cancel(bench):
     with ScriptedModel([SLOW, Turn("after")]) as model, serving(bench, "nebula", **model.env()) as server:
         async with talk(server) as client, talk(server) as other:
             trace_id = (await client.ask("send_prompt", prompt="slow"))["data"]["trace_id"]
@@ -167,6 +186,7 @@ async def test_who_leaves_does_not_end_the_turn_and_another_decides(bench):
             await client.event("approval")
         async with talk(server) as other:
             [turn] = (await other.ask("hello"))["data"]["turns"]
+            assert (turn["prompt"], turn["parents"], turn["approval"]["path"]) == ("Write a.txt", [], "a.txt")
             await other.ask("subscribe", since=turn["since"])
             asked = await other.event("approval")
             await other.ask("approve", approval_id=asked["data"]["approval_id"], decision="yes")
@@ -225,6 +245,26 @@ async def test_a_reference_reaches_the_model_in_chat(bench):
             await client.ask("send_prompt", prompt="Look at that.", references=[aside], **{"from": []})
             await client.turn()
         assert "beside the path" in str(model.turns[0].json["messages"])
+
+
+@pytest.mark.parametrize("kind", ["nebula", "vizprompt"])
+async def test_a_preview_is_what_the_model_gets(bench, kind):
+    turns = [Turn("One."), Turn("Two."), Turn("Three.")]
+    with ScriptedModel(turns) as model, serving(bench, kind, **model.env()) as server:
+        async with talk(server) as client:
+            aside = (await client.ask("create_node", prompt="Aside?", response="Beside."))["node_id"]
+            ids = []
+            for prompt in ("First?", "Second?"):
+                await client.ask("send_prompt", prompt=prompt, **({"from": ids[-1:]} if ids else {"from": []}))
+                ids.append((await client.turn())[-1]["data"]["node_id"])
+            asked = {"prompt": "Third?", "references": [aside]}
+            context = (await client.ask("preview_context", node_ids=ids[-1:], **asked))["data"]
+            await client.ask("send_prompt", **{"from": ids[-1:]}, **asked)
+            await client.turn()
+    sent = "\n\n".join(str(message["content"]) for message in model.turns[-1].json["messages"])
+    assert [part["node_id"] for part in context["parts"]] == [*ids, aside]
+    for part in context["parts"]:
+        assert all(line in sent for line in part["text"].splitlines()), part
 
 
 async def test_stopping_the_server_ends_the_turn_properly(bench):

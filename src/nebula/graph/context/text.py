@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from nebula.graph.summaries.extract import cut, extracted_summary, is_extract
 from nebula.graph.values import Node
-from nebula.value import value
+from nebula.value import replace, value
 
 Count = Callable[[str], int]
 
@@ -46,6 +46,15 @@ ENGLISH = Words(
     answer="[answer]",
     left_out="({count} nodes left out to stay within the token budget)",
     ask='If you need more, say "I want to know the details of [node id]".',
+)
+
+AGENT = replace(
+    ENGLISH,
+    opening="# Earlier in this conversation",
+    flow="Turns that are not shown in full, oldest first:",
+    references="Turns that the user refers to:",
+    left_out="({count} more were left out)",
+    ask="`readNode` with an id gives that turn in full.",
 )
 
 _SEAMS = 6

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Protocol
 
 from nebula.graph.errors import NotFound
+from nebula.graph.flows.order import topological_order
 from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node
 
@@ -73,37 +74,14 @@ def _ancestors(node_id: str, parents: dict[str, list[str]]) -> Iterable[str]:
 
 
 def _in_time_order(members: Iterable[str], parents: dict[str, list[str]], time_of: Callable[[str], str]) -> list[str]:
-    """Kahn's order; of several that are ready, the oldest goes first. Circles (hand edits) are broken at the oldest."""
     children: dict[str, list[str]] = {}
-    waiting = {}
     for member in members:
-        above = [parent for parent in parents.get(member, ()) if parent != member]
-        waiting[member] = len(above)
-        for parent in above:
-            children.setdefault(parent, []).append(member)
-    keys: dict[str, tuple[bool, float, str]] = {}
+        for parent in parents.get(member, ()):
+            if parent != member:
+                children.setdefault(parent, []).append(member)
 
+    @cache
     def key(node_id: str) -> tuple[bool, float, str]:
-        if node_id not in keys:
-            keys[node_id] = sort_key(time_of(node_id))
-        return keys[node_id]
+        return sort_key(time_of(node_id))
 
-    alone = [member for member, count in waiting.items() if count == 0]
-    ready: list[tuple[tuple[bool, float, str], str]] = []
-    order: list[str] = []
-    while waiting:
-        if len(alone) == 1 and not ready:
-            member = alone.pop()
-        else:
-            for each in alone or ([] if ready else [min(waiting, key=key)]):
-                heapq.heappush(ready, (key(each), each))
-            alone = []
-            member = heapq.heappop(ready)[1]
-        del waiting[member]
-        order.append(member)
-        for child in children.get(member, ()):
-            if child in waiting:
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    alone.append(child)
-    return order
+    return topological_order(list(members), parents, children, key)

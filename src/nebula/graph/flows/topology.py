@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nebula.graph.errors import BadRequest, CycleError, NotFound
+from nebula.graph.flows.order import topological_order
 from nebula.graph.values import Connection, Edge, Entry, Flow
 from nebula.value import replace
 
@@ -168,26 +169,7 @@ def stable_order(topology: Topology, members: Sequence[int]) -> list[int]:
 
     In a circle (a file edited by hand) the first member in file order goes first.
     """
-    inside = set(members)
-    waiting = {index: sum(parent in inside for parent in topology.parents[index]) for index in members}
-    done: set[int] = set()
-    order: list[int] = []
-    ready = [index for index in reversed(members) if waiting[index] == 0]
-    rest = iter(members)
-    while len(order) < len(members):
-        if not ready:
-            ready.append(next(index for index in rest if index not in done))
-        index = ready.pop()
-        if index in done:
-            continue
-        done.add(index)
-        order.append(index)
-        for child in reversed(topology.children[index]):
-            if child in waiting and child not in done:
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    ready.append(child)
-    return order
+    return topological_order(members, topology.parents, topology.children)
 
 
 def find_cycle(flow: Flow) -> list[int]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from nebula.agent.budget import estimate_tokens
 from nebula.cli.terminal.commands.command import Command
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
+from nebula.graph.tokens import estimate_tokens
 from nebula.language import translate, translate_count
 from nebula.llm.catalog import cost as price
 from nebula.stage import one_line
@@ -41,9 +41,9 @@ async def context(terminal: TerminalSession, _: str = "") -> None:
     all_tokens = system_tokens + tool_tokens + sent.tokens
     past = translate(
         "past turns: {full} in full, {summarised} as summaries, {left_out} left out",
-        full=sent.full,
-        summarised=sent.summarised,
-        left_out=sent.left_out,
+        full=len(sent.whole),
+        summarised=len(sent.packed),
+        left_out=len(sent.left_out),
     )
     line(translate("What the next request sends, beside your prompt (estimated):"))
     for name, tokens in ((translate("system prompt"), system_tokens), (translate("tools"), tool_tokens)):

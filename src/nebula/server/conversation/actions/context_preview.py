@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from nebula.graph.context import preview
+from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
+from nebula.graph.values import DEFAULT_FLOW
 from nebula.server.conversation.actions.declared import Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
+from nebula.server.conversation.turns.turns import Job
 
 
 async def get_history(server: ServerContext, _: Client, *, node_id: str, flow_id: str | None = None) -> ActionResult:
@@ -20,21 +22,31 @@ async def preview_context(
     node_ids: Texts,
     prompt: str = "",
     references: Texts | None = None,
-    budget: int = preview.DEFAULT_BUDGET,
     flow_id: str | None = None,
+    mode: str | None = None,
 ) -> ActionResult:
-    found = await in_thread(
-        preview.preview_context,
-        server.graph,
-        node_ids,
-        prompt,
-        references=await in_thread(referenced_nodes, server.graph, references or []),
-        budget=budget,
-        flow=flow_id,
-        model=server.settings.model,
-        lang=server.settings.lang,
-    )
-    return ActionResult(found.to_json())
+    """What would really be sent with a prompt that continues from these nodes."""
+    beside = await in_thread(referenced_nodes, server.graph, references or [])
+    flow, name = await in_thread(place_of, server.graph, node_ids, flow_id)
+    job = Job(prompt, tuple(dict.fromkeys(node_ids)), flow, name, mode or server.modes[0], references=tuple(beside))
+    return ActionResult((await server.turns.preview(job)).to_json())
+
+
+def place_of(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str, str]:
+    """Id and name of the flow for a continuation of these nodes: by default `main` if the first of them is there, else
+    any flow that has it. Raises NotFound, but not for `main`, which need not be there yet."""
+    for node_id in parents:
+        graph.get_node(node_id)
+    if wanted is None and parents:
+        flows = sorted(graph.list_flows(), key=lambda flow: flow.name != DEFAULT_FLOW)
+        wanted = next((flow.id for flow in flows if parents[0] in flow.nodes), None)
+    try:
+        flow = graph.get_flow(wanted or DEFAULT_FLOW)
+    except NotFound:
+        if wanted not in (None, DEFAULT_FLOW):
+            raise
+        return DEFAULT_FLOW, DEFAULT_FLOW
+    return flow.id, flow.name
 
 
 def referenced_nodes(graph: Graph, references: Texts) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
-from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import LANGUAGES
-from nebula.server.conversation.actions.context_preview import referenced_nodes
+from nebula.server.conversation.actions.context_preview import place_of, referenced_nodes
 from nebula.server.conversation.actions.declared import Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
@@ -35,9 +34,7 @@ async def send_prompt(
         raise ActionError("this server takes no images", code="unsupported")
     parents = from_ if from_ is not None else await in_thread(_last_of, server.graph, client.turns)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
-    if beside and not server.turns.takes_references:
-        raise ActionError("this server takes no references", code="unsupported")
-    flow, name = await in_thread(_place, server.graph, parents, flow_id)
+    flow, name = await in_thread(place_of, server.graph, parents, flow_id)
     lang = lang if lang in LANGUAGES else server.settings.lang
     job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, tuple(beside))
     server.turns.start(job, client)
@@ -54,23 +51,6 @@ def _last_of(graph: Graph, turns: list[str]) -> list[str]:
         except NotFound:
             continue
     return []
-
-
-def _place(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str, str]:
-    """Id and name of the flow for a continuation of these nodes: by default `main` if the first of them is there, else
-    any flow that has it. Raises NotFound, but not for `main`, which need not be there yet."""
-    for node_id in parents:
-        graph.get_node(node_id)
-    if wanted is None and parents:
-        flows = sorted(graph.list_flows(), key=lambda flow: flow.name != DEFAULT_FLOW)
-        wanted = next((flow.id for flow in flows if parents[0] in flow.nodes), None)
-    try:
-        flow = graph.get_flow(wanted or DEFAULT_FLOW)
-    except NotFound:
-        if wanted not in (None, DEFAULT_FLOW):
-            raise
-        return DEFAULT_FLOW, DEFAULT_FLOW
-    return flow.id, flow.name
 
 
 async def approve(server: ServerContext, _: Client, *, approval_id: str, decision: str) -> ActionResult:

@@ -1,50 +1,79 @@
 """Turns of the agent, for `nebula serve`: tools, approvals, memory and log as in a terminal session.
 
-Each flow has a session of its own. A prompt that starts a new conversation starts a new session, so that a "yes to
-all" does not outlive the conversation it was said in.
+Each branch at work has a session of its own. A prompt goes to the session of the conversation it continues, or to a new
+one where that is busy elsewhere; a prompt that starts a new conversation starts a new session, so that a "yes to all"
+does not outlive the conversation it was said in.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from nebula.agent.assembly import open_session
+from nebula.agent.assembly import open_session, preview_context
 from nebula.config import Settings
 from nebula.events import Reader
+from nebula.graph.context.preview import ContextPreview
 from nebula.graph.graph import Graph
+from nebula.server.conversation.turns.context_size import ContextSize
 from nebula.server.conversation.turns.turns import Ask, Job
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
 
 
-class AgentTurns:
-    takes_references = False
+MOST_IDLE: Final = 8
+"""Sessions kept for prompts to come; the one that rested longest is closed first."""
 
+
+class AgentTurns:
     def __init__(self, settings: Settings, graph: Graph) -> None:
         self._settings = settings
         self._graph = graph
-        self._sessions: dict[str, Session] = {}
+        self._idle: list[Session] = []
+        self._size = ContextSize(settings)
 
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None:
-        session = await self._session_for(job, ask)
-        session.mode = job.mode
-        if job.parents and job.parents != (session.conversation.leaf,):
-            await asyncio.to_thread(session.continue_from, job.parents)
-        await session.turn(job.prompt, [hear], parents=job.parents, trace_id=job.trace_id, flow=job.flow)
+        session = self._session_of(job.parents) or await open_session(
+            self._settings, approver=ask, mode=job.mode, open_graph=lambda: self._graph
+        )
+        try:
+            session.mode = job.mode
+            if job.parents and job.parents != (session.conversation.leaf,):
+                await asyncio.to_thread(session.continue_from, job.parents, job.known_flow)
+            await session.turn(
+                job.prompt,
+                [hear],
+                parents=job.parents,
+                trace_id=job.trace_id,
+                flow=job.flow,
+                references=job.references,
+            )
+        finally:
+            self._idle.append(session)
+            if len(self._idle) > MOST_IDLE:
+                await self._idle.pop(0).close()
 
-    async def _session_for(self, job: Job, ask: Ask) -> Session:
-        session = self._sessions.get(job.flow_name)
-        if session is not None and job.parents:
-            return session
-        if session is not None:
-            await self._sessions.pop(job.flow_name).close()
-        session = await open_session(self._settings, approver=ask, mode=job.mode, open_graph=lambda: self._graph)
-        self._sessions[job.flow_name] = session
-        return session
+    async def preview(self, job: Job) -> ContextPreview:
+        """As the session at rest that would go on here, else as a new one."""
+        path = job.parents, job.prompt, job.references, job.known_flow
+        at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)
+        if at_rest is not None:
+            return await asyncio.to_thread(at_rest.preview_context, *path)
+        _, tokens = await self._size.known()
+        return await asyncio.to_thread(preview_context, self._settings, self._graph, *path, job.mode, tokens)
+
+    def _session_of(self, parents: tuple[str, ...]) -> Session | None:
+        """The session at rest whose conversation goes on here: best the one that ended here."""
+        if not parents:
+            return None
+        for session in sorted(self._idle, key=lambda each: each.conversation.leaf != parents[0]):
+            if any(turn.node_id == parents[0] for turn in session.conversation.turns):
+                self._idle.remove(session)
+                return session
+        return None
 
     async def close(self) -> None:
-        sessions, self._sessions = list(self._sessions.values()), {}
+        sessions, self._idle = self._idle, []
         for session in sessions:
             await session.close()

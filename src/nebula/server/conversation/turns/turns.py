@@ -1,4 +1,4 @@
-"""Turns that clients started: one at a time in a flow, heard by whoever listens, decided by whoever is there.
+"""Turns that clients started: one at a time from each place, heard by whoever listens, decided by whoever is there.
 
 A turn belongs to the server, not to a connection. A client that goes away does not end it, and an approval it left
 open can be answered by another.
@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from nebula.events import Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
+from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
+from nebula.graph.context.preview import ContextPreview
 from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.graph_watch import GraphWatch
@@ -41,6 +42,11 @@ class Job:
     trace_id: str = field(default_factory=new_trace_id)
 
     @property
+    def known_flow(self) -> str | None:
+        """The flow that the path runs in; a continuation of nothing has no path."""
+        return self.flow if self.parents else None
+
+    @property
     def aliases(self) -> frozenset[str]:
         return frozenset((self.flow, self.flow_name))
 
@@ -48,9 +54,11 @@ class Job:
 class Runner(Protocol):
     """Carries out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
 
-    takes_references: bool
-
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None: ...
+
+    async def preview(self, job: Job) -> ContextPreview:
+        """The context that `run` would send with this job."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -63,6 +71,8 @@ class _Running:
     before: int
     """The number of the last event before its own: whoever resumes from there hears all of it."""
     task: asyncio.Task[None] | None = None
+    approval: dict[str, Any] | None = None
+    """The question that waits for an answer, as its event told it."""
     begun: bool = False
     ended: bool = False
 
@@ -76,18 +86,20 @@ class Turns:
         self._running: dict[str, _Running] = {}
         self._questions: dict[str, asyncio.Future[Decision]] = {}
 
-    @property
-    def takes_references(self) -> bool:
-        return self._runner.takes_references
-
     def start(self, job: Job, sender: object) -> None:
-        """Returns at once. Raises ActionError where a turn is under way in that flow."""
-        if any(turn.job.flow_name == job.flow_name for turn in self._running.values()):
-            raise ActionError("a turn is under way in this flow; wait for its end or cancel it", code="busy")
+        """Returns at once. Raises ActionError where a turn that continues the same nodes is under way."""
+        place = job.flow_name, job.parents
+        if any((turn.job.flow_name, turn.job.parents) == place for turn in self._running.values()):
+            raise ActionError(
+                "a turn is under way from here; wait for its end, cancel it, or continue elsewhere", code="busy"
+            )
         stage = Stage(StageOptions(job.lang, self._curtain, backstage=True))
         turn = _Running(job, sender, stage, self._hub.seq)
         self._running[job.trace_id] = turn
         turn.task = asyncio.create_task(self._run(turn))
+
+    async def preview(self, job: Job) -> ContextPreview:
+        return await self._runner.preview(job)
 
     def approve(self, approval_id: str, decision: str) -> None:
         question = self._questions.get(approval_id)
@@ -110,8 +122,16 @@ class Turns:
         return [turn.job.trace_id for turn in turns]
 
     def under_way(self) -> list[dict[str, Any]]:
+        """What somebody who comes later has to know, also where the events themselves are no longer at hand."""
         return [
-            {"trace_id": turn.job.trace_id, "flow_id": turn.job.flow, "since": turn.before}
+            {
+                "trace_id": turn.job.trace_id,
+                "flow_id": turn.job.flow,
+                "since": turn.before,
+                "prompt": turn.job.prompt,
+                "parents": list(turn.job.parents),
+                "approval": turn.approval,
+            }
             for turn in self._running.values()
         ]
 
@@ -135,6 +155,9 @@ class Turns:
             turn.begun = True
             turn.ended = turn.ended or isinstance(stamped.event, Final)
             data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
+            # While one is asked nothing else happens in a turn: whatever comes next means that it was answered.
+            asked = isinstance(stamped.event, Approval) and stamped.event.decision is None
+            turn.approval = data if asked else None
             self._watch.drain()
             self._hub.publish(stamped.event.type, data, flows=job.aliases, trace_id=job.trace_id)
 

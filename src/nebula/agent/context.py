@@ -1,0 +1,147 @@
+"""What of the past a turn sends: the one builder, used by the agent and by whoever wants to see it beforehand.
+
+Turns go whole, newest first, for as long as they fit; a single message that is too large is cut first. What is older
+stands at the end of the system prompt, packed as any context of the conversation graph is: as summaries (those that
+were built, else extracts), then tags, then nothing; what is left out is named. All of it stays readable through
+`readNode`. The newest prompt, the system prompt and an accepted plan are never summarised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nebula.agent.budget import message_texts, message_tokens, total_tokens
+from nebula.agent.conversation import Conversation, PastTurn
+from nebula.graph.tokens import estimate_tokens
+from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe
+
+if TYPE_CHECKING:
+    from nebula.graph.context.packing import Part
+    from nebula.graph.values import Node
+
+    FindNode = Callable[[str], Node | None]
+
+SHARE_OF_ONE_MESSAGE = 4
+"""A past message larger than this part of the room is cut before any turn is summarised."""
+SMALLEST_FRAME = 64
+"""Tokens for the words around the summaries."""
+
+
+class WholeTurn(NamedTuple):
+    name: str
+    messages: tuple[Message, ...]
+    tokens: int
+
+
+class PastContext(NamedTuple):
+    """How the past goes into a request."""
+
+    whole: tuple[WholeTurn, ...]
+    earlier: str = ""
+    """For the end of the system prompt: what is not sent whole, and references."""
+    packed: tuple[Part, ...] = ()
+    """The turns in `earlier`, oldest first."""
+    beside: tuple[Part, ...] = ()
+    """The references in it."""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(message for turn in self.whole for message in turn.messages)
+
+    @property
+    def tokens(self) -> int:
+        return sum(turn.tokens for turn in self.whole) + estimate_tokens(self.earlier)
+
+    def parts(self) -> list[Part]:
+        """Every node that is sent in the form it has: the path, oldest first, then references."""
+        from nebula.graph.context.packing import Part
+
+        texts = {turn.name: "\n\n".join(filter(None, map(_text, turn.messages))) for turn in self.whole}
+        whole = (Part(turn.name, "full", turn.tokens, texts[turn.name]) for turn in self.whole)
+        return [*self.packed, *whole, *self.beside]
+
+
+def build_context(conversation: Conversation, room: int, find: FindNode, references: Sequence[str] = ()) -> PastContext:
+    """The past within `room` tokens as estimated. `find` gives a node with the summary that it has by now."""
+    turns = conversation.turns
+    whole: list[WholeTurn] = []
+    used = 0
+    for index in range(len(turns) - 1, conversation.compact_until - 1, -1):
+        messages, size = _cut_large(turns[index], room // SHARE_OF_ONE_MESSAGE)
+        # A fifth stays for summaries of what came before, as long as there is something before.
+        if used + size > (room if index == 0 else room * 4 // 5):
+            break
+        whole.append(WholeTurn(_name(turns[index], index), messages, size))
+        used += size
+    older = turns[: len(turns) - len(whole)]
+    shown = {turn.name for turn in whole}
+    beside = [each for each in dict.fromkeys(references) if each not in shown]
+    if not older and not beside:
+        return PastContext(tuple(reversed(whole)))
+    return _packed(tuple(reversed(whole)), older, beside, room - used, find)
+
+
+def _packed(
+    whole: tuple[WholeTurn, ...], older: Sequence[PastTurn], beside: Sequence[str], room: int, find: FindNode
+) -> PastContext:
+    from nebula.graph.context.packing import Packer
+    from nebula.graph.context.text import AGENT, layout
+
+    # A prompt that was withdrawn is nothing to remember once it is old.
+    path = {_name(turn, index): turn for index, turn in enumerate(older) if turn.answer}
+    references = [each for each in beside if each not in path]
+    packer = Packer(_Nodes(path, find), estimate_tokens, AGENT, room - SMALLEST_FRAME)
+    packer.pack_references(references)
+    packer.pack_earlier(list(path))
+    flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))
+    left_out = tuple(each for each in (*path, *references) if each not in packer.parts)
+    if not packer.parts:
+        return PastContext(whole, left_out=left_out)
+    text = layout(AGENT, "", [part.text for part in flow], [part.text for part in named], len(left_out))
+    return PastContext(whole, strip_hidden_characters(text), tuple(flow), tuple(named), left_out)
+
+
+class _Nodes:
+    """The turns of a conversation as nodes: as the graph has them, else as they are remembered here."""
+
+    def __init__(self, path: dict[str, PastTurn], find: FindNode) -> None:
+        self._path = path
+        self._find = find
+
+    def get(self, node_id: str) -> Node | None:
+        turn = self._path.get(node_id)
+        if turn is None or turn.node_id:
+            found = self._find(node_id)
+            if found is not None or turn is None:
+                return found
+        from nebula.graph.values import Node, Text
+
+        return Node(node_id, "", (Text("user", turn.prompt), Text("assistant", turn.answer)), turn.summary)
+
+
+def _name(turn: PastTurn, index: int) -> str:
+    return turn.node_id or f"turn {index + 1}"
+
+
+def _cut_large(turn: PastTurn, limit: int) -> tuple[tuple[Message, ...], int]:
+    """What is sent of a turn that is sent whole, and its tokens."""
+    if turn.tokens <= limit:
+        return turn.sent, turn.tokens
+    messages = tuple(cut_message(message, limit) for message in turn.sent)
+    return messages, total_tokens(messages)
+
+
+def cut_message(message: Message, limit: int) -> Message:
+    if message_tokens(message) <= limit:
+        return message
+    if isinstance(message, UserMessage):
+        return message.truncate_safe(limit * 3)
+    if message.tool_uses:
+        return message  # its arguments are what the model did; cutting them would teach it wrong
+    return AssistantMessage.new_response(message.message_id, truncate_safe(message.content, limit * 3))
+
+
+def _text(message: Message) -> str:
+    return "\n".join(filter(None, message_texts(message)))

@@ -1,0 +1,106 @@
+"""Filling a token budget with nodes, the most important first: the one place that decides which form each has.
+
+The prompt's direct predecessors go in full, what was asked for by id too, referenced nodes with summary and tags, the
+rest of a path as summaries, newest first for as long as there is room: then tags alone, then nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol
+
+from nebula.graph.context import text as context_text
+from nebula.graph.context.text import Count, Words
+from nebula.graph.values import Node
+from nebula.value import value
+
+Form = Literal["full", "summary", "tags"]
+
+SMALLEST_SUMMARY = 48
+LARGEST_SUMMARY = 400
+"""Tokens of the stand-in for a node that has no summary: more where the budget allows it."""
+
+
+@value
+class Part:
+    """One node as it goes in."""
+
+    node_id: str
+    form: Form
+    tokens: int
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"node_id": self.node_id, "form": self.form, "tokens": self.tokens, "text": self.text}
+
+
+class NodeSource(Protocol):
+    def get(self, node_id: str) -> Node | None:
+        """None for a node whose file is gone or cannot be read: a path may well run through one."""
+        ...
+
+
+class Packer:
+    """Fills the room, the most important first; `parts` has what found a place."""
+
+    def __init__(self, nodes: NodeSource, count: Count, say: Words, room: int) -> None:
+        self.parts: dict[str, Part] = {}
+        self._nodes = nodes
+        self._count = count
+        self.say = say
+        self._room = room
+
+    def pack_direct(self, node_ids: Sequence[str]) -> None:
+        """Small ones first, so that each has its fair share and what it does not need goes to the larger."""
+        whole = {i: context_text.full_text(node, self.say) for i in node_ids if (node := self._nodes.get(i))}
+        costs = {i: self._count(text) for i, text in whole.items()}
+        for place, node_id in enumerate(sorted(whole, key=lambda i: costs[i])):
+            share = self._room // (len(whole) - place)
+            if costs[node_id] < share:
+                self._put(node_id, "full", whole[node_id])
+            else:
+                self._put_shortened(node_id, share)
+
+    def pack_full(self, node_ids: Iterable[str]) -> None:
+        for node_id in node_ids:
+            node = self._nodes.get(node_id)
+            if node and not self._put(node_id, "full", context_text.full_text(node, self.say)):
+                self._put_shortened(node_id, self._room // 2)
+
+    def pack_references(self, node_ids: Iterable[str]) -> None:
+        for node_id in node_ids:
+            node = self._nodes.get(node_id)
+            if node:
+                room = min(LARGEST_SUMMARY, self._room - self._count(context_text.hashtags(node)))
+                text = context_text.reference_text(node, room, self._count)
+                if not self._put(node_id, "tags", text) and node.tags:
+                    self._put(node_id, "tags", context_text.tags_text(node))
+
+    def pack_earlier(self, path: Sequence[str]) -> None:
+        """Newest first. The first one that finds no room ends it: a path with holes would mislead."""
+        for place in range(len(path), 0, -1):
+            node = self._nodes.get(path[place - 1])
+            if node is None:
+                continue
+            room = max(SMALLEST_SUMMARY, min(LARGEST_SUMMARY, self._room // place))
+            text = context_text.summary_text(node, room, self._count)
+            if self._put(node.id, "summary", text):
+                continue
+            if not node.tags or not self._put(node.id, "tags", context_text.tags_text(node)):
+                return
+
+    def _put_shortened(self, node_id: str, room: int) -> None:
+        node = self._nodes.get(node_id)
+        if node is None:
+            return
+        text = context_text.shortened_text(node, room, self.say, self._count)
+        if room < 2 * SMALLEST_SUMMARY or not self._put(node_id, "summary", text):
+            self._put(node_id, "summary", context_text.summary_text(node, room, self._count))
+
+    def _put(self, node_id: str, form: Form, text: str) -> bool:
+        cost = self._count(text) + 1  # and the line break after it
+        if cost > self._room:
+            return False
+        self._room -= cost
+        self.parts[node_id] = Part(node_id, form, cost, text)
+        return True
