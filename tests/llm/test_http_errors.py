@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nebula.language import Sentence
 from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem, TextDelta
 from nebula.llm.errors import (
     AuthError,
@@ -24,6 +25,7 @@ from nebula.llm.errors import (
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.http.client import Timeouts
 from nebula.llm.http.retry import RetryPolicy, parse_retry_after
+from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
 from nebula.messages import UserMessage
@@ -300,11 +302,22 @@ async def test_a_late_answer_is_whole_after_the_notices(wire: str) -> None:
 
 async def test_a_retry_says_what_failed_and_how_often_it_may() -> None:
     refused = Fault.status_code(429, retry_after="0.2")
-    items = await items_from([refused, Fault.status_code(503), Turn("ok")], timeouts=Timeouts(notice_s=0.1))
+    items = await items_from([refused, Fault.status_code(503), Turn("ok")])
     first, second = retries(items)
     assert (first.kind, first.attempt, first.attempts, first.delay_s) == ("limit", 2, 4, 0.2)
     assert (second.kind, second.attempt, second.attempts) == ("unavailable", 3, 4)
-    assert not any(isinstance(item, ModelNotice) for item in items)  # an announced pause is no silence
+
+
+async def test_an_announced_pause_is_no_silence() -> None:
+    announced = Retrying(Sentence("busy"), 2, 3600.0)
+
+    async def items() -> AsyncIterator[StreamItem]:
+        yield announced
+        await asyncio.sleep(0.1)
+        yield TextDelta("x")
+
+    notice = ModelNotice(Sentence("waiting"))
+    assert [item async for item in with_waiting_notices(items(), lambda _: notice, 0.01)] == [announced, TextDelta("x")]
 
 
 async def test_cancelling_while_nothing_comes_closes_the_connection() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from nebula.events import Usage as Usage
@@ -58,7 +58,7 @@ class ModelNotice:
     """`waiting`: nothing has come from the server for a while."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelReply:
     """The finished message. Always the last item of a stream, and there is exactly one."""
 
@@ -69,7 +69,7 @@ class ModelReply:
     stop: str = "end"
     """`end`, `tool_calls`, `length` (cut at the output limit), `filter` (held back by the provider), `missing` (the
     server ended its stream without an answer)."""
-    invalid_calls: Mapping[str, str] = field(default_factory=dict)
+    invalid_calls: Mapping[str, str] = MappingProxyType({})
     """Tool use id → why it must not run. The message keeps such a call with `{}` as arguments, so that ids stay
     paired; the loop answers it with an Error result holding the reason, and the model tries again."""
 
