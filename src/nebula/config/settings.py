@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from nebula.config.addresses import password_in, without_credentials
 from nebula.config.checks import address, count, extensions, flag, one_of, positive, seconds, text, texts, trusted
 from nebula.language import LANGUAGES, Sentence
-from nebula.value import value
+from nebula.value import replace, value
 
 DEFAULT_MODEL = "gpt-4.1-nano"
 PROVIDER_NAMES = ("openai", "gemini", "ollama")
@@ -25,7 +25,8 @@ too. A project may say nothing about where requests go, who approves, or which r
 T = TypeVar("T")
 
 
-class Setting(NamedTuple):
+@value
+class Setting:
     name: str
     default: Any
     check: Callable[[Any], Any]
@@ -58,7 +59,7 @@ def declared(cls: type[T]) -> type[T]:
     """Moves the declarations of the fields into the table, and leaves their defaults."""
     for name, found in list(vars(cls).items()):
         if isinstance(found, Setting):
-            TABLE[name] = found._replace(name=name)
+            TABLE[name] = replace(found, name=name)
             setattr(cls, name, found.default)
     return cls
 

@@ -7,7 +7,6 @@ temporary folder serves for as long as the process lives.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Mapping
@@ -23,6 +22,8 @@ def nebula_home(environ: Mapping[str, str] = os.environ) -> str:
 
 def project_id(root: str) -> str:
     """One for each real path, with the folder's name in front for people who look."""
+    import hashlib  # loads OpenSSL, which a start without a project does not need
+
     real = os.path.realpath(root)
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in os.path.basename(real))[:40]
     return f"{name or 'root'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nebula.config.settings import DEFAULT_MODEL, TABLE, variable_of
 from nebula.llm.contract import Model, Usage
 from nebula.llm.errors import NotFoundError
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -24,7 +25,8 @@ DEFAULT_CONTEXT = 128_000
 """Tokens that a model is taken to have room for where nobody knows better."""
 
 
-class KnownModel(NamedTuple):
+@value
+class KnownModel:
     """What is known of the models whose names begin so. Prices are the list's, in US dollars a million tokens."""
 
     name: str
@@ -33,7 +35,8 @@ class KnownModel(NamedTuple):
     price_out: float = 0.0
 
 
-class Provider(NamedTuple):
+@value
+class Provider:
     name: str
     label: str
     """What people call it."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from nebula.config import Settings
 from nebula.config.parsing import printable
@@ -18,7 +17,7 @@ from nebula.language import Sentence
 from nebula.llm.catalog import PROVIDERS, Provider, context_length, cost, known_provider, split_name
 from nebula.llm.contract import Model, ModelInfo, Usage
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
-from nebula.value import value
+from nebula.value import replace, value
 
 
 @value
@@ -45,7 +44,8 @@ class ChosenModel:
         return cost(self.provider, self.name, usage)
 
 
-class _Wanted(NamedTuple):
+@value
+class _Wanted:
     """A choice, each part empty where nobody made it."""
 
     provider: str = ""
@@ -56,6 +56,9 @@ class _Wanted(NamedTuple):
         return self.provider or known_provider(self.model)
 
 
+NOTHING_SAID = _Wanted()
+
+
 async def choose_model(settings: Settings, name: str = "", *, provider: str = "", suggested: str = "") -> ChosenModel:
     """The model by this name, or the one the settings choose. Raises ModelError.
 
@@ -64,15 +67,15 @@ async def choose_model(settings: Settings, name: str = "", *, provider: str = ""
     remark: Sentence | None = None
     outright, model = split_name(name)
     wanted = _Wanted(provider or outright, model)
-    if not any(wanted):
+    if wanted == NOTHING_SAID:
         wanted = _users_choice(settings)
         if settings.is_from_project("model"):
             named = _Wanted(*split_name(settings.model))
             wanted, remark = await _within_users_provider(settings, wanted, named)
-        elif suggested and not any(wanted):
+        elif suggested and wanted == NOTHING_SAID:
             wanted, _ = await _within_users_provider(settings, wanted, _Wanted(*split_name(suggested)))
     elif not wanted.provider and settings.provider:
-        wanted = wanted._replace(provider=settings.provider)
+        wanted = replace(wanted, provider=settings.provider)
     row, model = await _resolved(settings, wanted, said_now=bool(name))
     return await _described(settings, row, model, remark)
 

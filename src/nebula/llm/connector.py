@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from nebula.language import Sentence
 from nebula.llm.catalog import PROVIDERS
@@ -17,12 +17,14 @@ from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
 from nebula.llm.http.sse import Parser
 from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.wire import Draft, FragmentCache, from_text, to_bytes
+from nebula.value import value
 
 LISTING_TIMEOUTS = Timeouts(connect_s=5.0, first_byte_s=15.0, idle_s=15.0)
 MAX_ERROR_BYTES = 1024 * 1024
 
 
-class Outgoing(NamedTuple):
+@value
+class Outgoing:
     """A request ready to be sent."""
 
     path: str

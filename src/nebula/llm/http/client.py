@@ -11,7 +11,6 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic
-from typing import NamedTuple
 
 import h11
 
@@ -19,6 +18,7 @@ from nebula.llm.errors import BadReplyError, UnavailableError
 from nebula.llm.http.connection import HttpConnection, Route, connect
 from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.url import Url, parse_url
+from nebula.value import value
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_WHOLE_BODY_BYTES = 32 * 1024 * 1024
@@ -30,7 +30,8 @@ USER_AGENT = "nebula"
 Headers = Sequence[tuple[str, str]]
 
 
-class Timeouts(NamedTuple):
+@value
+class Timeouts:
     connect_s: float = 15.0
     first_byte_s: float = 180.0
     idle_s: float = 300.0
@@ -109,7 +110,8 @@ class HttpResponse:
         return BadReplyError("The answer of {server} is longer than {limit} bytes.", server=self.url.shown, limit=limit)
 
 
-class _Idle(NamedTuple):
+@value
+class _Idle:
     connection: HttpConnection
     since: float
 
@@ -268,6 +270,6 @@ def _next_event(parser: h11.Connection, target: Url) -> object:
 
 
 def _refuse_encoding(head: h11.Response, target: Url) -> None:
-    for name, value in head.headers:
-        if name == b"content-encoding" and value.lower() not in (b"identity", b""):
+    for name, said in head.headers:
+        if name == b"content-encoding" and said.lower() not in (b"identity", b""):
             raise BadReplyError("{server} sent a compressed answer that was not asked for.", server=target.shown)

@@ -9,12 +9,13 @@ import socket
 import ssl
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple, cast
+from typing import cast
 
 from nebula.language import Sentence
 from nebula.llm.errors import AuthError, UnavailableError
 from nebula.llm.http.proxies import basic_auth
 from nebula.llm.http.url import Url
+from nebula.value import value
 
 MAX_PROXY_ANSWER_BYTES = 64 * 1024
 PAUSE_READING_AT = 1024 * 1024
@@ -25,7 +26,8 @@ KNOWN_CA_BUNDLES = (
 )
 
 
-class Route(NamedTuple):
+@value
+class Route:
     """How to reach an origin; connections with equal routes are interchangeable."""
 
     scheme: str

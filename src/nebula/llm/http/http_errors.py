@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from nebula.config.addresses import without_credentials
 from nebula.config.parsing import printable
@@ -18,6 +18,7 @@ from nebula.llm.errors import (
     UnavailableError,
 )
 from nebula.llm.http.retry import parse_retry_after
+from nebula.value import value
 
 MAX_QUOTED = 300
 CONTEXT_WORDS = (
@@ -34,7 +35,8 @@ QUOTA_WORDS = ("insufficient_quota", "exceeded your current quota, please check 
 KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "api key expired")
 
 
-class Service(NamedTuple):
+@value
+class Service:
     """Whom we talk to, for the sentences in errors."""
 
     label: str

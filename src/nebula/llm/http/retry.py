@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import Any
 
 from nebula.language import Sentence
 from nebula.llm.contract import Retrying, StreamItem, TextDelta
 from nebula.llm.errors import ModelError
+from nebula.value import value
 
 
-class RetryPolicy(NamedTuple):
+@value
+class RetryPolicy:
     max_attempts: int = 4
     """In all, the first one included; 1 never retries."""
     cut_retries: int = 1

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from nebula.config.addresses import split_authority, without_credentials
 from nebula.llm.errors import NotFoundError
+from nebula.value import value
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOPBACK_NAMES = frozenset({"localhost", "::1", "0:0:0:0:0:0:0:1"})
 
 
-class Url(NamedTuple):
+@value
+class Url:
     scheme: str
     host: str
     port: int
