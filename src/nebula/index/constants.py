@@ -75,7 +75,7 @@ PAIR_WEIGHT: Final = 0.5
 CANDIDATES: Final = 300
 """Chunks, best by their own words, that are ranked by everything else."""
 FILE_CANDIDATES: Final = 30
-"""Files, best as a whole, whose best chunk is ranked as well, though its own words may say little."""
+"""Files, best by their path, whose best chunk is ranked as well, though its own words may say little."""
 FILE_WEIGHT: Final = 0.5
 """The whole file's words beside those of the chunk: a method seldom says what its module is about."""
 PATH_WEIGHT: Final = 0.35
@@ -102,3 +102,29 @@ RANK_DAMPING: Final = 0.85
 """PageRank's own."""
 RANK_ROUNDS: Final = 12
 """Enough for the order to settle on graphs of this kind; the rank is only a nudge."""
+
+# --- in step with the files -----------------------------------------------------------------------------------------
+GIT_TIMEOUT_S: Final = 60.0
+"""Listing a very large repository on a slow disk; usually 10 ms."""
+MAX_NESTED_REPOSITORIES: Final = 4
+"""Submodules in submodules, so deep and no deeper."""
+SETTLED_NS: Final = 2_000_000_000
+"""A file changed less than this ago may change again under the same time stamp (some file systems count in 2 s)."""
+BATCH_BYTES: Final = 5_000_000
+BATCH_FILES: Final = 4_000
+"""Of one segment of a first index: large enough for few segments, small enough for little memory."""
+PARALLEL_BYTES: Final = 1_500_000
+"""Below this, starting processes costs more than they save."""
+MAX_WORKERS: Final = 4
+"""Processes of a first index; one writer keeps up with no more."""
+MAX_SEGMENTS: Final = 24
+"""Each search looks into every segment; beyond this the smallest are merged."""
+MERGED_SEGMENTS: Final = 16
+"""How many at once."""
+MAX_DEAD_SHARE: Final = 0.5
+"""A segment with more dead chunks than this is written anew."""
+FRESH_ROUNDS: Final = 3
+"""How often a search starts over because a file it found had changed, before it leaves such files out."""
+RERANK_FILES: Final = 200
+RERANK_SHARE: Final = 0.02
+"""The reference rank is made anew when so many files changed since."""

@@ -67,6 +67,10 @@ class Store(Protocol):
         """What is indexed, by path; of these paths, or of all."""
         ...
 
+    def states_below(self, paths: Sequence[str]) -> dict[str, FileState]:
+        """What is indexed of these files and below these folders; "" is everything."""
+        ...
+
     def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
         """New or changed files, files that cannot be indexed (with size and mtime), and paths that are no more."""
         ...
@@ -87,6 +91,14 @@ class Store(Protocol):
         """Term → (file, weight); a term in more than `at_most` paths is left out."""
         ...
 
+    def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
+        """Segment → (first chunk, count of chunks) of the files that fit; "" fits all."""
+        ...
+
+    def chunks_of(self, files: Sequence[int]) -> list[tuple[int, int, int]]:
+        """(segment, first chunk, count of chunks) of each of these files."""
+        ...
+
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
         """The live chunks among these places, by segment."""
         ...
@@ -97,6 +109,30 @@ class Store(Protocol):
 
     def skipped(self) -> dict[str, tuple[str, int, int]]:
         """Path → (reason, size, mtime)."""
+        ...
+
+    def tidy(self) -> None:
+        """Merges small segments and writes those anew that are mostly dead, if there are too many."""
+        ...
+
+    # --- references between files
+
+    def file_places(self) -> dict[tuple[int, int], int]:
+        """(segment, place) → file, of all live files."""
+        ...
+
+    def symbols(self) -> Iterable[tuple[int, str]]:
+        """(file, symbol) of every chunk that has one."""
+        ...
+
+    def in_files(self, terms: Sequence[str]) -> Iterable[tuple[int, str, bytes]]:
+        """(segment, term, postings in files)."""
+        ...
+
+    def set_ranks(self, ranks: Mapping[int, float]) -> None: ...
+
+    def changed_since_rank(self) -> int:
+        """How many files were added, replaced or removed since `set_ranks`."""
         ...
 
     def close(self) -> None: ...

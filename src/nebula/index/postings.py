@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from nebula.index.constants import LEVELS
 
@@ -71,7 +71,8 @@ def by_level(data: bytes) -> Iterator[tuple[int, array[int]]]:
         at += size
 
 
-def occurrences(data: bytes) -> Iterable[int]:
-    for level, found in by_level(data):
-        for place in found:
-            yield level << _SHIFT | place
+def moved(data: bytes, new_places: Mapping[int, int]) -> list[int]:
+    """The occurrences at their new places, for `encode`; those without one are left out."""
+    return [
+        level << _SHIFT | new_places[place] for level, found in by_level(data) for place in found if place in new_places
+    ]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable
 
 from nebula.index import postings
 from nebula.index.constants import (
@@ -17,6 +16,7 @@ from nebula.index.constants import (
     RANK_DAMPING,
     RANK_ROUNDS,
 )
+from nebula.index.contract import Store
 from nebula.index.postings import WEIGHTS
 from nebula.index.terms.words import terms_of
 
@@ -24,23 +24,7 @@ _IS_A_NAME = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z][a-z]")
 """`HttpClient`, `get_user`, `Field`: a single small word (`render`, `value`) is also an ordinary one."""
 
 
-class References(Protocol):
-    """What of a store is needed here."""
-
-    def file_places(self) -> dict[tuple[int, int], int]:
-        """(segment, place) → file, of all live files."""
-        ...
-
-    def symbols(self) -> Iterable[tuple[int, str]]:
-        """(file, symbol) of every chunk that has one."""
-        ...
-
-    def in_files(self, terms: Sequence[str]) -> Iterable[tuple[int, str, bytes]]:
-        """(segment, term, postings in files)."""
-        ...
-
-
-def rank_files(store: References) -> dict[int, float]:
+def rank_files(store: Store) -> dict[int, float]:
     """File → rank from 0 to 1, by PageRank on the references, on a logarithmic scale."""
     places = store.file_places()
     edges = _edges(store, places)
@@ -67,7 +51,7 @@ def _round(rank: dict[int, float], links: dict[int, list[tuple[int, float]]]) ->
     return result
 
 
-def _edges(store: References, places: dict[tuple[int, int], int]) -> dict[int, dict[int, float]]:
+def _edges(store: Store, places: dict[tuple[int, int], int]) -> dict[int, dict[int, float]]:
     """File → files it points to, with how strongly."""
     defining = _defining_files(store.symbols())
     edges: dict[int, dict[int, float]] = {}

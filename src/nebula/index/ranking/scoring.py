@@ -26,6 +26,14 @@ class Scored:
         self.files = _score(found, terms, 1, shape.files, files, shape.dead_files)
         self.paths = _score_paths(store, terms, shape)
 
+    def keep_only(self, places: Mapping[int, Sequence[tuple[int, int]]]) -> None:
+        """Only chunks in these ranges keep their score."""
+        for segment, row in self.chunks.items():
+            kept = [0.0] * len(row)
+            for first, count in places.get(segment, ()):
+                kept[first : first + count] = row[first : first + count]
+            self.chunks[segment] = kept
+
 
 def _score(
     found: Mapping[int, Mapping[str, tuple[bytes, bytes]]],

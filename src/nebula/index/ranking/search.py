@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
+
 from nebula.index.constants import (
     CANDIDATES,
     DUPLICATE_PENALTY,
+    FILE_CANDIDATES,
     FILE_WEIGHT,
     KIND_PENALTY,
     PATH_WEIGHT,
@@ -16,12 +19,22 @@ from nebula.index.ranking.scoring import Scored, best_places
 from nebula.index.terms.question import question_terms
 
 
-def rank(store: Store, question: str, limit: int) -> list[tuple[float, Candidate]]:
+def rank(
+    store: Store, question: str, limit: int, *, path_prefix: str = "", language: str = ""
+) -> list[tuple[float, Candidate]]:
     terms = question_terms(question)
     if not terms:
         return []
     scored = Scored(store, terms)
-    candidates = store.candidates(best_places(scored.chunks, CANDIDATES))
+    if path_prefix or language:
+        scored.keep_only(store.places_of(path_prefix, language))
+    places = best_places(scored.chunks, CANDIDATES)
+    _add_best_of_files(store, scored, places)
+    candidates = [
+        each
+        for each in store.candidates(places)
+        if each.path.startswith(path_prefix) and language in ("", each.language)
+    ]
     asked = asked_for(question)
     own = [scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates]
     own_top = max(own, default=1.0)
@@ -33,6 +46,16 @@ def rank(store: Store, question: str, limit: int) -> list[tuple[float, Candidate
         ranked.append((score / own_top + whole + RANK_WEIGHT * c.rank - penalty, c))
     ranked.sort(key=_order)
     return _without_copies(ranked)[:limit]
+
+
+def _add_best_of_files(store: Store, scored: Scored, places: dict[int, list[int]]) -> None:
+    """The best chunk of the files whose path says most, though their text may not have a word of the question."""
+    files = heapq.nlargest(FILE_CANDIDATES, scored.paths, key=lambda file: (scored.paths[file], -file))
+    for segment, first, count in store.chunks_of(files):
+        row = scored.chunks[segment]
+        best = max(range(first, first + count), key=lambda place: (row[place], -place), default=-1)
+        if best >= 0 and best not in (known := places.setdefault(segment, [])):
+            known.append(best)
 
 
 def _order(each: tuple[float, Candidate]) -> tuple[float, str, int]:

@@ -13,6 +13,7 @@ from nebula.index.constants import APPLICATION_ID, FORMAT
 from nebula.index.contract import Candidate, FileState, Shape
 from nebula.index.ranking.kinds import kind_of
 from nebula.index.segments import FileRow, Segment
+from nebula.index.stores.merging import merge, segments_to_merge
 from nebula.index.stores.sqlite_schema import TABLES
 from nebula.index.terms.paths import path_terms
 from nebula.index.values import Skipped
@@ -91,6 +92,17 @@ class SqliteStore:
             )
         return {path: FileState(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
 
+    def states_below(self, paths: Sequence[str]) -> dict[str, FileState]:
+        found: dict[str, FileState] = {}
+        for path in paths:
+            low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
+            for name, *state in self._db.execute(
+                "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path = ? OR path >= ? AND path < ?",
+                (path, low, high),
+            ):
+                found[name] = FileState(*state)
+        return found
+
     def skipped(self) -> dict[str, tuple[str, int, int]]:
         return {path: (reason, size, mtime) for path, reason, size, mtime in self._db.execute("SELECT * FROM skipped")}
 
@@ -99,12 +111,12 @@ class SqliteStore:
     def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
         with self._writing() as db:
             replaced = [file.path for file in segment.files] + [each.path for each, _, _ in skipped] + list(gone)
-            self._remove(replaced)
+            changed = max(self._remove(replaced), len(segment.files))
             rows = [(each.path, each.reason, size, mtime) for each, size, mtime in skipped]
             db.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?)", rows)
             if segment.files:
                 self._insert(segment)
-            self._next_generation()
+            self._next_generation(changed)
 
     def _insert(self, segment: Segment) -> None:
         db = self._db
@@ -166,7 +178,7 @@ class SqliteStore:
                 if row is not None:
                     found.append((*row, new))
             for number, _, _ in found:  # out of the way first: two files may change places
-                db.execute("UPDATE file SET path = '\x00' || id WHERE id = ?", (number,))
+                db.execute("UPDATE file SET path = '//' || id WHERE id = ?", (number,))
                 db.execute("DELETE FROM path_term WHERE file = ?", (number,))
             self._remove([new for _, _, new in found])
             for number, generated, new in found:
@@ -186,11 +198,17 @@ class SqliteStore:
     def set_ranks(self, ranks: Mapping[int, float]) -> None:
         with self._writing() as db:
             db.executemany("UPDATE file SET rank = ? WHERE id = ? AND rank != ?", [(r, f, r) for f, r in ranks.items()])
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('changed', '0')")
 
-    def _next_generation(self) -> None:
-        self._db.execute(
-            "INSERT INTO meta VALUES ('generation', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1"
-        )
+    def changed_since_rank(self) -> int:
+        return int(self.meta("changed") or 0)
+
+    def _next_generation(self, changed: int = 0) -> None:
+        for key, step in (("generation", 1), ("changed", changed)):
+            self._db.execute(
+                "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + ?",
+                (key, str(step), step),
+            )
 
     # --- search
 
@@ -216,6 +234,21 @@ class SqliteStore:
                 found[term] = rows
         return found
 
+    def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
+        found: dict[int, list[tuple[int, int]]] = {}
+        for segment, first, count in self._db.execute(
+            "SELECT segment, first_chunk, chunks FROM file WHERE path >= ? AND path < ? AND (? = '' OR language = ?)",
+            (path_prefix, path_prefix + "\U0010ffff", language, language),
+        ):
+            found.setdefault(segment, []).append((first, count))
+        return found
+
+    def chunks_of(self, files: Sequence[int]) -> list[tuple[int, int, int]]:
+        return self._db.execute(
+            "SELECT segment, first_chunk, chunks FROM file WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(files),),
+        ).fetchall()
+
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
         return [
             Candidate(*row)
@@ -227,6 +260,12 @@ class SqliteStore:
                 (segment, json.dumps(wanted)),
             )
         ]
+
+    def tidy(self) -> None:
+        for segments in segments_to_merge(self.shape()):
+            with self._writing() as db:
+                merge(db, segments)
+                self._next_generation()
 
     # --- references
 

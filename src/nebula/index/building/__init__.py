@@ -1,0 +1,1 @@
+"""Making segments from files, in this process or in several."""

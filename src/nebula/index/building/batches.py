@@ -1,0 +1,48 @@
+"""Files that belong together in one segment, and the segment made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nebula.index.constants import BATCH_BYTES, BATCH_FILES
+from nebula.index.reading import Root
+from nebula.index.segments import Segment, SegmentBuilder, Source
+from nebula.index.values import Skipped
+from nebula.value import value
+
+Wanted = tuple[str, int, int]
+"""(path, size, mtime) of a file to read."""
+
+
+@value
+class Built:
+    segment: Segment
+    skipped: tuple[tuple[Skipped, int, int], ...]
+
+
+def batches(wanted: Iterable[Wanted]) -> Iterator[list[Wanted]]:
+    batch: list[Wanted] = []
+    size = 0
+    for each in wanted:
+        batch.append(each)
+        size += each[1]
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def build(root: Root, batch: Iterable[Wanted], read: Iterable[Source] = ()) -> Built:
+    """`read` are files that were read already."""
+    builder = SegmentBuilder()
+    skipped = []
+    for source in read:
+        builder.add(source)
+    for path, size, mtime_ns in batch:
+        found = root.read(path, size, mtime_ns)
+        if isinstance(found, Skipped):
+            skipped.append((found, size, mtime_ns))
+        else:
+            builder.add(found)
+    return Built(builder.finished(), tuple(skipped))

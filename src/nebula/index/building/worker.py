@@ -1,0 +1,29 @@
+"""A process that makes segments: `python -m nebula.index.building.worker ROOT HASH LIMIT`.
+
+It reads batches from its standard input and writes what it built to its standard output, both as pickles between two
+processes of one program. Its end of input is its end.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+from nebula.index.building.batches import build
+from nebula.index.reading import Root
+
+
+def main() -> None:
+    root = Root(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while True:
+        try:
+            batch = pickle.load(requests)  # noqa: S301 - from the process that started this one
+        except EOFError:
+            return
+        pickle.dump(build(root, batch), answers, protocol=5)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

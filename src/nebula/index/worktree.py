@@ -1,0 +1,134 @@
+"""Which files there are to index: what git tracks or would track, and without git what lies in the folder.
+
+Only git knows which files are ignored, and whether a content is part of a commit; what a file holds is always read from
+the file itself. Submodules and repositories inside are listed by their own git.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from nebula.git import GitFailed, find_repository, safe_git
+from nebula.index.constants import GIT_TIMEOUT_S, MAX_NESTED_REPOSITORIES
+from nebula.value import value
+
+_NEVER = frozenset({".git", ".nebula", ".hg", ".svn"})
+_NOT_OURS = frozenset(
+    {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".pytest_cache", "target"}
+)
+"""Where there is no git to say what is ignored: folders that tools fill."""
+
+
+@value
+class Listing:
+    paths: tuple[str, ...]
+    """Below the root, sorted."""
+    commit: str = ""
+    """What HEAD is; "" without git or before the first commit."""
+
+
+def list_files(root: str) -> Listing:
+    if find_repository(root) is None:
+        return Listing(tuple(sorted(_walk(root))))
+    try:
+        return Listing(tuple(sorted(_git_files(root, "", 0))), head(root))
+    except GitFailed:
+        return Listing(tuple(sorted(_walk(root))))
+
+
+def list_some(root: str, paths: Sequence[str]) -> list[str]:
+    """Those of these files that may be indexed, and for a folder all files below it."""
+    if find_repository(root) is None:
+        found = set()
+        for path in paths:
+            if _NEVER.isdisjoint(path.split("/")):
+                is_folder = os.path.isdir(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path))
+                found |= set(_walk(root, f"{path}/" if path else "")) if is_folder else {path}
+        return sorted(found)
+    by_repository: dict[str, list[str]] = {}
+    for path in paths:
+        prefix = _innermost_repository(root, path)
+        by_repository.setdefault(prefix, []).append(path[len(prefix) :] or ".")
+    try:
+        return sorted({path for prefix, some in by_repository.items() for path in _git_files(root, prefix, 0, some)})
+    except GitFailed:
+        return []
+
+
+def _innermost_repository(root: str, path: str) -> str:
+    """The folder of the repository inside the root that a path belongs to, ending in "/"; "" for the root's own."""
+    folder = path
+    while folder:
+        if os.path.lexists(os.path.join(root, folder, ".git")):
+            return f"{folder}/"
+        folder = os.path.dirname(folder)
+    return ""
+
+
+def head(root: str) -> str:
+    """The commit that is checked out; "" if there is none."""
+    if find_repository(root) is None:
+        return ""
+    try:
+        found = safe_git(root, "rev-parse", "--verify", "--quiet", "HEAD", timeout=GIT_TIMEOUT_S)
+    except GitFailed:
+        return ""
+    return found.stdout.decode().strip() if found.ok else ""
+
+
+def committed_blobs(root: str, commit: str) -> dict[str, str]:
+    """Path → blob id, of every file of a commit that lies below the root."""
+    if not commit:
+        return {}
+    try:
+        found = safe_git(root, "ls-tree", "-r", "-z", commit, timeout=GIT_TIMEOUT_S)
+    except GitFailed:
+        return {}
+    blobs = {}
+    for entry in found.stdout.split(b"\0"):
+        about, tab, path = entry.partition(b"\t")
+        if tab:
+            blobs[os.fsdecode(path)] = about.split(b" ")[2].decode()
+    return blobs
+
+
+def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> Iterator[str]:
+    here = os.path.join(root, prefix)
+    found = safe_git(
+        here,
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "--",
+        *(f":(literal){path}" for path in some),
+        timeout=GIT_TIMEOUT_S,
+    )
+    if not found.ok:
+        raise GitFailed(found.stderr)
+    for entry in dict.fromkeys(found.stdout.split(b"\0")):
+        path = prefix + os.fsdecode(entry)
+        if not entry or not _NEVER.isdisjoint(path.split("/")):
+            continue
+        folder = os.path.join(root, path)
+        if entry.endswith(b"/") or (os.path.isdir(folder) and not os.path.islink(folder)):
+            # a submodule, or a repository that lies here; one that is not there has nothing to list
+            if depth < MAX_NESTED_REPOSITORIES and os.path.lexists(os.path.join(folder, ".git")):
+                yield from _git_files(root, path.rstrip("/") + "/", depth + 1)
+            continue
+        yield path
+
+
+def _walk(root: str, prefix: str = "") -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(os.path.join(root, prefix)), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in _NEVER and entry.name not in _NOT_OURS:
+                yield from _walk(root, f"{prefix}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False):
+            yield prefix + entry.name

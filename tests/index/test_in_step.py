@@ -1,0 +1,300 @@
+"""The index follows the files: whatever git or an editor does, it equals one built from scratch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from index.project import Project, contents, function
+from nebula.index.errors import OutsideRoot
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def paths(project: Project, question: str) -> list[str]:
+    with project.index() as index:
+        return [hit.path for hit in index.search(question)]
+
+
+def assert_equals_fresh(project: Project) -> None:
+    with project.index() as index, project.fresh() as fresh:
+        fresh.sync()
+        assert contents(index) == contents(fresh)
+
+
+def test_a_hit_says_where_it_is_from(project: Project) -> None:
+    project.write("app/users.py", "import os\n\n\n" + function("create_user", "hash_password"))
+    project.commit()
+    with project.index() as index:
+        index.sync()
+        (hit, *_) = index.search("where is the password hashed?")
+    assert (hit.path, hit.span, hit.symbol, hit.language) == ("app/users.py", "L4-L7", "create_user", "python")
+    assert hit.text == "def create_user():\n    hash_password_call()\n\n"
+    assert hit.commit == project.git("rev-parse", "HEAD").strip()
+    assert hit.blob == project.git("rev-parse", "HEAD:app/users.py").strip()
+
+
+def test_a_changed_file_is_read_again_before_it_answers(project: Project) -> None:
+    project.write("a.py", function("lighthouse", "beacon"))
+    project.commit()
+    with project.index() as index:
+        index.sync()
+        project.write("a.py", "x = 1\n\n\n" + function("lighthouse", "lantern"))
+        (hit,) = index.search("lighthouse")
+        assert hit.text == "def lighthouse():\n    lantern_call()\n\n"
+        assert hit.commit == ""
+        (project.root / "a.py").unlink()
+        assert index.search("lighthouse") == []
+        assert index.status().files == 0
+
+
+def test_a_change_of_the_same_size_and_time_is_seen(project: Project) -> None:
+    project.write("a.py", function("lighthouse", "beacon"))
+    with project.index() as index:
+        index.sync()
+        before = os.stat(project.root / "a.py")
+        project.write("a.py", function("lighthouse", "lanter"))
+        os.utime(project.root / "a.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+        index.sync()
+        assert "lanter" in index.search("lighthouse")[0].text
+    assert_equals_fresh(project)
+
+
+def test_ignored_files_and_links_are_never_indexed(project: Project) -> None:
+    project.write(".gitignore", "secret.py\nbuild/\n")
+    project.write("secret.py", function("lighthouse"))
+    project.write("build/a.py", function("lighthouse"))
+    project.write(".nebula/a.py", function("lighthouse"))
+    (project.root / "link.py").symlink_to("secret.py")
+    (project.root / "loop").symlink_to(".")
+    with project.index() as index:
+        index.sync()
+        index.ingest(["secret.py", "build", ".nebula/a.py", "link.py", "loop"])
+        assert index.search("lighthouse") == []
+
+
+def test_paths_outside_the_project_are_refused(project: Project) -> None:
+    with project.index() as index:
+        for path in ("../x.py", "/etc/passwd", "a/../../x"):
+            with pytest.raises(OutsideRoot):
+                index.ingest([path])
+
+
+def test_ingest_takes_files_and_folders(project: Project) -> None:
+    project.write("pkg/a.py", function("lighthouse"))
+    project.write("pkg/b.py", function("beacon"))
+    project.write("other.py", function("lantern"))
+    with project.index() as index:
+        assert index.ingest(["pkg"]).ingested == 2
+        assert [hit.path for hit in index.search("lantern")] == []
+        assert index.ingest(["other.py"]).ingested == 1
+        (project.root / "pkg/a.py").unlink()
+        assert index.ingest(["pkg"]).deleted == 1
+        assert index.prune(["pkg"]).deleted == 1
+        assert index.status().files == 1
+
+
+def test_bad_files_are_skipped_with_a_reason_and_not_tried_again(project: Project) -> None:
+    project.write("binary.dat", b"a\0b")
+    project.write("huge.txt", b"x\n" * 300_000)
+    project.write("line.js", b"x" * 100_000)
+    project.write("latin.py", "def caf\xe9(): pass\n".encode("latin-1"))
+    os.mkfifo(project.root / "pipe.py")
+    with project.index() as index:
+        report = index.sync()
+        reasons = {each.path: each.reason for each in report.skipped}
+        assert reasons.keys() == {"binary.dat", "huge.txt", "line.js"}
+        assert reasons["binary.dat"] == "binary"
+        assert "larger" in reasons["huge.txt"] and "longer" in reasons["line.js"]
+        assert {each.path for each in index.status().skipped} == reasons.keys()
+        assert index.sync().skipped == ()
+
+
+def test_a_pure_rename_moves_the_path_and_reads_nothing_again(project: Project) -> None:
+    for i in range(5):
+        project.write(f"old/file{i}.py", function(f"thing{i}", "lighthouse"))
+    project.commit()
+    with project.index() as index:
+        index.sync()
+        segments = index.store.shape().segments
+        project.git("mv", "old", "fresh")
+        report = index.sync()
+        assert (report.ingested, report.renamed, report.deleted) == (0, 5, 0)
+        assert index.store.shape().segments == segments
+        assert {hit.path for hit in index.search("lighthouse")} == {f"fresh/file{i}.py" for i in range(5)}
+        assert [hit.path for hit in index.search("fresh folder")][:1] == ["fresh/file0.py"]
+    assert_equals_fresh(project)
+
+
+def test_files_that_change_places_keep_their_contents(project: Project) -> None:
+    project.write("a.py", function("lighthouse"))
+    project.write("b.py", function("beacon"))
+    with project.index() as index:
+        index.sync()
+        (project.root / "a.py").rename(project.root / "c.py")
+        (project.root / "b.py").rename(project.root / "a.py")
+        (project.root / "c.py").rename(project.root / "b.py")
+        index.sync()
+        assert [hit.path for hit in index.search("lighthouse")] == ["b.py"]
+    assert_equals_fresh(project)
+
+
+def test_submodules_are_indexed_as_their_own_git_lists_them(tmp_path: Path, project: Project) -> None:
+    inner = Project(tmp_path / "inner")
+    inner.write("lib.py", function("lighthouse"))
+    inner.write(".gitignore", "no.py\n")
+    inner.commit()
+    project.git("submodule", "add", "-q", str(inner.root), "sub")
+    project.write("sub/no.py", function("beacon"))
+    project.commit()
+    with project.index() as index:
+        index.sync()
+        assert [hit.path for hit in index.search("lighthouse")] == ["sub/lib.py"]
+        assert index.search("beacon") == []
+        project.write("sub/lib.py", function("lantern"))
+        index.ingest(["sub/lib.py"])
+        assert [hit.path for hit in index.search("lantern")] == ["sub/lib.py"]
+
+
+def test_a_worktree_has_its_own_index(project: Project) -> None:
+    project.write("a.py", function("lighthouse"))
+    project.commit()
+    other = project.root.parent / "other"
+    project.git("worktree", "add", "-q", "-b", "side", str(other))
+    (other / "a.py").write_text(function("beacon"))
+    from nebula.index.index import Index
+
+    with project.index() as index, Index.open(str(other), home=str(project.home)) as second:
+        index.sync()
+        second.sync()
+        assert index.search("beacon") == []
+        assert [hit.path for hit in second.search("beacon")] == ["a.py"]
+
+
+def test_a_folder_without_git_is_indexed(tmp_path: Path) -> None:
+    project = Project(tmp_path / "plain", with_git=False)
+    project.write("a.py", function("lighthouse"))
+    project.write("node_modules/b.py", function("lighthouse"))
+    with project.index() as index:
+        index.sync()
+        assert [(hit.path, hit.commit) for hit in index.search("lighthouse")] == [("a.py", "")]
+
+
+@pytest.mark.parametrize("damage", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5_000, b""])
+def test_a_damaged_index_is_made_anew(project: Project, damage: bytes) -> None:
+    project.write("a.py", function("lighthouse"))
+    with project.index() as index:
+        index.sync()
+    (database,) = project.home.rglob("index.db")
+    database.write_bytes(damage)
+    with project.index() as index:
+        index.sync()
+        assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
+
+
+def test_an_index_of_a_newer_version_is_made_anew(project: Project) -> None:
+    import sqlite3
+
+    project.write("a.py", function("lighthouse"))
+    with project.index() as index:
+        index.sync()
+    (database,) = project.home.rglob("index.db")
+    with sqlite3.connect(database) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    with project.index() as index:
+        index.sync()
+        assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
+
+
+NAMES = ["a.py", "b.py", "pkg/c.py", "pkg/d.py", "pkg/sub/e.py", "tests/test_f.py", "notes.md"]
+WORDS = ["lighthouse", "beacon", "lantern", "harbour", "anchor"]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.sampled_from(NAMES), st.lists(st.sampled_from(WORDS), max_size=4)),
+        st.tuples(st.just("move"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+        st.tuples(st.just("delete"), st.sampled_from(NAMES), st.none()),
+        st.tuples(st.just("commit"), st.none(), st.none()),
+        st.tuples(st.just("branch"), st.sampled_from(["x", "y"]), st.none()),
+        st.tuples(st.just("checkout"), st.sampled_from(["main", "x", "y"]), st.none()),
+        st.tuples(st.just("stash"), st.none(), st.none()),
+        st.tuples(st.just("reset"), st.none(), st.none()),
+        st.tuples(st.just("amend"), st.none(), st.none()),
+        st.tuples(st.just("merge"), st.sampled_from(["main", "x", "y"]), st.none()),
+        st.tuples(st.just("sync"), st.none(), st.none()),
+        st.tuples(st.just("ingest"), st.sampled_from([*NAMES, "pkg", ""]), st.none()),
+    ),
+    max_size=14,
+)
+
+
+def take(project: Project, step: tuple[object, ...]) -> None:
+    import subprocess
+
+    kind, first, second = step
+    root = project.root
+    if kind == "write":
+        text = "".join(function(f"{word}_{i}", word) for i, word in enumerate(second))  # type: ignore[arg-type, var-annotated]
+        project.write(str(first), text)
+    elif kind == "move" and (root / str(first)).is_file():
+        (root / str(second)).parent.mkdir(parents=True, exist_ok=True)
+        (root / str(first)).rename(root / str(second))
+    elif kind == "delete":
+        (root / str(first)).unlink(missing_ok=True)
+    commands = {
+        "commit": [["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "w"]],
+        "branch": [["branch", str(first)]],
+        "checkout": [["checkout", "-q", str(first)]],
+        "stash": [["stash", "-q", "-u"]],
+        "reset": [["reset", "-q", "--hard", "HEAD~1"]],
+        "amend": [["add", "-A"], ["commit", "-q", "--amend", "-m", "a", "--allow-empty"]],
+        "merge": [["merge", "-q", "--no-edit", str(first)]],
+    }
+    for command in commands.get(str(kind), []):
+        try:
+            project.git(*command)
+        except subprocess.CalledProcessError:  # a conflict, nothing to stash: the work tree is as it is
+            break
+    if kind in ("sync", "ingest"):
+        with project.index() as index:
+            index.sync() if kind == "sync" else index.ingest([str(first)])
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(STEPS)
+def test_after_any_history_the_index_equals_a_fresh_one(steps: list[tuple[object, ...]]) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        project = Project(folder)
+        project.commit("first")
+        for step in steps:
+            take(project, step)
+        with project.index() as index:
+            index.sync()
+        assert_equals_fresh(project)
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+def test_many_small_updates_are_merged_and_still_equal_a_fresh_index(project: Project) -> None:
+    for i in range(12):
+        project.write(f"f{i}.py", function(f"start{i}", *WORDS))
+    with project.index() as index:
+        index.sync()
+        for i in range(60):
+            project.write(f"f{i % 12}.py", function(f"name{i}", WORDS[i % 5]) + function("other", WORDS[i % 3]))
+            index.ingest([f"f{i % 12}.py"])
+        assert len(index.store.shape().segments) <= 25
+        index.sync()
+    assert_equals_fresh(project)
