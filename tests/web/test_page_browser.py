@@ -5,48 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import expect
 
 from conversation_rig import serving, talk
+from page_rig import browsing, row
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp; 星雲"
-
-
-@asynccontextmanager
-async def browsing(server, *, locale="en-US", path="", **options):
-    """A page that must end without complaint: no console error, no policy violation, no request to another host."""
-    complaints: list[str] = []
-    hosts: set[str] = set()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
-        context = await browser.new_context(locale=locale, **options)
-        page = await context.new_page()
-        page.set_default_timeout(10_000)
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
-        page.on("websocket", lambda socket: hosts.add(socket.url.split("/")[2]))
-        await page.goto(server.address + path)
-        page.complaints = complaints  # type: ignore[attr-defined]
-        try:
-            yield page
-        finally:
-            await browser.close()
-    assert hosts == {server.host}
-    assert complaints == []
-
-
-async def row(page: Page, title: str):
-    return page.locator('[role="treeitem"]', has_text=title)
 
 
 async def test_the_page_loads_and_hides_its_token(bench):
@@ -294,11 +263,15 @@ async def test_the_graph_is_drawn_and_answers_a_click(bench):
                 f"document.querySelector('#graph canvas').getBoundingClientRect().{side} + {offset}"
             ) for side, offset in (("left", 20), ("top", 54))])  # fmt: skip
             await expect(page.locator("#transcript")).to_contain_text("second answer")
+            # Rows are 34 apart, the first lane is 20 from the left: the edge runs between the two dots.
             painted = await page.evaluate(
                 """(() => { const c = document.querySelector('#graph canvas');
-                    return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v !== 0); })()"""
+                    const ratio = c.width / c.clientWidth;
+                    const { data, width } = c.getContext('2d').getImageData(18 * ratio, 0, 4 * ratio, 90 * ratio);
+                    const row = (y) => data.slice(Math.round(y * ratio) * width * 4, (Math.round(y * ratio) + 1) * width * 4);
+                    return [20, 37, 54, 80].map((y) => row(y).some((value) => value !== 0)); })()"""
             )
-            assert painted
+            assert painted == [True, True, True, False]  # a node, the edge, a node, nothing
 
 
 async def test_narrow_screens_have_tabs(bench):

@@ -17,7 +17,10 @@ import { pathTo, rowsOf, topologyOf } from "./state/topology.js";
 import { createTranscript } from "./transcript/transcript.js";
 
 const WIDE = matchMedia("(min-width: 60rem)");
+/** @param {string} id @returns {any} */
 const find = (id) => document.getElementById(id);
+/** @param {string} selector @returns {NodeListOf<HTMLElement>} */
+const findAll = (selector) => document.querySelectorAll(selector);
 
 let say = speaker(language());
 const look = { graph: WIDE.matches, backstage: false, tab: "talk" };
@@ -31,6 +34,7 @@ const actions = {
   fold: (id, folded) => store.change("fold", { id, folded }),
   merge: (id) => store.change("merge", { id }),
   unmerge: (id) => store.change("unmerge", { id }),
+  takenBack: () => store.change("taken_back"),
   start() {
     store.change("select", { id: null });
     composer.focus();
@@ -73,7 +77,7 @@ const draw = onNextFrame(() => {
   backstage.draw(state, look.backstage);
   find("toggle-graph").setAttribute("aria-pressed", String(look.graph));
   find("toggle-backstage").setAttribute("aria-pressed", String(look.backstage));
-  for (const tab of document.querySelectorAll("[data-tab]")) if (tab !== document.body) tab.setAttribute("aria-pressed", String(tab.dataset.tab === look.tab));
+  for (const tab of findAll("[data-tab]")) if (tab !== document.body) tab.setAttribute("aria-pressed", String(tab.dataset.tab === look.tab));
   if (state.outdated && state.status === "open") server.refresh();
 });
 
@@ -99,8 +103,8 @@ function drawFlows(state) {
 function speak(lang) {
   say = speaker(lang);
   document.documentElement.lang = lang;
-  for (const each of document.querySelectorAll("[data-word]")) each.textContent = say(each.dataset.word);
-  for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label));
+  for (const each of findAll("[data-word]")) each.textContent = say(each.dataset.word ?? "");
+  for (const each of findAll("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
   find("language").textContent = say("language");
   find("language").lang = lang === "ja" ? "en" : "ja";
   find("theme").textContent = say(`theme_${theme()}`);
@@ -163,6 +167,7 @@ addEventListener("keydown", (event) => {
 
 store.subscribe(draw);
 store.subscribe((state) => state.flow.id && keepPlace(state.flow.id, state.selected));
+addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(takeToken()));
 showLook();
 speak(language());
 const link = new Link(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`, token, {

@@ -37,6 +37,12 @@ export function createComposer(form, actions) {
     focus: () => text.focus(),
     draw(state) {
       const say = actions.say();
+      if (state.returned) {
+        // Nothing typed meanwhile is lost either.
+        text.value = [state.returned.prompt, text.value].filter((each) => each.trim()).join("\n\n");
+        keepDraft(text.value);
+        actions.takenBack();
+      }
       text.placeholder = say("prompt");
       text.setAttribute("aria-label", say("prompt"));
       start.textContent = say("new_talk");

@@ -17,6 +17,7 @@ export function createGraph(root, actions) {
   const space = element("div", { class: "space" });
   const scroller = element("div", { class: "scroller", tabindex: "-1" }, space, canvas);
   root.append(scroller);
+  /** @type {any} */
   const view = { state: null, topology: null, lanes: null, path: new Set() };
   const redraw = () => paint(view, scroller, canvas, actions);
   scroller.addEventListener("scroll", redraw, { passive: true });

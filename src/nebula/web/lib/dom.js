@@ -2,20 +2,28 @@
 //
 //   element("button", { type: "button", class: "quiet", onclick: send }, "Send")
 
+/**
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} properties
+ * @param {...(Node | string | null | undefined | false)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "class") made.className = value;
-    else if (name === "value") made.value = value;
+    else if (name === "value" && "value" in made) made.value = value;
     else made.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  for (const child of children) if (child !== null && child !== undefined && child !== false) made.append(child);
   return made;
 }
 
 // Calls `draw` once before the next frame, however often it is asked for. A hidden tab has no frames: a timer helps out.
+/** @param {() => void} draw */
 export function onNextFrame(draw) {
   let waiting = false;
   return () => {
@@ -31,6 +39,7 @@ export function onNextFrame(draw) {
   };
 }
 
+/** @param {EventTarget | null} target */
 export function isTyping(target) {
   return target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable);
 }

@@ -9,17 +9,30 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
 const REFUSED = 1008;
 
+/**
+ * @typedef {object} Listener
+ * @property {(status: string) => void} onstatus
+ * @property {(name: string, data: any) => void} onevent
+ * @property {(hello: any, resumed: boolean) => void} onready
+ */
+/** @typedef {Error & { code: string }} Failure */
+
 export class Link {
   #url;
   #token;
   #listener;
+  /** @type {WebSocket | null} */
   #socket = null;
+  /** @type {Map<number, { resolve: (data: any) => void, reject: (error: Failure) => void }>} */
   #waiting = new Map();
   #number = 0;
   #wait = FIRST_WAIT_MS;
+  /** @type {number | null} The last event heard. */
   #seq = null;
+  /** @type {string | null} The run of the server it was heard from. */
   #epoch = null;
 
+  /** @param {string} url @param {string} token @param {Listener} listener */
   constructor(url, token, listener) {
     this.#url = url;
     this.#token = token;
@@ -29,17 +42,32 @@ export class Link {
     this.#connect();
   }
 
+  /**
+   * Comes in anew with another token: the address of a server that was started again was pasted into this tab.
+   * @param {string} token
+   */
+  useToken(token) {
+    this.#token = token;
+    const old = this.#socket;
+    this.#socket = null; // its end is no news any more
+    old?.close();
+    this.#forgetQuestions();
+    this.#connect();
+  }
+
   get isOpen() {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
   // Rejects with an Error whose `code` is the server's word for it, `lost` when the line broke.
+  /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
   ask(action, data = {}) {
-    if (!this.isOpen) return Promise.reject(failure("lost", "not connected"));
+    const socket = this.#socket;
+    if (socket === null || !this.isOpen) return Promise.reject(failure("lost", "not connected"));
     const id = ++this.#number;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#socket.send(JSON.stringify({ action, data, id }));
+      socket.send(JSON.stringify({ action, data, id }));
     });
   }
 
@@ -47,14 +75,16 @@ export class Link {
     const socket = new WebSocket(this.#url);
     this.#socket = socket;
     socket.onopen = () => this.#greet(socket);
-    socket.onmessage = (message) => this.#hear(JSON.parse(message.data));
+    socket.onmessage = (message) => socket === this.#socket && this.#hear(JSON.parse(message.data));
     socket.onclose = (closing) => this.#lose(socket, closing.code);
   }
 
+  /** @param {WebSocket} socket */
   async #greet(socket) {
     try {
-      const hello = await this.ask("hello", this.#token ? { token: this.#token } : {});
-      const since = this.#seq ?? Math.min(hello.seq, ...hello.turns.map((turn) => turn.since));
+      const lang = document.documentElement.lang;
+      const hello = await this.ask("hello", this.#token ? { token: this.#token, lang } : { lang });
+      const since = this.#seq ?? Math.min(hello.seq, ...hello.turns.map((/** @type {{ since: number }} */ turn) => turn.since));
       const known = this.#seq !== null;
       const subscribing = this.ask("subscribe", { since, epoch: this.#epoch ?? hello.epoch });
       // Questions are answered in order: what is asked from now on is not older than the first event.
@@ -66,11 +96,12 @@ export class Link {
       this.#listener.onready(hello, resumed);
       await subscribing;
     } catch (error) {
-      if (error.code === "unauthorized") this.#listener.onstatus("refused");
+      if (/** @type {Failure} */ (error).code === "unauthorized") this.#listener.onstatus("refused");
       else socket.close();
     }
   }
 
+  /** @param {any} message */
   #hear(message) {
     if (message.event) {
       if (message.event === "resync_required") {
@@ -87,11 +118,11 @@ export class Link {
     else asked.reject(failure(message.error.code, message.error.message));
   }
 
+  /** @param {WebSocket} socket @param {number} code */
   #lose(socket, code) {
     if (socket !== this.#socket) return;
     this.#socket = null;
-    for (const asked of this.#waiting.values()) asked.reject(failure("lost", "the connection was lost"));
-    this.#waiting.clear();
+    this.#forgetQuestions();
     if (code === REFUSED) {
       this.#listener.onstatus("refused");
       return;
@@ -101,11 +132,17 @@ export class Link {
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
   }
 
+  #forgetQuestions() {
+    for (const asked of this.#waiting.values()) asked.reject(failure("lost", "the connection was lost"));
+    this.#waiting.clear();
+  }
+
   #reconnectNow() {
     if (this.#socket === null) this.#connect();
   }
 }
 
+/** @param {string} code @param {string} message @returns {Failure} */
 function failure(code, message) {
   return Object.assign(new Error(message), { code });
 }

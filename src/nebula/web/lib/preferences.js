@@ -13,13 +13,14 @@ export function language() {
   return navigator.language.toLowerCase().startsWith("ja") ? "ja" : "en";
 }
 
+/** @param {string} lang */
 export function chooseLanguage(lang) {
   localStorage.setItem(LANGUAGE, lang);
 }
 
 export function theme() {
   const chosen = localStorage.getItem(THEME);
-  return THEMES.includes(chosen) ? chosen : "auto";
+  return chosen !== null && THEMES.includes(chosen) ? chosen : "auto";
 }
 
 export function nextTheme() {
@@ -39,10 +40,12 @@ export function takeToken() {
 }
 
 // Where one was in each flow; nothing of it goes to the server.
+/** @param {string} flowId */
 export function placeIn(flowId) {
   return localStorage.getItem(PLACE + flowId);
 }
 
+/** @param {string} flowId @param {string | null} nodeId */
 export function keepPlace(flowId, nodeId) {
   if (nodeId) localStorage.setItem(PLACE + flowId, nodeId);
   else localStorage.removeItem(PLACE + flowId);
@@ -52,6 +55,7 @@ export function draft() {
   return sessionStorage.getItem(DRAFT) ?? "";
 }
 
+/** @param {string} text */
 export function keepDraft(text) {
   if (text) sessionStorage.setItem(DRAFT, text);
   else sessionStorage.removeItem(DRAFT);

@@ -5,11 +5,23 @@ import { placeIn } from "./preferences.js";
 const AT_ONCE = 200;
 const NOTICE_MS = 6000;
 
+/** @import { Brief, State } from "../state/reduce.js" */
+/** @import { Link, Failure } from "./link.js" */
+/** @import { Say } from "./words.js" */
+/** @typedef {{ readonly state: State, change: (kind: string, details?: Record<string, any>) => void }} Store */
+
+/**
+ * @param {Store} store
+ * @param {() => Link} link
+ * @param {() => Say} say
+ */
 export function createServerActions(store, link, say) {
+  /** @type {Set<string>} */
   const asked = new Set();
   let refreshing = false;
   let notices = 0;
 
+  /** @param {string} text */
   function notice(text) {
     const number = ++notices;
     store.change("notice", { text });
@@ -17,11 +29,13 @@ export function createServerActions(store, link, say) {
   }
 
   // False when it failed; the reason is shown, unless the line is lost, which the banner says already.
+  /** @param {() => Promise<any>} work */
   async function attempt(work) {
     try {
       await work();
       return true;
-    } catch (error) {
+    } catch (problem) {
+      const error = /** @type {Failure} */ (problem);
       if (!error.code) throw error;
       if (error.code === "busy") notice(say()("busy"));
       else if (error.code !== "lost") notice(say()("failed", { message: error.message }));
@@ -46,15 +60,16 @@ export function createServerActions(store, link, say) {
     }
     const { flow_id: id, name, ids, pairs } = found;
     const first = store.state.flow.id !== id;
-    const connections = pairs.map(([source, target]) => ({ source: ids[source], target: ids[target] }));
+    const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({ source: ids[source], target: ids[target] }));
     store.change("flow", { flow: { id, name, nodes: ids, connections } });
     const place = first && store.state.selected === null ? placeIn(id) : null;
     if (place && store.state.flow.nodes.includes(place)) store.change("select", { id: place });
   }
 
   return {
+    /** @param {{ modes: string[], turns: any[] }} hello @param {boolean} resumed */
     async arrive(hello, resumed) {
-      store.change("hello", { modes: hello.modes });
+      store.change("hello", { modes: hello.modes, turns: hello.turns, now: Date.now() });
       asked.clear();
       if (!resumed) await attempt(loadFlow);
     },
@@ -65,11 +80,13 @@ export function createServerActions(store, link, say) {
       if (!done && store.state.status !== "open") store.change("outdated"); // again when the line is back
       refreshing = false;
     },
+    /** @param {string} flowId */
     async chooseFlow(flowId) {
       store.change("choose_flow", { flowId });
       await attempt(loadFlow);
     },
     // Short forms for rows in sight; each is asked for once.
+    /** @param {string[]} ids */
     async briefs(ids) {
       const wanted = ids.filter((id) => !asked.has(id)).slice(0, AT_ONCE);
       if (!wanted.length || store.state.status !== "open") return;
@@ -77,6 +94,7 @@ export function createServerActions(store, link, say) {
       await attempt(async () => store.change("briefs", await link().ask("get_nodes", { node_ids: wanted })));
       for (const id of wanted) asked.delete(id);
     },
+    /** @param {string[]} ids */
     async bodies(ids) {
       for (const id of ids) {
         const key = `body ${id}`;
@@ -85,6 +103,7 @@ export function createServerActions(store, link, say) {
         attempt(async () => store.change("body", { node: await link().ask("get_node", { node_id: id }) })).then(() => asked.delete(key));
       }
     },
+    /** @param {string} text */
     async search(text) {
       if (!text.trim()) {
         store.change("search", { text: "", hits: null });
@@ -93,18 +112,23 @@ export function createServerActions(store, link, say) {
       await attempt(async () => {
         const { nodes } = await link().ask("search_nodes", { text, brief: true, limit: AT_ONCE });
         store.change("briefs", { nodes });
-        store.change("search", { text, hits: nodes.map((node) => node.id) });
+        store.change("search", { text, hits: nodes.map((/** @type {Brief} */ node) => node.id) });
       });
     },
+    /** @param {string} prompt @param {string} mode */
     send(prompt, mode) {
       const { selected, merging, flow, flowId } = store.state;
       const from = [...new Set([selected, ...merging].filter((id) => id !== null))];
       const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang };
-      return attempt(() => link().ask("send_prompt", mode ? { ...data, mode } : data));
+      return attempt(async () => {
+        const { trace_id: traceId } = await link().ask("send_prompt", mode ? { ...data, mode } : data);
+        store.change("sent", { traceId });
+      });
     },
-    approve: (approvalId, decision) => attempt(() => link().ask("approve", { approval_id: approvalId, decision })),
+    approve: (/** @type {string} */ approvalId, /** @type {string} */ decision) => attempt(() => link().ask("approve", { approval_id: approvalId, decision })),
+    /** @param {string} traceId */
     stop(traceId) {
-      store.change("stopping");
+      store.change("stopping", { traceId });
       return attempt(() => link().ask("cancel", { trace_id: traceId }));
     },
     build: () =>
@@ -117,6 +141,7 @@ export function createServerActions(store, link, say) {
 }
 
 // A flow that is not there yet is an empty one.
+/** @param {Failure} error */
 function unlessMissing(error) {
   if (error.code !== "not_found") throw error;
   return null;

@@ -1,5 +1,8 @@
 // What the page says, in both languages. `{name}` is filled in.
 
+/** @typedef {(key: string, values?: Record<string, any>) => string} Say */
+
+/** @type {Record<string, Record<string, string>>} */
 const WORDS = {
   en: {
     language: "日本語",
@@ -49,10 +52,12 @@ const WORDS = {
     starts_new: "Starts a new conversation",
     merge: "Add to merge",
     remove: "Remove {title}",
-    busy: "A turn is under way here; wait for its end or stop it.",
+    busy: "A turn is under way from here; wait for its end, stop it, or continue from another turn.",
     connecting: "Connecting …",
     lost: "The connection is lost. Trying again; what you wrote is kept.",
     refused: "This page needs the token: open the address that the server printed, with the part after #.",
+    turn_lost: "The server was restarted before an answer came. The prompt is back in the box.",
+    unreadable: "This file cannot be read: {problem}",
     failed: "That did not work: {message}",
     build: "Build summaries",
     building: "Building …",
@@ -107,10 +112,12 @@ const WORDS = {
     starts_new: "新しい会話を始めます",
     merge: "合流に追加",
     remove: "{title} を外す",
-    busy: "このフローでは作業が進行中です。終わるのを待つか、停止してください。",
+    busy: "ここからの作業が進行中です。終わるのを待つか、停止するか、別の箇所から続けてください。",
     connecting: "接続しています…",
     lost: "接続が切れました。再接続しています。入力した文章は残ります。",
     refused: "トークンが必要です。サーバーが表示したアドレスを # 以降も含めて開いてください。",
+    turn_lost: "回答の前にサーバーが再起動しました。入力した文章は欄に戻しました。",
+    unreadable: "ファイルを読めません: {problem}",
     failed: "うまくいきませんでした: {message}",
     build: "要約を作成",
     building: "作成中…",
@@ -121,6 +128,7 @@ const WORDS = {
 
 export const languages = Object.keys(WORDS);
 
+/** @param {string} lang @returns {Say} */
 export function speaker(lang) {
   const words = WORDS[lang] ?? WORDS.en;
   return (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));

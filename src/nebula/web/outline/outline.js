@@ -15,6 +15,7 @@ export function createOutline(root, actions) {
   const tree = element("div", { class: "tree", role: "tree", tabindex: "0" }, rows);
   const build = element("button", { type: "button", class: "quiet", onclick: () => actions.build() });
   root.append(element("div", { class: "search" }, search, count), tree, element("div", { class: "below" }, build));
+  /** @type {any} */
   const view = { shown: [], state: null, active: 0 };
 
   const redraw = () => drawRows(view, tree, rows, actions);

@@ -4,17 +4,18 @@
 //   stage.draw(state);
 
 import { element } from "../lib/dom.js";
-import { isBusy } from "../state/reduce.js";
+import { turnInSight } from "../state/reduce.js";
 
 const TELL_EVERY_S = 5;
 
 export function createStage(root, actions) {
-  const view = { state: null, shown: "", clock: null, heard: null };
+  /** @type {any} */
+  const view = { turn: null, shown: "", clock: null, heard: null };
   setInterval(() => tick(view), 1000);
   return {
     draw(state) {
-      view.state = state;
-      const turn = isBusy(state) ? state.turn : null;
+      const turn = turnInSight(state);
+      view.turn = turn;
       const asked = turn?.ask?.approval_id ?? "";
       const shown = turn ? `${turn.traceId} ${asked} ${turn.curtain} ${turn.stopping} ${document.documentElement.lang}` : "";
       if (shown === view.shown) return;
@@ -40,7 +41,7 @@ function strip(root, view, turn, say, actions) {
 }
 
 function tick(view) {
-  const turn = view.state?.turn;
+  const { turn } = view;
   if (!turn || !view.clock?.isConnected) return;
   const seconds = Math.max(0, Math.round((Date.now() - turn.curtainSince) / 1000));
   view.clock.textContent = view.say("seconds", { seconds });

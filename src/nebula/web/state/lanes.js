@@ -4,9 +4,15 @@
 // takes the free lane nearest to where it came from and gives it back at its end. Adding a turn at the end of a line
 // moves nothing else.
 
+/** @import { Topology } from "./topology.js" */
+/** @typedef {{ lane: number[], depth: number[], lanes: number, rows: number }} Lanes */
+
+/** @param {Topology} topology @returns {Lanes} */
 export function lanesOf(topology) {
   const { order, depth, primary, parents } = topology;
+  /** @type {number[]} */
   const lane = new Array(order.length).fill(-1);
+  /** @type {number[]} */
   const freeFrom = [];
   const heads = order.filter((place) => parents[place].length === 0 || primary[parents[place][0]] !== place);
   heads.sort((a, b) => depth[a] - depth[b] || topology.height[b] - topology.height[a] || a - b);
@@ -22,7 +28,9 @@ export function lanesOf(topology) {
   return { lane, depth, lanes: Math.max(1, freeFrom.length), rows: depth.reduce((most, each) => Math.max(most, each + 1), 0) };
 }
 
+/** @param {number} head @param {number[]} primary @param {number[]} lane */
 function lineFrom(head, primary, lane) {
+  /** @type {number[]} */
   const line = [];
   for (let place = head; place >= 0 && lane[place] === -1; place = primary[place]) {
     lane[place] = -2; // taken: a circle must not walk on for ever
@@ -31,6 +39,7 @@ function lineFrom(head, primary, lane) {
   return line;
 }
 
+/** @param {number[]} freeFrom @param {number} origin @param {number} depth */
 function nearestFree(freeFrom, origin, depth) {
   for (let away = 0; away <= freeFrom.length; away++) {
     for (const candidate of [origin + away, origin - away]) {

@@ -1,9 +1,48 @@
 // The whole state of the page, and how it changes: plain values in, a new value out, no page needed.
 
-import { begin, isOver, perform } from "./turn.js";
+import { isOver } from "./turn.js";
+import { NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent } from "./turns.js";
+
+/** @import { Flow } from "./topology.js" */
+/** @import { Cue, Turn, TurnEvent } from "./turn.js" */
+/** @import { Turns, UnderWay } from "./turns.js" */
+
+/**
+ * @typedef {object} Brief A node in the short form of lists; `problem` where its file cannot be read.
+ * @property {string} id
+ * @property {string} [title]
+ * @property {string} [summary]
+ * @property {string[]} [tags]
+ * @property {number} [files]
+ * @property {string} [problem]
+ */
+/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, [more: string]: any }} Body */
+/** @typedef {{ id: string, name: string, problem?: string, [more: string]: any }} FlowHead */
+
+/**
+ * @typedef {object} State
+ * @property {string} status
+ * @property {string} notice
+ * @property {string[]} modes
+ * @property {FlowHead[]} flows
+ * @property {string} flowId
+ * @property {Flow & { id: string, name: string, problem?: string }} flow
+ * @property {boolean} outdated
+ * @property {ReadonlyMap<string, Brief>} briefs
+ * @property {ReadonlyMap<string, Body>} bodies
+ * @property {string | null} selected
+ * @property {string[]} merging
+ * @property {ReadonlySet<string>} folded
+ * @property {{ text: string, hits: string[] | null }} search
+ * @property {Turns} turns
+ * @property {ReadonlySet<string>} sent Turns that this page asked for.
+ * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
+ * @property {(Cue & { start?: boolean })[]} backstage
+ */
 
 const MOST_BACKSTAGE = 500;
 
+/** @type {State} */
 export const EMPTY = {
   status: "connecting",
   notice: "",
@@ -18,29 +57,35 @@ export const EMPTY = {
   merging: [],
   folded: new Set(),
   search: { text: "", hits: null },
-  turn: null,
+  turns: NO_TURNS,
+  sent: new Set(),
+  returned: null,
   backstage: [],
 };
 
+/** @type {Record<string, (state: State, change: any) => State>} */
 const CHANGES = {
   status: (state, { status }) => ({ ...state, status }),
   notice: (state, { text }) => ({ ...state, notice: text }),
-  hello: (state, { modes }) => ({ ...state, modes }),
+  hello: (state, { modes, turns, now }) => arrived({ ...state, modes }, turns, now),
   flows: (state, { flows }) => ({ ...state, flows }),
   flow: (state, { flow }) => withFlow(state, flow),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
-  briefs: (state, { nodes }) => ({ ...state, briefs: with_(state.briefs, nodes.map((node) => [node.id, node])) }),
-  body: (state, { node }) => ({ ...state, bodies: with_(state.bodies, [[node.id, node]]) }),
+  briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map((/** @type {Brief} */ node) => [node.id, node])) }),
+  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [[node.id, node]]) }),
   select: (state, { id }) => (state.selected === id ? state : { ...state, selected: id, merging: id ? state.merging : [] }),
   merge: (state, { id }) => ({ ...state, merging: state.merging.includes(id) ? state.merging : [...state.merging, id] }),
   unmerge: (state, { id }) => ({ ...state, merging: state.merging.filter((each) => each !== id) }),
   fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
   search: (state, { text, hits }) => ({ ...state, search: { text, hits } }),
-  stopping: (state) => (state.turn ? { ...state, turn: { ...state.turn, stopping: true } } : state),
+  sent: (state, { traceId }) => ({ ...state, sent: new Set(state.sent).add(traceId) }),
+  taken_back: (state) => ({ ...state, returned: null }),
+  stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
   asking: (state) => ({ ...state, outdated: false }),
   outdated: (state) => ({ ...state, outdated: true }),
 };
 
+/** @type {Record<string, (state: State, data: any) => State>} */
 const EVENTS = {
   node_created: created,
   node_updated: changed,
@@ -50,50 +95,108 @@ const EVENTS = {
   resync_required: (state) => ({ ...state, outdated: true, bodies: new Map() }),
 };
 
+/**
+ * @param {State} state
+ * @param {{ kind: string, [detail: string]: any }} change
+ * @returns {State}
+ */
 export function reduce(state, change) {
-  if (change.kind === "event") return heard(state, change);
+  if (change.kind === "event") return heard(state, change.name, change.data, change.now);
   return CHANGES[change.kind](state, change);
 }
 
-// What a new prompt would continue.
+/**
+ * What a new prompt would continue.
+ * @param {State} state
+ */
 export function continuing(state) {
   const from = [state.selected, ...state.merging].filter((id) => id !== null);
   return [...new Set(from)];
 }
 
+/**
+ * The turn that goes on, or ended, where the reader is.
+ * @param {State} state
+ * @returns {Turn | null}
+ */
+export function turnHere(state) {
+  return turnAt(turnsOfFlow(state), continuing(state), state.selected);
+}
+
+/** @param {State} state @returns {Turns} */
+function turnsOfFlow(state) {
+  return new Map([...state.turns].filter(([, turn]) => concerns(state, { flow_id: turn.flowId })));
+}
+
+/**
+ * Whether a prompt would have to wait: a turn from the same place is at work.
+ * @param {State} state
+ */
 export function isBusy(state) {
-  return state.turn !== null && !isOver(state.turn);
+  const turn = turnHere(state);
+  return turn !== null && !isOver(turn);
 }
 
-function heard(state, { name, data, now }) {
+/**
+ * What the strip shows: the turn at work here, else one elsewhere that has a question.
+ * @param {State} state
+ */
+export function turnInSight(state) {
+  const here = turnHere(state);
+  return here !== null && !isOver(here) ? here : waiting(turnsOfFlow(state));
+}
+
+/** @param {State} state @param {string} name @param {any} data @param {number} now */
+function heard(state, name, data, now) {
   if (EVENTS[name]) return EVENTS[name](state, data);
-  if (data.trace_id && concerns(state, data)) return turnEvent(state, data, now);
-  return state;
+  return data.trace_id ? turnEvent(state, data, now) : state;
 }
 
+/** @param {State} state @param {{ flow_id?: string }} data */
 function concerns(state, data) {
-  return [state.flow.id, state.flow.name, state.flowId].includes(data.flow_id);
+  return [state.flow.id, state.flow.name, state.flowId].includes(data.flow_id ?? "");
 }
 
+/** @param {State} state @param {UnderWay[]} underWay @param {number} now */
+function arrived(state, underWay, now) {
+  const turns = reconciled(state.turns, underWay, now);
+  const ended = [...turns.values()].find((turn) => isOver(turn) && state.sent.has(turn.traceId) && !isOver(state.turns.get(turn.traceId) ?? turn));
+  return withReturned({ ...state, turns }, ended ?? null);
+}
+
+/** @param {State} state @param {TurnEvent} data @param {number} now */
 function turnEvent(state, data, now) {
-  const known = state.turn?.traceId === data.trace_id;
-  if (!known && data.type !== "task" && state.turn && !isOver(state.turn)) return state;
-  const turn = perform(known ? state.turn : begin(data, now), data, now);
-  if (known && turn === state.turn) return state;
-  let next = { ...state, turn, backstage: behind(state.backstage, data) };
-  const following = state.selected === null || turn.parents.includes(state.selected);
-  if (isOver(turn) && turn.nodeId && following) next = { ...next, selected: turn.nodeId, merging: [] };
-  return next;
+  const turns = withEvent(state.turns, data, now);
+  if (turns === state.turns) return state;
+  const turn = turns.get(data.trace_id);
+  const here = concerns(state, data);
+  let next = { ...state, turns, backstage: here ? behind(state.backstage, data) : state.backstage };
+  if (!turn || !isOver(turn)) return next;
+  const following = turn.parents.length ? turn.parents.includes(state.selected ?? "") : state.selected === null;
+  if (here && turn.nodeId && following) next = { ...next, selected: turn.nodeId, merging: [] };
+  return withReturned(next, turn);
 }
 
+// A turn without any answer makes no node: its prompt goes back to whoever typed it.
+/** @param {State} state @param {Turn | null} turn @returns {State} */
+function withReturned(state, turn) {
+  if (!turn || turn.nodeId || !state.sent.has(turn.traceId)) return state;
+  return { ...state, returned: { traceId: turn.traceId, prompt: turn.prompt } };
+}
+
+/** @param {State["backstage"]} backstage @param {TurnEvent} data */
 function behind(backstage, data) {
   const cues = (data.stage ?? []).filter((cue) => cue.cue === "backstage");
-  const own = data.type === "task" ? [{ title: "", text: data.prompt ?? "", start: true }] : [];
+  const own = data.type === "task" ? [{ cue: "backstage", title: "", text: data.prompt ?? "", start: true }] : [];
   return cues.length || own.length ? [...backstage, ...own, ...cues].slice(-MOST_BACKSTAGE) : backstage;
 }
 
+/**
+ * @param {State} state
+ * @param {{ node_id: string, flow_id: string, parents: { source: string }[], node: Brief }} data
+ */
 function created(state, { node_id, flow_id, parents, node }) {
-  const briefs = with_(state.briefs, [[node_id, node]]);
+  const briefs = withEntries(state.briefs, [[node_id, node]]);
   if (state.flow.id ? flow_id !== state.flow.id : state.flowId !== "main") return { ...state, briefs };
   const { nodes, connections } = state.flow;
   if (nodes.includes(node_id)) return { ...state, briefs };
@@ -102,12 +205,14 @@ function created(state, { node_id, flow_id, parents, node }) {
   return { ...state, briefs, flow };
 }
 
+/** @param {State} state @param {{ node_id: string, node: Brief }} data */
 function changed(state, { node_id, node }) {
   const bodies = new Map(state.bodies);
   bodies.delete(node_id);
-  return { ...state, bodies, briefs: with_(state.briefs, [[node_id, node]]) };
+  return { ...state, bodies, briefs: withEntries(state.briefs, [[node_id, node]]) };
 }
 
+/** @param {State} state @param {{ node_id: string }} data */
 function deleted(state, { node_id }) {
   const flow = {
     ...state.flow,
@@ -119,6 +224,7 @@ function deleted(state, { node_id }) {
 }
 
 // Nodes come with events of their own; anything else that differs is fetched.
+/** @param {State} state @param {{ flow_id: string, name: string, [more: string]: any }} data */
 function flowUpdated(state, data) {
   const known = state.flows.some((flow) => flow.id === data.flow_id && flow.name === data.name);
   if (data.flow_id !== state.flow.id) return known && !data.deleted ? state : { ...state, outdated: true };
@@ -126,22 +232,30 @@ function flowUpdated(state, data) {
   return data.only_grew && same && known ? state : { ...state, outdated: true };
 }
 
+/** @param {State} state @param {State["flow"]} flow */
 function withFlow(state, flow) {
   const here = new Set(flow.nodes);
-  const selected = here.has(state.selected) ? state.selected : null;
+  const selected = state.selected !== null && here.has(state.selected) ? state.selected : null;
   return { ...state, flow, selected, merging: state.merging.filter((id) => here.has(id)) };
 }
 
-function kept({ status, modes, flows, briefs, bodies }) {
-  return { status, modes, flows, briefs, bodies };
+/** @param {State} state */
+function kept({ status, modes, flows, briefs, bodies, turns, sent, returned }) {
+  return { status, modes, flows, briefs, bodies, turns, sent, returned };
 }
 
-function with_(map, entries) {
+/**
+ * @template K, V
+ * @param {ReadonlyMap<K, V>} map
+ * @param {Iterable<[K, V]>} entries
+ */
+function withEntries(map, entries) {
   const next = new Map(map);
   for (const [key, value] of entries) next.set(key, value);
   return next;
 }
 
+/** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */
 function withFold(folded, id, fold) {
   const next = new Set(folded);
   if (fold) next.add(id);

@@ -2,11 +2,26 @@
 //
 // Connections alone decide. Nothing recurses, and files edited by hand may hold circles: every walk remembers its way.
 
+/** @typedef {{ nodes: string[], connections: { source: string, target: string }[] }} Flow */
+/**
+ * @typedef {object} Topology Nodes by their place in the flow.
+ * @property {string[]} ids
+ * @property {Map<string, number>} index
+ * @property {number[][]} parents
+ * @property {number[][]} children
+ * @property {number[]} order Parents before children.
+ * @property {number[]} depth
+ * @property {number[]} height
+ * @property {number[]} primary
+ */
+/** @typedef {{ id: string, level: number, branches: number, folded: boolean }} Row */
+
+/** @param {Flow} flow @returns {Topology} */
 export function topologyOf(flow) {
   const ids = flow.nodes;
   const index = new Map(ids.map((id, place) => [id, place]));
-  const parents = ids.map(() => []);
-  const children = ids.map(() => []);
+  const parents = ids.map(() => /** @type {number[]} */ ([]));
+  const children = ids.map(() => /** @type {number[]} */ ([]));
   for (const { source, target } of flow.connections) {
     const from = index.get(source);
     const to = index.get(target);
@@ -19,8 +34,10 @@ export function topologyOf(flow) {
 }
 
 // Parents before children; the members of a circle come last.
+/** @param {number[][]} parents @param {number[][]} children */
 function inOrder(parents, children) {
   const open = parents.map((above) => above.length);
+  /** @type {number[]} */
   const order = [];
   open.forEach((count, place) => count === 0 && order.push(place));
   for (let next = 0; next < order.length; next++) {
@@ -34,9 +51,13 @@ function inOrder(parents, children) {
 }
 
 // `depth`: the longest way from a start; `height`: the longest way to an end; `primary`: the child that goes on in line.
+/** @param {number[]} order @param {number[][]} parents @param {number[][]} children */
 function measured(order, parents, children) {
+  /** @type {number[]} */
   const depth = new Array(order.length).fill(0);
+  /** @type {number[]} */
   const height = new Array(order.length).fill(0);
+  /** @type {number[]} */
   const primary = new Array(order.length).fill(-1);
   for (const place of order) for (const parent of parents[place]) depth[place] = Math.max(depth[place], depth[parent] + 1);
   for (let next = order.length - 1; next >= 0; next--) {
@@ -51,8 +72,11 @@ function measured(order, parents, children) {
 }
 
 // Ids from the beginning to a node, along first parents.
+/** @param {Topology} topology @param {string} id */
 export function pathTo(topology, id) {
+  /** @type {string[]} */
   const path = [];
+  /** @type {Set<number>} */
   const seen = new Set();
   for (let place = topology.index.get(id); place !== undefined && !seen.has(place); place = topology.parents[place][0]) {
     seen.add(place);
@@ -63,14 +87,17 @@ export function pathTo(topology, id) {
 
 // The outline: a line of turns keeps its level, its side branches stand below the turn they leave, one level in.
 // Rows are {id, level, branches, folded}; what is below a folded row is left out.
+/** @param {Topology} topology @param {ReadonlySet<string>} folded @returns {Row[]} */
 export function rowsOf(topology, folded = new Set()) {
   const { ids, parents, children, primary } = topology;
+  /** @type {Row[]} */
   const rows = [];
+  /** @type {Set<number>} */
   const seen = new Set();
-  const walk = (start) => {
+  const walk = (/** @type {number} */ start) => {
     const pending = [[start, 1]];
-    while (pending.length) {
-      const [place, level] = pending.pop();
+    for (let next = pending.pop(); next; next = pending.pop()) {
+      const [place, level] = next;
       if (seen.has(place)) continue;
       seen.add(place);
       const sides = children[place].filter((child) => parents[child][0] === place && child !== primary[place]);
@@ -86,10 +113,10 @@ export function rowsOf(topology, folded = new Set()) {
   return rows;
 }
 
+/** @param {number[]} starts @param {number[][]} children @param {number[][]} parents @param {Set<number>} seen */
 function hide(starts, children, parents, seen) {
   const pending = [...starts];
-  while (pending.length) {
-    const place = pending.pop();
+  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
     if (seen.has(place)) continue;
     seen.add(place);
     for (const child of children[place]) if (parents[child][0] === place) pending.push(child);

@@ -1,11 +1,62 @@
 // A turn as the audience sees it. The server's stage decides what is shown (the cues); nothing is decided here.
 
-export const NO_TURN = null;
+/**
+ * @typedef {object} Cue What the stage tells the page to do.
+ * @property {string} cue
+ * @property {string} [show]
+ * @property {number} [act]
+ * @property {string} [text]
+ * @property {string} [title]
+ * @property {string} [status]
+ * @property {string} [line]
+ * @property {string} [approval_id]
+ * @property {string} [tool_use_id]
+ * @property {string} [path]
+ * @property {string} [diff]
+ */
 
+/**
+ * @typedef {object} TurnEvent One event of a turn, as the server sends it.
+ * @property {string} type
+ * @property {number} seq
+ * @property {string} trace_id
+ * @property {string} [flow_id]
+ * @property {string} [prompt]
+ * @property {string[]} [parents]
+ * @property {string} [tool_use_id]
+ * @property {string | null} [node_id]
+ * @property {Cue[]} [stage]
+ */
+
+/**
+ * @typedef {object} Turn
+ * @property {string} traceId
+ * @property {string} flowId
+ * @property {string} prompt
+ * @property {string[]} parents
+ * @property {{ text: string, act: number }[]} said
+ * @property {string[]} remarks
+ * @property {boolean} curtain
+ * @property {number} curtainSince
+ * @property {Cue | null} ask
+ * @property {string} line
+ * @property {string} status Empty while it is under way.
+ * @property {string | null} nodeId
+ * @property {boolean} stopping
+ * @property {number} seq
+ */
+
+export const LOST = "lost";
+
+/**
+ * @param {{ trace_id: string, flow_id?: string, prompt?: string, parents?: string[] }} data
+ * @param {number} now
+ * @returns {Turn}
+ */
 export function begin(data, now) {
   return {
     traceId: data.trace_id,
-    flowId: data.flow_id,
+    flowId: data.flow_id ?? "",
     prompt: data.prompt ?? "",
     parents: data.parents ?? [],
     said: [],
@@ -21,7 +72,12 @@ export function begin(data, now) {
   };
 }
 
-// The turn after one more event. Events that were heard already (a replay) change nothing.
+/**
+ * The turn after one more event. Events that were heard already (a replay) change nothing.
+ * @param {Turn} turn
+ * @param {TurnEvent} data
+ * @param {number} now
+ */
 export function perform(turn, data, now) {
   if (data.seq <= turn.seq) return turn;
   let next = { ...turn, seq: data.seq };
@@ -31,23 +87,34 @@ export function perform(turn, data, now) {
   return next;
 }
 
+/** @param {Turn} turn @param {Cue} cue @param {number} now @returns {Turn} */
 function follow(turn, cue, now) {
   switch (cue.cue) {
     case "say":
-      return { ...turn, said: [...turn.said, { text: cue.show, act: cue.act }], curtain: false, ask: null };
+      return { ...turn, said: [...turn.said, { text: cue.show ?? "", act: cue.act ?? 2 }], curtain: false, ask: null };
     case "curtain":
       return turn.curtain ? turn : { ...turn, curtain: true, curtainSince: now, ask: null };
     case "remark":
-      return { ...turn, remarks: [...turn.remarks, cue.text] };
+      return { ...turn, remarks: [...turn.remarks, cue.text ?? ""] };
     case "ask":
       return { ...turn, ask: cue, curtain: false };
     case "close":
-      return { ...turn, status: cue.status, line: cue.line };
+      return { ...turn, status: cue.status ?? "ok", line: cue.line ?? "" };
     default:
       return turn;
   }
 }
 
+/**
+ * A turn whose server went away: no event will end it.
+ * @param {Turn} turn
+ * @returns {Turn}
+ */
+export function lost(turn) {
+  return { ...turn, status: LOST, curtain: false, ask: null };
+}
+
+/** @param {Turn} turn */
 export function isOver(turn) {
   return turn.status !== "";
 }

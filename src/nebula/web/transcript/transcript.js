@@ -4,7 +4,8 @@
 //   transcript.draw(state, path);
 
 import { element } from "../lib/dom.js";
-import { isOver } from "../state/turn.js";
+import { turnHere } from "../state/reduce.js";
+import { isOver, LOST } from "../state/turn.js";
 
 const TURNS_AT_FIRST = 12;
 
@@ -16,7 +17,7 @@ export function createTranscript(root, actions) {
       if (view.selected !== state.selected) Object.assign(view, { more: 0, selected: state.selected });
       const shown = path.slice(-(TURNS_AT_FIRST + view.more));
       actions.bodies(shown.filter((id) => !state.bodies.has(id)));
-      const turn = turnHere(state);
+      const turn = liveTurn(state);
       const nearEnd = root.scrollHeight - root.scrollTop - root.clientHeight < 80;
       const moved = root.dataset.selected !== String(state.selected);
       root.dataset.selected = String(state.selected);
@@ -37,13 +38,11 @@ export function createTranscript(root, actions) {
   };
 }
 
-// The turn is shown where it continues; elsewhere only the strip tells of it.
-function turnHere(state) {
-  const { turn, selected } = state;
-  if (!turn) return null;
-  if (isOver(turn) && turn.nodeId && (turn.nodeId !== selected || state.bodies.has(turn.nodeId))) return null;
-  const continues = turn.parents.length ? turn.parents.includes(selected) : selected === null;
-  return continues || turn.nodeId === selected ? turn : null;
+// A turn is shown where it continues, until its node can be.
+function liveTurn(state) {
+  const turn = turnHere(state);
+  if (turn && isOver(turn) && turn.nodeId && (turn.nodeId !== state.selected || state.bodies.has(turn.nodeId))) return null;
+  return turn;
 }
 
 function startOfLast(root) {
@@ -91,6 +90,7 @@ function drawTurn(turn, say) {
     speech("prompt", say("you"), turn.prompt),
     ...turn.said.map(({ text, act }) => speech(`response act-${act}`, say("answer"), text)),
     ...turn.remarks.map((text) => element("p", { class: "remark" }, text)),
+    turn.status === LOST ? element("p", { class: "remark" }, say("turn_lost")) : null,
     turn.line ? element("footer", {}, element("p", { class: "facts" }, turn.line)) : null,
   );
 }

@@ -1,0 +1,43 @@
+"""The page in a real browser (Debian's chromium, headless).
+
+async with browsing(server) as page:
+    await (await row(page, "a title")).click()
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+
+from playwright.async_api import Page, async_playwright
+
+ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+
+
+@asynccontextmanager
+async def browsing(server, *, locale="en-US", path="", **options):
+    """A page that must end without complaint: no console error, no policy violation, no request to another host."""
+    complaints: list[str] = []
+    hosts: set[str] = set()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        context = await browser.new_context(locale=locale, **options)
+        page = await context.new_page()
+        page.set_default_timeout(10_000)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+        page.on("websocket", lambda socket: hosts.add(socket.url.split("/")[2]))
+        await page.goto(server.address + path)
+        page.complaints = complaints  # type: ignore[attr-defined]
+        try:
+            yield page
+        finally:
+            await browser.close()
+    assert hosts == {server.host}
+    assert complaints == [], complaints
+
+
+async def row(page: Page, title: str):
+    return page.locator('[role="treeitem"]', has_text=title)

@@ -1,0 +1,141 @@
+// The line to the server, against a scripted socket: what it says when it comes back, and what it does not say.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Link } from "../../src/nebula/web/lib/link.js";
+
+/** A browser's socket whose other end is the test. */
+class Socket {
+  static OPEN = 1;
+  static all = [];
+  readyState = 0;
+  sent = [];
+
+  constructor(url) {
+    this.url = url;
+    Socket.all.push(this);
+  }
+
+  send(text) {
+    this.sent.push(JSON.parse(text));
+  }
+
+  open() {
+    this.readyState = 1;
+    this.onopen();
+  }
+
+  close(code = 1005) {
+    this.readyState = 3;
+    this.onclose({ code });
+  }
+
+  /** Answers the oldest question of that name. */
+  async answer(action, data) {
+    const asked = this.sent.find((each) => each.action === action && !each.answered);
+    asked.answered = true;
+    this.hear({ status: "success", data, id: asked.id });
+    await settled();
+  }
+
+  hear(message) {
+    this.onmessage({ data: JSON.stringify(message) });
+  }
+
+  asked(action) {
+    return this.sent.find((each) => each.action === action)?.data;
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const PRESENT = { seq: 7, epoch: "one", turns: [], modes: ["agent"] };
+
+function opened(context, token = "") {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  globalThis.WebSocket = Socket;
+  globalThis.addEventListener = () => {};
+  globalThis.document = { documentElement: { lang: "ja" } };
+  Socket.all = [];
+  const heard = { statuses: [], events: [], ready: [] };
+  const link = new Link("ws://host/ws", token, {
+    onstatus: (status) => heard.statuses.push(status),
+    onevent: (name, data) => heard.events.push([name, data]),
+    onready: (hello, resumed) => heard.ready.push(resumed),
+  });
+  return { link, heard };
+}
+
+async function greeted(socket, present, resumed) {
+  socket.open();
+  await settled();
+  await socket.answer("hello", present);
+  await socket.answer("subscribe", { ...present, resumed });
+}
+
+test("it greets with token and language, and listens from the oldest turn under way", async (context) => {
+  opened(context, "secret");
+  const [socket] = Socket.all;
+  await greeted(socket, { ...PRESENT, turns: [{ since: 3 }, { since: 5 }] }, true);
+  assert.deepEqual(socket.asked("hello"), { token: "secret", lang: "ja" });
+  assert.deepEqual(socket.asked("subscribe"), { since: 3, epoch: "one" });
+});
+
+test("after a break it asks for what came after the last event it heard", async (context) => {
+  const { heard } = opened(context);
+  const [first] = Socket.all;
+  await greeted(first, PRESENT, false);
+  first.hear({ event: "node_created", seq: 8, data: {} });
+  first.hear({ event: "node_created", seq: 9, data: {} });
+  first.close();
+  assert.equal(heard.statuses.at(-1), "lost");
+  context.mock.timers.tick(500);
+  const second = Socket.all[1];
+  await greeted(second, { ...PRESENT, seq: 12 }, true);
+  assert.deepEqual(second.asked("subscribe"), { since: 9, epoch: "one" });
+  assert.deepEqual(heard.ready, [false, true]);
+});
+
+test("another run of the server starts the count anew", async (context) => {
+  const { heard } = opened(context);
+  await greeted(Socket.all[0], PRESENT, false);
+  Socket.all[0].hear({ event: "node_created", seq: 8, data: {} });
+  Socket.all[0].close();
+  context.mock.timers.tick(500);
+  await greeted(Socket.all[1], { ...PRESENT, seq: 2, epoch: "two" }, false);
+  assert.deepEqual(Socket.all[1].asked("subscribe"), { since: 8, epoch: "one" }, "the server sees that it was another");
+  Socket.all[1].hear({ event: "resync_required", seq: 2, data: { seq: 2, epoch: "two" } });
+  Socket.all[1].close();
+  context.mock.timers.tick(500);
+  await greeted(Socket.all[2], { ...PRESENT, seq: 3, epoch: "two" }, true);
+  assert.deepEqual(Socket.all[2].asked("subscribe"), { since: 2, epoch: "two" });
+  assert.deepEqual(heard.ready, [false, false, true]);
+});
+
+test("a question whose line broke fails, and is not asked again by itself", async (context) => {
+  const { link } = opened(context);
+  await greeted(Socket.all[0], PRESENT, false);
+  const asking = link.ask("send_prompt", { prompt: "once" });
+  Socket.all[0].close();
+  await assert.rejects(asking, { code: "lost" });
+  await assert.rejects(link.ask("send_prompt"), { code: "lost" });
+  context.mock.timers.tick(500);
+  await greeted(Socket.all[1], PRESENT, true);
+  assert.deepEqual(Socket.all[1].sent.map((each) => each.action), ["hello", "subscribe"]);
+});
+
+test("a new token is used at once, and the old line says nothing more", async (context) => {
+  const { link, heard } = opened(context, "old");
+  Socket.all[0].open();
+  await settled();
+  Socket.all[0].close(1008);
+  assert.equal(heard.statuses.at(-1), "refused");
+  link.useToken("new");
+  await greeted(Socket.all[1], PRESENT, false);
+  assert.equal(Socket.all[1].asked("hello").token, "new");
+  assert.equal(heard.statuses.at(-1), "open");
+  link.useToken("newer");
+  assert.equal(Socket.all.length, 3);
+  Socket.all[1].hear({ event: "node_created", seq: 8, data: {} });
+  assert.deepEqual(heard.events, []);
+});

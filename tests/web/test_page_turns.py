@@ -1,0 +1,125 @@
+"""Turns on the page: several at once, several browsers, and servers that go away. Real browser, real server."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import browsing, row
+from scripted_model import Call, Fault, ScriptedModel, Turn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+SLOW = Turn("late", fault=Fault.slow(60))
+WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\\n"})]), Turn("Written.")]
+
+
+async def send(page, prompt: str) -> None:
+    await page.fill("#prompt", prompt)
+    await page.keyboard.press("Enter")
+
+
+async def test_a_server_that_restarts_in_the_middle_of_a_turn(bench):
+    script = [SLOW, Turn("second try")]
+    with ScriptedModel(script) as model, ExitStack() as servers:
+        server = servers.enter_context(serving(bench, "nebula", "--token", "t", **model.env()))
+        async with browsing(server) as page:
+            await send(page, "Take your time")
+            await expect(page.locator("#stage")).to_contain_text("Working")
+            server.process.kill()
+            await expect(page.locator("#banner")).to_contain_text("connection is lost")
+            servers.enter_context(serving(bench, "nebula", "--token", "t", "--port", str(server.port), **model.env()))
+            await expect(page.locator("#banner")).to_be_hidden(timeout=20_000)
+            await expect(page.locator("#stage")).to_be_hidden()
+            await expect(page.locator("#transcript")).to_contain_text("The server was restarted")
+            assert await page.input_value("#prompt") == "Take your time"
+            await page.click("#composer button[type=submit]")
+            await expect(page.locator("#transcript")).to_contain_text("second try")
+            assert await page.input_value("#prompt") == ""
+            page.complaints.clear()  # the browser's own remark that nobody answered
+
+
+async def test_a_tab_with_an_old_token_takes_the_new_address(bench):
+    with serving(bench, "nebula", "--token", "right") as server:
+        address, server.address = server.address, server.address.replace("right", "wrong")
+        async with browsing(server) as page:
+            await expect(page.locator("#banner")).to_contain_text("needs the token")
+            await page.goto(address)  # the same page with another hash: the browser loads nothing
+            await expect(page.locator("#banner")).to_be_hidden()
+            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            assert "#" not in page.url
+
+
+async def test_the_prompt_of_a_failed_turn_goes_back_to_the_box(bench):
+    with (
+        ScriptedModel([Fault.status_code(400), Turn("fine")]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with browsing(server) as page, browsing(server) as other:
+            await expect(other.locator("#composer button[type=submit]")).to_be_enabled()
+            await send(page, "Do it well")
+            await expect(page.locator("#prompt")).to_have_value("Do it well")
+            await expect(page.locator("#transcript .remark")).not_to_have_count(0)
+            assert await other.input_value("#prompt") == "", "only who typed it gets it back"
+            await page.click("#composer button[type=submit]")
+            await expect(page.locator("#transcript")).to_contain_text("fine")
+
+
+async def test_a_second_browser_sees_a_question_that_waits(bench):
+    with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await send(page, "Write a.txt")
+            await expect(page.locator(".question")).to_contain_text("Write a.txt?")
+            async with browsing(server) as other:
+                await expect(other.locator(".question")).to_contain_text("Write a.txt?")
+                await other.get_by_role("button", name="Yes", exact=True).click()
+                await expect(other.locator("#transcript")).to_contain_text("Written.")
+            await expect(page.locator(".question")).to_have_count(0)
+            await expect(page.locator("#transcript")).to_contain_text("Written.")
+    assert (bench.project / "a.txt").exists()
+
+
+async def test_another_branch_is_free_while_one_is_at_work(bench):
+    script = [Turn("root answer"), SLOW, Turn("from the start")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page, talk(server) as client:
+            await send(page, "root")
+            await expect(page.locator("#transcript")).to_contain_text("root answer")
+            await send(page, "slow branch")
+            await expect(page.locator("#stage")).to_contain_text("Working")
+            await page.get_by_role("button", name="New conversation").click()
+            await expect(page.locator("#stage")).to_be_hidden()
+            await send(page, "elsewhere")
+            await expect(page.locator("#transcript")).to_contain_text("from the start")
+            await (await row(page, "root")).click()
+            await expect(page.locator("#stage")).to_contain_text("Working")
+            await expect(page.locator("#transcript .live")).to_contain_text("slow branch")
+            [turn] = (await client.ask("hello"))["data"]["turns"]
+            await page.get_by_role("button", name="Stop").click()
+            await expect(page.locator("#stage")).to_be_hidden()
+            assert turn["prompt"] == "slow branch"
+
+
+async def test_trusted_types_hold(bench):
+    """Even a mistake in the page cannot turn a string into markup."""
+    with serving(bench, "nebula") as server:
+        async with browsing(server) as page:
+            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            for attempt in (
+                "document.body.innerHTML = '<b>x</b>'",
+                "document.body.insertAdjacentHTML('beforeend', '<b>x</b>')",
+                "document.createElement('script').text = '1'",
+                "new DOMParser().parseFromString('<b>x</b>', 'text/html')",
+            ):
+                outcome = await page.evaluate(
+                    "(code) => { try { (0, eval)(code); return 'done'; } catch (e) { return e.name; } }", attempt
+                )
+                assert outcome in ("TypeError", "EvalError"), attempt
+            refused = await page.evaluate(
+                "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'done'; } catch (e) { return e.name; } })()"
+            )
+            assert refused == "TypeError"
+            page.complaints.clear()  # the policy's own remarks
