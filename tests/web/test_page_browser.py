@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from contextlib import ExitStack
 
 import pytest
 from playwright.async_api import expect
@@ -197,8 +198,8 @@ async def test_nodes_made_while_the_page_loads_are_all_there(bench):
 
 async def test_the_line_breaks_and_comes_back(bench):
     """The server is gone and another one is there: the page says so, keeps the text, and catches up."""
-    with serving(bench, "vizprompt") as server:
-        port = server.port
+    with ExitStack() as servers:
+        server = servers.enter_context(serving(bench, "vizprompt"))
         async with talk(server) as client:
             await client.ask("create_node", prompt="before")
         async with browsing(server) as page:
@@ -207,13 +208,13 @@ async def test_the_line_breaks_and_comes_back(bench):
             server.stop()
             await expect(page.locator("#banner")).to_contain_text("connection is lost")
             await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
-            with serving(bench, "vizprompt", "--port", str(port)) as again:
-                async with talk(again) as client:
-                    await client.ask("create_node", prompt="while away")
-                await expect(await row(page, "while away")).to_be_visible(timeout=20_000)
-                await expect(page.locator("#banner")).to_be_hidden()
-                assert await page.input_value("#prompt") == "half a thought"
-                page.complaints.clear()  # the browser's own remark that nobody answered
+            again = servers.enter_context(serving(bench, "vizprompt", "--port", str(server.port)))
+            async with talk(again) as client:
+                await client.ask("create_node", prompt="while away")
+            await expect(await row(page, "while away")).to_be_visible(timeout=20_000)
+            await expect(page.locator("#banner")).to_be_hidden()
+            assert await page.input_value("#prompt") == "half a thought"
+            page.complaints.clear()  # the browser's own remark that nobody answered
 
 
 async def test_japanese_by_the_browsers_language_and_by_the_switch(bench):
