@@ -373,6 +373,57 @@ def test_allowed_by_name_and_no_further(root: Path, open_at: Open) -> None:
     assert outcome(lambda: workspace.write_file(".vscode/tasks.json", "{}")) == "protected_path"
 
 
+SECRETS = [
+    ".env", ".env.local", "deep/.env", ".git/config", ".git/config.worktree", ".git/modules/lib/config",
+    ".git/modules/a/modules/b/config", ".git/worktrees/w/config.worktree", ".git/credentials", ".git/FETCH_HEAD",
+    ".git/logs/HEAD", "mirror.git/config", "sub/.GIT/Config", "server.key", "server.key.bak", "server.key.old.bak",
+    "server.pem~", "server.pem.1", "#server.pem#", ".server.key.swp", ".id_rsa.swp", "id_rsa.bak", "id_ed25519_work",
+    "ssh_host_rsa_key", "ssh_host_ed25519_key", "ssh_host_ecdsa_key.bak", ".netrc.orig", ".npmrc~", "AuthKey.p8",
+    ".aws/credentials", ".docker/config.json", "kubeconfig", "terraform.tfstate", "terraform.tfstate.backup",
+    ".nebula/journal/changes.jsonl",
+]  # fmt: skip
+INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "sub/agents.md", "CLAUDE.local.md", "AGENTS.override.md"]
+SETTINGS = [".config/fish/config.fish", ".yarnrc.yml", ".cargo/config.toml", ".vimrc", "team.code-workspace"]
+BESIDE = ["id_rsa.pub", "ssh_host_rsa_key.pub", "config", "keys.md", "monkey", "a.1", "x~", "agents.py", "my-agents.md"]
+
+
+@pytest.mark.parametrize("path", SECRETS)
+def test_secrets_and_their_copies_are_not_read(path: str, root: Path, workspace: LocalWorkspace) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text("precious")
+    assert outcome(lambda: workspace.read_file(path)) == "secret_path"
+    assert workspace.search(".", "precious").files == ()
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_names_beside_them_are_ordinary(name: str, workspace: LocalWorkspace) -> None:
+    workspace.write_file(name, "plain")
+    assert workspace.read_file(name).content == "plain"
+
+
+@pytest.mark.parametrize("path", [*INSTRUCTIONS, *SETTINGS])
+def test_what_other_programs_obey_is_a_control_file(path: str, root: Path, open_at: Open) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    assert outcome(lambda: open_at().write_file(path, "Obey me.")) == "protected_path"
+    (root / path).write_text("read me")
+    assert open_at().read_file(path).content == "read me"
+    open_at(Policy(allowed=frozenset({path}))).write_file(path, "allowed", "overwrite")
+
+
+def test_a_folder_that_is_allowed_opens_no_secret_in_it(root: Path, open_at: Open) -> None:
+    (root / "src/.ssh").mkdir(parents=True)
+    names = (".env", "server.key", ".ssh/id_rsa")
+    for name in names:
+        (root / "src" / name).write_text("precious")
+    for allowed in ("src", "src/", "src/.ssh", "./src"):
+        workspace = open_at(Policy(allowed=frozenset({allowed})))
+        for name in names:
+            assert outcome(lambda at=workspace, name=name: at.read_file(f"src/{name}")) == "secret_path"
+            assert outcome(lambda at=workspace, name=name: at.write_file(f"src/{name}", "x")) == "secret_path"
+        assert workspace.search(".", "precious").files == ()
+    assert open_at(Policy(allowed=frozenset({"src/.env"}))).read_file("src/.env").secret
+
+
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".git", ".nebula/x", ".GIT/config"])
 def test_git_and_nebula_cannot_be_allowed(path: str, workspace: LocalWorkspace) -> None:
     assert outcome(lambda: workspace.allowing(path).write_file(path, "x")) == "protected_path"

@@ -35,6 +35,35 @@ def test_a_line_is_a_line(path: str, root: Path, log: AuditLog) -> None:
     assert (root / ".nebula/audit.jsonl").read_bytes().isascii()
 
 
+KEY = "my-own-key-of-no-known-shape"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        KEY,
+        "sk-proj-0123456789abcdefABCDEF",
+        "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+        "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        "AKIAIOSFODNN7EXAMPLE",
+        "xoxb-1234567890-abcdef",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def",
+    ],
+)
+def test_a_key_used_as_a_path_is_left_out(key: str, root: Path) -> None:
+    log = AuditLog.of_project(str(root), [KEY])
+    log.record("t", "read_file", f"src/{key}/x.py", None, 404)
+    assert [line["path"] for line in lines(root / ".nebula/audit.jsonl")] == ["src/[redacted]/x.py"]
+
+
+@pytest.mark.parametrize(
+    "path", ["src/sk-learn/model.py", "docs/pk_list.md", "tests/ghp_test.py", "a/sketch-of-a-plan.md"]
+)
+def test_ordinary_paths_stay(path: str, root: Path, log: AuditLog) -> None:
+    log.record("t", "read_file", path, 1, 200)
+    assert [line["path"] for line in lines(root / ".nebula/audit.jsonl")] == [path]
+
+
 def test_rotation(root: Path, log: AuditLog) -> None:
     file = root / ".nebula/audit.jsonl"
     log.record("t", "read_file", "1", 1, 200)

@@ -18,6 +18,7 @@ import pytest
 from nebula.files.atomic import TEMPORARY_PREFIX
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import ABSENT, LocalWorkspace, Policy, WorkspaceError
+from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import AlreadyExists, Forbidden, Stale
 from nebula.workspace.records import digest
 
@@ -324,6 +325,46 @@ def test_project_state_is_private_and_ignored(workspace: LocalWorkspace, root: P
         ["git", "ls-files", "-o", "--exclude-standard"], cwd=root, check=True, capture_output=True, text=True
     )
     assert listed.stdout.split() == [".nebula/.gitignore", ".nebula/graph/node.xml", "a.txt"]
+
+
+@pytest.mark.parametrize("planted", ["", "!*\n", "# nothing\n", "x" * 5000, "link", "fifo"])
+def test_planted_ignore_rules_let_git_stage_nothing(planted: str, workspace: LocalWorkspace, root: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    (root / ".nebula/journal").mkdir(parents=True)
+    (root / ".nebula/journal/.gitignore").write_text("!*\n")
+    (root / ".gitignore").write_text("!/.nebula/**\n!*.jsonl\n")
+    rules = root / ".nebula/.gitignore"
+    if planted == "link":
+        (root / "rules").write_text("!*\n")
+        rules.symlink_to("../rules")
+    elif planted == "fifo":
+        os.mkfifo(rules)
+    else:
+        rules.write_text(planted)
+    for name in ("log.txt", "trace.jsonl", "audit.jsonl"):
+        (root / ".nebula" / name).write_text("private")
+    workspace.write_file("a.txt", "x")
+    workspace.write_file("a.txt", "y", "overwrite")
+    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+    listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+    assert [name for name in listed if name != "rules"] == [".gitignore", ".nebula/.gitignore", "a.txt"]
+    assert rules.is_file()
+    assert not rules.is_symlink()
+
+
+def test_a_planted_state_that_all_may_read_is_closed(workspace: LocalWorkspace, root: Path) -> None:
+    shelves = [root / ".nebula/journal/objects" / digest(text)[:2] for text in (b"x", b"y")]
+    for folder in (*shelves, root / ".nebula/journal/staging", root / ".nebula/journal/locks"):
+        folder.mkdir(parents=True)
+    (root / ".nebula/audit.jsonl").write_text("")
+    for path in [root / ".nebula", *(root / ".nebula").rglob("*")]:
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    workspace.write_file("a.txt", "x")
+    workspace.write_file("a.txt", "y", "overwrite")
+    AuditLog.of_project(str(root)).record("t", "write_file", "a.txt", 1, 200)
+    folders = [root / ".nebula", *(path for path in (root / ".nebula").rglob("*") if path.is_dir())]
+    assert [path.name for path in folders if path.stat().st_mode & 0o077] == []
+    assert (root / ".nebula/audit.jsonl").stat().st_mode & 0o077 == 0
 
 
 class Recorded(Syscalls):

@@ -125,7 +125,9 @@ def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Worksp
 def _audit_log(settings: Settings) -> AuditLog | None:
     if settings.mcp_url:
         return None  # the gateway keeps its own
-    return AuditLog(settings.audit_log) if settings.audit_log else AuditLog.of_project(settings.root)
+    if settings.audit_log:
+        return AuditLog(settings.audit_log, settings.secrets)
+    return AuditLog.of_project(settings.root, settings.secrets)
 
 
 def graph_opener(settings: Settings) -> Callable[[], Graph]:

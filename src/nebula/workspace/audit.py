@@ -1,5 +1,7 @@
 """Who asked for what, and how it ended: one JSON line a request, refused ones too, never any content.
 
+A path is what somebody sent, and may be a key: the keys we know, and what looks like one, are left out of the line.
+
 Each line is one write to a file opened for appending, so lines of several threads and processes do not mix. A log
 that was rotated away is noticed and a new one begun.
 """
@@ -8,23 +10,30 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
+from nebula.files.syscalls import REAL
+from nebula.messages.redaction import REDACTED, Redactor
 from nebula.workspace.errors import StorageFailed
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.records import timestamp
-from nebula.workspace.state_folder import open_state_dir
+from nebula.workspace.state_folder import close_to_others, open_state_dir
 
 AUDIT_FILE: Final = "audit.jsonl"
 MAX_PATH_CHARACTERS: Final = 1_024
+_KEY_SHAPES = re.compile(
+    r"\b(?:sk|pk|rk)[-_][\w-]{16,}|\bAIza[\w-]{30,}|\bgh[a-z]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
+    r"|\bxox[a-z]-[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|\bhf_\w{20,}"
+)
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class AuditLog:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, secrets: Iterable[str] = ()) -> None:
         """A log where the user wants it; links are followed, for the user made them."""
         folder, name = os.path.split(os.path.abspath(path))
 
@@ -32,10 +41,10 @@ class AuditLog:
             os.makedirs(folder, exist_ok=True)
             return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
-        self._start(open_folder, name, _FLAGS)
+        self._start(open_folder, name, _FLAGS, secrets)
 
     @classmethod
-    def of_project(cls, root: str) -> AuditLog:
+    def of_project(cls, root: str, secrets: Iterable[str] = ()) -> AuditLog:
         """`.nebula/audit.jsonl`; a link there is not followed, for a stranger may have made it."""
 
         def open_folder() -> int:
@@ -46,7 +55,7 @@ class AuditLog:
                 jail.close()
 
         log = cls.__new__(cls)
-        log._start(open_folder, AUDIT_FILE, _FLAGS | os.O_NOFOLLOW)
+        log._start(open_folder, AUDIT_FILE, _FLAGS | os.O_NOFOLLOW, secrets)
         return log
 
     def record(self, trace_id: str, method: str, path: str, size: int | None, status: int) -> None:
@@ -55,7 +64,7 @@ class AuditLog:
                 "ts": timestamp(),
                 "trace_id": trace_id,
                 "method": method,
-                "path": path[:MAX_PATH_CHARACTERS],
+                "path": self._without_keys(path)[:MAX_PATH_CHARACTERS],
                 "size": size,
                 "status": status,
             }
@@ -74,7 +83,11 @@ class AuditLog:
         with self._guard:
             self._drop()
 
-    def _start(self, open_folder: Callable[[], int], name: str, flags: int) -> None:
+    def _without_keys(self, path: str) -> str:
+        return _KEY_SHAPES.sub(REDACTED, self._redactor.text(path))
+
+    def _start(self, open_folder: Callable[[], int], name: str, flags: int, secrets: Iterable[str]) -> None:
+        self._redactor = Redactor(secrets)
         self._open_folder = open_folder
         self._name = name
         self._flags = flags
@@ -96,6 +109,8 @@ class AuditLog:
         try:
             self._folder_fd = self._open_folder()
             self._fd = os.open(self._name, self._flags, 0o600, dir_fd=self._folder_fd)
+            if self._flags & os.O_NOFOLLOW:  # where the user named the file, its mode is the user's choice
+                close_to_others(self._fd, REAL)
         except OSError as error:
             raise StorageFailed(f"The audit log cannot be opened ({error.strerror}).") from None
         if self._flags & os.O_NOFOLLOW and not stat.S_ISREG(os.fstat(self._fd).st_mode):

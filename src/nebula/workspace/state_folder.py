@@ -1,7 +1,8 @@
 """The `.nebula/` directory of a project: made on first use, private, and ignored by git but for the conversation.
 
-A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is refused, and files in it
-are opened without following links.
+A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is refused, files in it are
+opened without following links, its ignore rules are made ours again whenever they are not, and a folder that others
+may read is closed to them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import stat
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import PathEscape, WorkspaceError
 from nebula.workspace.guard.jail import Jail, translate
@@ -71,7 +73,7 @@ def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL) -> in
 
 def _enter(dir_fd: int, name: str, calls: Syscalls) -> int:
     try:
-        return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd)
+        return close_to_others(os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), calls)
     except FileNotFoundError:
         pass
     try:
@@ -79,16 +81,29 @@ def _enter(dir_fd: int, name: str, calls: Syscalls) -> int:
         calls.fsync_dir(dir_fd)
     except FileExistsError:
         pass  # another process was faster
-    return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd)
+    return close_to_others(os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), calls)
+
+
+def close_to_others(fd: int, calls: Syscalls) -> int:
+    """The same descriptor, of a file or folder that only its owner may use: one that came with a project is open to
+    everybody. What belongs to another user is that user's matter."""
+    found = os.fstat(fd)
+    if stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid():
+        try:
+            calls.fchmod(fd, stat.S_IMODE(found.st_mode) & 0o700)
+        except BaseException:
+            os.close(fd)
+            raise
+    return fd
 
 
 def _ensure_ignore_rules(state_fd: int, calls: Syscalls) -> None:
+    """Ours, word for word: others could let `git add` take what is only for this machine."""
     try:
-        os.stat(".gitignore", dir_fd=state_fd, follow_symlinks=False)
-    except FileNotFoundError:
-        pass
-    else:
-        return
+        if read_below(state_fd, ".gitignore", len(IGNORE_RULES), follow=False) == IGNORE_RULES.encode():
+            return
+    except UnreadableFile:
+        pass  # a link, a pipe, something longer: replaced like any other
     temporary = f".gitignore.{os.getpid()}.{os.urandom(4).hex()}"
     fd = calls.create(temporary, state_fd, 0o644)
     try:

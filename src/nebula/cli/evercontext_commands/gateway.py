@@ -28,7 +28,8 @@ def main(argv: Sequence[str]) -> int:
     if not settings.token and not is_loopback(options.host):
         raise open_door(options.host)
     workspace = open_workspace(root, Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes))
-    audit = AuditLog(settings.audit_log) if settings.audit_log else AuditLog.of_project(root)
+    named, secrets = settings.audit_log, settings.secrets
+    audit = AuditLog(named, secrets) if named else AuditLog.of_project(root, secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token, max_body=body_limit(settings.max_bytes))
     app = create_gateway(workspace, rules, audit, quick_reads=settings.max_bytes <= QUICK_LIMIT)

@@ -90,7 +90,9 @@ def _audit(settings: Settings) -> AuditLog | None:
     from nebula.workspace.errors import WorkspaceError
 
     try:
-        return AuditLog(settings.audit_log) if settings.audit_log else AuditLog.of_project(settings.root)
+        if settings.audit_log:
+            return AuditLog(settings.audit_log, settings.secrets)
+        return AuditLog.of_project(settings.root, settings.secrets)
     except (OSError, WorkspaceError) as problem:
         reason = explain(problem)
         print_remark(f"nebula: {translate('there will be no audit log: {reason}', reason=reason)}")

@@ -17,7 +17,7 @@ from nebula.workspace.errors import (
 )
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
-from nebula.workspace.guard.protected import is_allowed
+from nebula.workspace.guard.protected import is_named
 
 
 class Judge:
@@ -36,8 +36,8 @@ class Judge:
     def reading(self, path: NormalPath) -> None:
         """Refuse a file that may not be read."""
         self._file(path)
-        if path.standing.secret and not is_allowed(path.parts, self._allowed):
-            raise SecretPath(f"{path.text}: may hold secrets; the user must allow it by name.")
+        if path.standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
+            raise SecretPath(f"{path.text}: may hold secrets; the user must allow this file by name.")
 
     def writing(self, path: NormalPath) -> None:
         """Refuse a file that may not be written."""
@@ -45,10 +45,10 @@ class Judge:
         standing = path.standing
         if standing.untouchable:
             raise ProtectedPath(f"{path.text}: .git and .nebula are never written; choose another place.")
-        if (standing.control or standing.secret) and not is_allowed(path.parts, self._allowed):
-            kind = SecretPath if standing.secret else ProtectedPath
-            what = "may hold secrets" if standing.secret else "controls other programs"
-            raise kind(f"{path.text}: {what}; the user must allow it by name.")
+        if standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
+            raise SecretPath(f"{path.text}: may hold secrets; the user must allow this file by name.")
+        if standing.control and not is_named(path.parts, self._allowed, with_folders=True):
+            raise ProtectedPath(f"{path.text}: controls other programs; the user must allow it by name.")
 
     def may_read(self, path: NormalPath) -> bool:
         try:

@@ -16,7 +16,7 @@ class Policy:
     max_bytes: int = DEFAULT_MAX_BYTES
     """Of a file read or written, as UTF-8; for an append, of the result."""
     allowed: frozenset[str] = field(default_factory=frozenset)
-    """Secret and control files (or folders of them) the user allowed by name, relative to the root."""
+    """What the user allowed by name, relative to the root: secret files, control files and folders of these."""
 
 
 GATEWAY_POLICY = Policy(extensions=GATEWAY_EXTENSIONS)

@@ -3,9 +3,10 @@
 Three standings, judged by name alone, so that a file that does not exist yet is protected like one that does:
 
 - untouchable: `.git` and `.nebula`, anywhere in a path. Never written through the workspace.
-- control: settings of editors, CI, agents, shells. What they say is run later by somebody else, so they are
-  written only when the user allowed the path by name.
-- secret: `.env*`, private keys, credentials. Neither read nor written unless allowed by name.
+- control: settings of editors, CI, agents, shells. What they say is run or obeyed later by somebody else, so they are
+  written only when the user allowed the path, or a folder above it, by name.
+- secret: `.env*`, private keys, credentials, and copies of them. Neither read nor written unless the user allowed
+  that very file by name.
 """
 
 from __future__ import annotations
@@ -20,30 +21,52 @@ UNTOUCHABLE = frozenset({".git", ".nebula"})
 
 CONTROL_FOLDERS = frozenset(
     {
-        ".agents", ".aider", ".amazonq", ".buildkite", ".circleci", ".claude", ".cline", ".clinerules", ".codex",
-        ".continue", ".cursor", ".devcontainer", ".fleet", ".forgejo", ".gemini", ".gitea", ".githooks", ".github",
-        ".gitlab", ".husky", ".idea", ".kiro", ".roo", ".vscode", ".windsurf", ".woodpecker", ".zed",
+        ".agents", ".aider", ".amazonq", ".augment", ".buildkite", ".cargo", ".circleci", ".claude", ".cline",
+        ".clinerules", ".codex", ".config", ".continue", ".crush", ".cursor", ".devcontainer", ".factory", ".fleet",
+        ".forgejo", ".gemini", ".gitea", ".githooks", ".github", ".gitlab", ".goose", ".husky", ".idea", ".junie",
+        ".kilocode", ".kiro", ".mvn", ".opencode", ".openhands", ".qwen", ".roo", ".trae", ".vim", ".vscode",
+        ".windsurf", ".woodpecker", ".zed",
     }
 )  # fmt: skip
 
 CONTROL_FILES = frozenset(
     {
-        ".aider.conf.yml", ".appveyor.yml", ".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".cirrus.yml",
-        ".cursorrules", ".drone.yml", ".gitconfig", ".gitlab-ci.yml", ".gitmodules", ".mcp.json",
-        ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml", ".profile", ".travis.yml",
-        ".windsurfrules", ".woodpecker.yml", ".zlogin", ".zprofile", ".zshenv", ".zshrc", "appveyor.yml",
-        "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", "lefthook.yml", "sitecustomize.py",
-        "usercustomize.py",
+        ".aider.conf.yml", ".appveyor.yml", ".bash_aliases", ".bash_login", ".bash_logout", ".bash_profile", ".bashrc",
+        ".bazelrc", ".cirrus.yml", ".cshrc", ".cursorrules", ".dir-locals.el", ".drone.yml", ".exrc", ".gdbinit",
+        ".gitconfig", ".gitlab-ci.yml", ".gitmodules", ".goosehints", ".inputrc", ".kshrc", ".lldbinit", ".login",
+        ".lvimrc", ".mcp.json", ".mise.toml", ".nvim.lua", ".nvimrc", ".pnpmfile.cjs", ".pre-commit-config.yaml",
+        ".pre-commit-config.yml", ".pre-commit-hooks.yaml", ".profile", ".rules", ".tcshrc", ".tmux.conf",
+        ".travis.yml", ".vimrc", ".windsurfrules", ".woodpecker.yml", ".xinitrc", ".xprofile", ".yarnrc", ".yarnrc.yml",
+        ".zlogin", ".zlogout", ".zprofile", ".zshenv", ".zshrc", "appveyor.yml", "azure-pipelines.yml",
+        "bitbucket-pipelines.yml", "jenkinsfile", "lefthook.yaml", "lefthook.yml", "mise.toml", "opencode.json",
+        "sitecustomize.py", "usercustomize.py",
     }
 )  # fmt: skip
-
-SECRET_FOLDERS = frozenset({".aws", ".gnupg", ".kube", ".ssh"})
-SECRET_FILES = frozenset(
-    {".git-credentials", ".htpasswd", ".netrc", ".npmrc", ".pgpass", ".pypirc", ".vault-token", "_netrc"}
+CONTROL_ENDINGS = (".code-workspace",)
+INSTRUCTIONS = frozenset(
+    {"agent", "agents", "claude", "codex", "copilot-instructions", "crush", "gemini", "qwen", "warp"}
 )
-SECRET_ENDINGS = (".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx", ".ppk")
-KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa")
-_SECRET_INSIDE = frozenset({(".git", "config"), (".git", "credentials"), (".nebula", "journal")})
+"""Markdown files that agents obey, this program among them; also as `CLAUDE.local.md`, `AGENTS.override.md`."""
+
+SECRET_FOLDERS = frozenset({".aws", ".azure", ".gcloud", ".gnupg", ".kube", ".password-store", ".ssh"})
+SECRET_FILES = frozenset(
+    {
+        ".boto", ".dockercfg", ".git-credentials", ".htpasswd", ".my.cnf", ".netrc", ".npmrc", ".pgpass", ".pypirc",
+        ".s3cfg", ".terraformrc", ".vault-token", "_netrc", "application_default_credentials.json", "credentials",
+        "credentials.json", "credentials.toml", "kubeconfig",
+    }
+)  # fmt: skip
+SECRET_ENDINGS = (
+    ".agekey", ".jks", ".kdb", ".kdbx", ".key", ".keystore", ".keytab", ".ovpn", ".p12", ".p8", ".pem", ".pfx",
+    ".pk8", ".pkcs12", ".ppk", ".tfstate",
+)  # fmt: skip
+KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "ssh_host_")
+_PAIRS_INSIDE = frozenset({(".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud")})
+_GIT_SECRETS = ("config", "credential", "fetch_head")
+"""How names begin, anywhere below `.git`, that hold addresses with passwords in them: `modules/*/config` as well."""
+_COPY_ENDINGS = (
+    "~", ".backup", ".bak", ".copy", ".disabled", ".old", ".orig", ".save", ".saved", ".swo", ".swp", ".tmp", ".txt",
+)  # fmt: skip
 
 
 @value
@@ -63,17 +86,18 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
     leaf = names[-1]
     standing = Standing(
         untouchable=not UNTOUCHABLE.isdisjoint(names),
-        control=leaf in CONTROL_FILES or not CONTROL_FOLDERS.isdisjoint(names),
-        secret=_is_secret_name(leaf)
+        control=_is_control_name(leaf) or not CONTROL_FOLDERS.isdisjoint(names),
+        secret=any(map(_is_secret_name, _without_copy_marks(leaf)))
         or not SECRET_FOLDERS.isdisjoint(names)
-        or not _SECRET_INSIDE.isdisjoint(pairwise(names)),
+        or not _PAIRS_INSIDE.isdisjoint(pairwise(names))
+        or _is_secret_of_git(names),
     )
     return ORDINARY if standing == ORDINARY else standing
 
 
-def is_allowed(parts: tuple[str, ...], allowed: Collection[tuple[str, ...]]) -> bool:
-    """Whether the user named this file, or a folder above it."""
-    return any(parts[: len(name)] == name for name in allowed)
+def is_named(parts: tuple[str, ...], allowed: Collection[tuple[str, ...]], *, with_folders: bool) -> bool:
+    """Whether the user named this file; `with_folders`: or a folder above it."""
+    return parts in allowed or (with_folders and any(parts[: len(name)] == name for name in allowed))
 
 
 @lru_cache(maxsize=1024)
@@ -110,7 +134,39 @@ def _readings(part: str) -> list[str]:
     return [fold_name(piece) for piece in folded.split("/")]
 
 
+def _is_control_name(leaf: str) -> bool:
+    if leaf.endswith(".md") and leaf.split(".", 1)[0] in INSTRUCTIONS:
+        return True
+    return leaf in CONTROL_FILES or leaf.endswith(CONTROL_ENDINGS)
+
+
 def _is_secret_name(leaf: str) -> bool:
     if leaf.startswith(".env") or leaf in SECRET_FILES or leaf.endswith(SECRET_ENDINGS):
         return True
     return leaf.startswith(KEY_STEMS) and not leaf.endswith(".pub")
+
+
+def _without_copy_marks(leaf: str) -> list[str]:
+    """The name, and what it is a copy of: `server.key.bak`, `.netrc~`, `.id_rsa.swp`, `#x.pem#`, `x.pem.1`."""
+    names = [leaf]
+    if leaf.startswith("#") and leaf.endswith("#"):
+        names.append(leaf.strip("#"))
+    while True:
+        name = names[-1]
+        ending = next((each for each in _COPY_ENDINGS if name.endswith(each) and name != each), None)
+        if ending is None and name.rpartition(".")[2].isdigit():
+            ending = "." + name.rpartition(".")[2]
+        if ending is None or len(ending) >= len(name):
+            break
+        names.append(name[: -len(ending)])
+    if names[-1] != leaf and names[-1].startswith("."):
+        names.append(names[-1][1:])  # an editor hides the copy that it works on
+    return names
+
+
+def _is_secret_of_git(names: list[str]) -> bool:
+    """Below `.git`, or in a bare repository."""
+    for depth, name in enumerate(names[:-1]):
+        if name.endswith(".git"):
+            return names[-1].startswith(_GIT_SECRETS) or "logs" in names[depth + 1 : -1]
+    return False

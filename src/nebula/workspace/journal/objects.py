@@ -11,6 +11,7 @@ from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
 from nebula.workspace.records import digest
+from nebula.workspace.state_folder import close_to_others
 
 HASH_LENGTH: Final = 64
 
@@ -65,7 +66,7 @@ class ObjectStore:
 
     def _open_shelf(self, name: str) -> int:
         try:
-            return os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
+            return close_to_others(os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd), self._calls)
         except FileNotFoundError:
             with suppress(FileExistsError):
                 self._calls.mkdir(name[:2], self._folder_fd, 0o700)
