@@ -13,6 +13,7 @@ from nebula.sandbox.capability import capability
 from nebula.sandbox.command import Stop, run
 from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
 from nebula.sandbox.errors import SandboxError
+from nebula.sandbox.launcher import Launchers
 
 
 @pytest.fixture
@@ -207,6 +208,46 @@ def test_no_descriptor_is_left_open(project: Path) -> None:
 def test_the_whole_machine_is_no_project() -> None:
     with pytest.raises(SandboxError, match="/ cannot be a project"):
         run(Command("/", "true"))
+
+
+def test_a_project_that_is_not_there() -> None:
+    with pytest.raises(SandboxError, match="/nowhere/at/all cannot be opened: No such file or directory"):
+        run(Command("/nowhere/at/all", "true"))
+
+
+def test_a_launcher_is_ready_before_the_second_command(project: Path) -> None:
+    launchers = Launchers()
+    run(Command(str(project), "true"), launchers=launchers).close()
+    (ready,) = children()
+    with run(Command(str(project), "echo again"), launchers=launchers) as done:
+        assert done.output == "again\n"
+    assert ready not in children()
+    launchers.close()
+    assert children() == []
+
+
+def test_a_launcher_that_was_killed_meanwhile_is_replaced(project: Path) -> None:
+    launchers = Launchers()
+    launchers.prepare()
+    (ready,) = children()
+    os.kill(int(ready), 9)
+    os.waitid(os.P_PID, int(ready), os.WEXITED | os.WNOWAIT)
+    assert run(Command(str(project), "exit 4"), launchers=launchers).exit_code == 4
+    launchers.close()
+    assert children() == []
+
+
+def test_a_readable_folder_around_the_project_does_not_cover_it(project: Path) -> None:
+    (project.parent / "beside").write_text("beside\n")
+    line = f"cat ../beside; echo x > ../new; echo x > mine; cat {project.parent}/missing"
+    with run(Command(str(project), line, read_only=(str(project.parent), "/not/there"))) as done:
+        assert done.output.startswith("beside\n") and "Read-only file system" in done.output
+        assert done.changes.paths == ("mine",)
+
+
+def children() -> list[str]:
+    """Processes that we started and that have not ended."""
+    return Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text("ascii").split()
 
 
 def processes_with(mark: str) -> list[str]:

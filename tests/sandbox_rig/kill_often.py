@@ -14,10 +14,12 @@ VICTIM = """
 import sys
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Command
+from nebula.sandbox.launcher import Launchers
+launchers = Launchers()
 print("begun", flush=True)
 while True:
     for line in ("sleep 0.05", "(setsid sleep 1000 &) ; touch f{1..300}; rm -r src", "seq 100000 > big; sleep 1000"):
-        with run(Command(sys.argv[1], line)) as done:
+        with run(Command(sys.argv[1], line), launchers=launchers) as done:
             done.changes
 """
 

@@ -10,6 +10,7 @@ from nebula.sandbox.changes.reader import read_changes
 from nebula.sandbox.contract import Command, CommandResult
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launch import Launch
+from nebula.sandbox.launcher import Launcher, Launchers
 from nebula.sandbox.layer import OpenLayer
 
 
@@ -35,6 +36,7 @@ def run(
     *,
     on_output: Callable[[bytes], None] | None = None,
     stop: Stop | None = None,
+    launchers: Launchers | None = None,
     is_ignored: Callable[[str, bool], bool] | None = None,
     read_back: bool = True,
 ) -> CommandResult:
@@ -43,14 +45,18 @@ def run(
     run."""
     if not os.path.isabs(command.root) or os.path.realpath(command.root) in ("/", ""):
         raise SandboxError("{path} cannot be a project with a layer over it.", path=command.root)
-    root_fd = os.open(command.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    layer = OpenLayer(root_fd)
+    try:
+        layer = OpenLayer(os.open(command.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    except OSError as error:
+        raise SandboxError("{path} cannot be opened: {reason}", path=command.root, reason=error.strerror) from None
     try:
         started = time.monotonic()
-        with Launch(command) as launch:
+        with Launch(command, Launcher() if launchers is None else launchers.take()) as launch:
             layer.descriptors = launch.descriptors
-            launch.configure(root_fd)
+            launch.configure(layer.lower)
             exit_code, stopped = launch.follow(on_output, None if stop is None else stop.fileno())
+        if launchers is not None:
+            launchers.prepare()
         result = CommandResult(exit_code, stopped, launch.output.text(), time.monotonic() - started)
         if stopped or not read_back:
             layer.close()

@@ -7,13 +7,10 @@ when the *thread* ends that started the child.)
 
 from __future__ import annotations
 
-import contextlib
 import marshal
 import os
 import select
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,20 +18,18 @@ from typing import Any, Final
 from nebula.sandbox.contract import Command
 from nebula.sandbox.environment import find_shell, home_folder, reduced_environment
 from nebula.sandbox.errors import SandboxError, Unavailable
+from nebula.sandbox.launcher import Launcher
 from nebula.sandbox.output import KeptOutput
 from nebula.sandbox.secrets import GIT_CONFIG, cleaned_git_config, private_system_files
 
-_START = "import sys; sys.path.append(sys.argv[1]); from nebula.sandbox.inside.main import main; main(int(sys.argv[2]))"
-_SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SETUP_TIMEOUT_S: Final = 30.0
-_END_TIMEOUT_S: Final = 10.0
 _CHUNK: Final = 1 << 16
 
 
 class Launch:
     """Use it as a context: when that is left, nothing of the command runs any more."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, launcher: Launcher) -> None:
         self.command = command
         self.output = KeptOutput(command.limits.output_bytes)
         self.shown: dict[str, bytes] = {}
@@ -42,33 +37,14 @@ class Launch:
         """Upper side and view of the project; whoever takes them closes them."""
         self.ready_ns = 0
         """When the command began, by the clock of the times that files have."""
+        self._launcher = launcher
         self._ending: tuple[Any, ...] | None = None
 
     def __enter__(self) -> Launch:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._output, write_end = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _START, _SOURCE, str(theirs.fileno())],
-                stdin=subprocess.PIPE,
-                stdout=write_end,
-                stderr=write_end,
-                pass_fds=[theirs.fileno()],
-                env={},
-                cwd="/",
-            )
-        except OSError:
-            self._control.close()
-            os.close(self._output)
-            raise
-        finally:
-            theirs.close()
-            os.close(write_end)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
-        os.close(self._output)
+        self._launcher.close()
 
     def configure(self, root_fd: int) -> None:
         """Tell the launcher, which has been starting meanwhile, what to build."""
@@ -88,7 +64,7 @@ class Launch:
             "shown": self.shown,
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
             "covered": private_system_files() if as_root else (),
-            "read_only": [*command.read_only, *(_resolver_files() if command.network else ())],
+            "read_only": [path for path in self._read_only() if os.path.exists(path)],
             "network": command.network,
             "shell": find_shell(),
             "command": command.line,
@@ -97,35 +73,35 @@ class Launch:
             "memory_bytes": limits.memory_bytes,
             "processes": limits.processes,
         }
-        assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe
-        with contextlib.suppress(BrokenPipeError):  # it has ended: `follow` says why
-            self._process.stdin.write(marshal.dumps(config))
-            self._process.stdin.close()
+        self._launcher.send(marshal.dumps(config))
+
+    def _read_only(self) -> tuple[str, ...]:
+        return self.command.read_only + (_resolver_files() if self.command.network else ())
 
     def follow(self, on_output: Callable[[bytes], None] | None, stop: int | None) -> tuple[int | None, str | None]:
         """Until the command has ended or was stopped: exit code and limit. `stop` is a descriptor that becomes
         readable."""
         waiting = select.poll()
-        for handle in (self._output, self._control.fileno(), *(() if stop is None else (stop,))):
+        for handle in (self._launcher.output, self._launcher.control.fileno(), *(() if stop is None else (stop,))):
             waiting.register(handle, select.POLLIN)
         deadline = time.monotonic() + _SETUP_TIMEOUT_S
         while self._ending is None:
             ready = [handle for handle, _ in waiting.poll(max(0.0, deadline - time.monotonic()) * 1000)]
-            if self._output in ready and not self._read_output(on_output):
-                waiting.unregister(self._output)
-            if self._control.fileno() in ready and self._read_message():
+            if self._launcher.output in ready and not self._read_output(on_output):
+                waiting.unregister(self._launcher.output)
+            if self._launcher.control.fileno() in ready and self._read_message():
                 deadline = time.monotonic() + self.command.limits.timeout_s
             elif stop in ready:
                 self._ending = "stopped", "cancelled"
-            elif not ready and time.monotonic() >= deadline:
+            elif time.monotonic() >= deadline:
                 self._ending = "stopped", "time"
-        self._end()
+        self._launcher.end()
         while self._read_output(on_output):
             pass
         return self._outcome()
 
     def _read_output(self, on_output: Callable[[bytes], None] | None) -> bool:
-        chunk = os.read(self._output, _CHUNK)
+        chunk = os.read(self._launcher.output, _CHUNK)
         if chunk:
             self.output.add(chunk)
             if on_output is not None:
@@ -134,7 +110,7 @@ class Launch:
 
     def _read_message(self) -> bool:
         """True when the command has just begun."""
-        packet, descriptors, _, _ = socket.recv_fds(self._control, 4096, 2)
+        packet, descriptors, _, _ = socket.recv_fds(self._launcher.control, 4096, 2)
         self.descriptors += descriptors
         message: tuple[Any, ...] = marshal.loads(packet) if packet else ("failed", "launcher", 0)  # noqa: S302 - from our own process
         if message[0] == "ready":
@@ -156,20 +132,8 @@ class Launch:
                 raise Unavailable(step, number)
         raise AssertionError(self._ending)
 
-    def _end(self) -> None:
-        """Everything in the layer has ended when this returns: the launcher waits for its namespace to be empty."""
-        self._control.close()
-        if self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
-        try:
-            self._process.wait(_END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
-
-def _resolver_files() -> list[str]:
+def _resolver_files() -> tuple[str, ...]:
     """The file that says how names are resolved is often a link out of `/etc`."""
     real = os.path.realpath("/etc/resolv.conf")
-    return [real] if os.path.isfile(real) and not real.startswith("/etc/") else []
+    return () if real.startswith("/etc/") else (real,)

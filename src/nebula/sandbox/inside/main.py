@@ -35,7 +35,10 @@ def main(control_number: int) -> None:
     os.set_inheritable(control_number, False)
     control = _socket.socket(fileno=control_number)
     with open(0, "rb", closefd=False) as stdin:
-        config = marshal.loads(stdin.read())  # noqa: S302 - written by nebula, of this very interpreter
+        text = stdin.read()
+    if not text:  # not needed any more
+        return
+    config = marshal.loads(text)  # noqa: S302 - written by nebula, of this very interpreter
     try:
         limits.die_first()
         namespaces.enter(network=config["network"])

@@ -8,7 +8,7 @@ import os
 import stat
 
 from nebula.sandbox.inside import masks, mounts
-from nebula.sandbox.inside.kernel import StepFailed, call
+from nebula.sandbox.inside.kernel import StepFailed
 from nebula.sandbox.inside.mounts import NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SAFE = NO_SETUID | NO_DEVICES
-_STAGES = ("/tmp", "/mnt", "/var", "/usr")  # noqa: S108 - any directory will do: it is covered in our namespace alone
+_STAGES = ("/tmp", "/var", "/usr", "/etc")  # noqa: S108 - any two will do: they are covered in our namespace alone
 _ONE_PAGE_FILES_PER_MIB = 256
 _ESTALE = 116
 
@@ -28,23 +28,20 @@ def build(config: dict[str, Any]) -> tuple[int, int]:
     mounts.keep_mounts_private()
     project = _open_project(config["root"], config["identity"])
     sources = _clone_sources(config)  # before the stage covers anything
-    stage = next(path for path in _STAGES if os.path.isdir(path))
+    stage, layer = [path for path in _STAGES if os.path.isdir(path)][:2]
     mounts.mount("tmpfs", stage, "mode=755,size=16m,nr_inodes=16384", _SAFE)
-    layer = os.path.join(stage, ".layer")
     upper = _make_layer(layer, project, config)
     _put_system(stage, sources.pop("system"))
     _put_devices(stage, sources.pop("devices"))
     _put_own_folders(stage, layer, config)
+    readable = sources.pop("readable")
+    _put_readable(stage, {path: tree for path, tree in readable.items() if _holds(path, config["root"])})
     place = _below(stage, config["root"])
     os.makedirs(place, exist_ok=True)
     options = "userxattr,xino=off,index=off"
     options += f",lowerdir=/proc/self/fd/{project},upperdir={layer}/upper,workdir={layer}/work"
     mounts.mount("overlay", place, options, _SAFE)
-    for path, tree in sources.pop("readable").items():
-        _make_place(_below(stage, path), os.fstat(tree))
-        mounts.attach(tree, _below(stage, path))
-    call("layer", "umount2", os.fsencode(layer), 0x2)
-    os.rmdir(layer)
+    _put_readable(stage, {path: tree for path, tree in readable.items() if not _holds(path, config["root"])})
     os.close(project)
     _put_processes(stage)
     for path in config["covered"]:
@@ -83,7 +80,6 @@ def _clone_sources(config: dict[str, Any]) -> dict[str, Any]:
 def _make_layer(layer: str, project: int, config: dict[str, Any]) -> int:
     size = config["layer_bytes"]
     files = max(size // 2**20, 64) * _ONE_PAGE_FILES_PER_MIB
-    os.mkdir(layer)
     mounts.mount("tmpfs", layer, f"mode=711,size={size},nr_inodes={files}", _SAFE)
     for name in ("upper", "work", "home", "tmp", "shm"):
         os.mkdir(f"{layer}/{name}")
@@ -129,6 +125,16 @@ def _put_own_folders(stage: str, layer: str, config: dict[str, Any]) -> None:
     for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("home", home)):  # noqa: S108 - the private one
         os.makedirs(_below(stage, path), exist_ok=True)
         mounts.bind(f"{layer}/{name}", _below(stage, path))
+
+
+def _put_readable(stage: str, trees: dict[str, int]) -> None:
+    for path, tree in trees.items():
+        _make_place(_below(stage, path), os.fstat(tree))
+        mounts.attach(tree, _below(stage, path))
+
+
+def _holds(folder: str, path: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def _put_processes(stage: str) -> None:
