@@ -175,6 +175,7 @@ def test_every_call_of_a_message_is_answered_in_order(count):
         ("", {}, 1, "empty answer"),
         ("", {"stop": "filter"}, 1, "held the answer back"),
         ("", {"stop": "length"}, 1, "output limit"),
+        ("", {"stop": "missing"}, 1, "without an answer"),
         (" \n", {"rung": "object"}, 3, "empty answer"),
     ],
 )

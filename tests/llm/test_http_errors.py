@@ -350,8 +350,8 @@ async def test_a_stream_without_any_answer_is_missing_not_cut(case: str) -> None
 @pytest.mark.parametrize(
     ("turn", "said"),
     [
-        (Turn(""), "is empty"),
-        (Turn(" \n\t "), "is empty"),
+        (Turn(""), "empty answer"),
+        (Turn(" \n\t "), "empty answer"),
         (Turn("", stop="length"), "output limit"),
         (Turn("", thinking="hm", stop="length"), "output limit"),
     ],

@@ -203,7 +203,7 @@ async def _ask(turn: Turn) -> ModelReply:
 
 def _emit_reply(turn: Turn, reply: ModelReply, seconds: float) -> None:
     notice = _CUT_SHORT.get(reply.stop)
-    stop = reply.stop if notice else None
+    stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
     turn.stream.emit(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop))
     if notice and reply.message.content:  # one without a word is told at the end of the turn
         turn.stream.emit(replace(notice, task_id=turn.task_id))

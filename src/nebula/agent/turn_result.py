@@ -9,6 +9,7 @@ from typing import Any
 
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import CheckRun, Diff, FileChange, Final, Message, Stamped, Status, Step, Task, ToolResult, Usage
+from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, ToolUseResult
 from nebula.tools.registry import WRITERS
 from nebula.value import replace, value
@@ -20,11 +21,6 @@ _EXIT_CODES: Mapping[Status, int] = {
     "limit": EXIT_FAILED,
     "interrupted": EXIT_INTERRUPTED,
 }
-_NO_ANSWER = {
-    "filter": "The provider held the answer back, and there is none. Ask in other words, or choose another model.",
-    "length": "The model reached its output limit before it said a word. Ask for less, or choose another model.",
-}
-_EMPTY_ANSWER = "The model sent an empty answer. Ask again, or choose another model."
 
 
 @value
@@ -138,7 +134,7 @@ class TurnResult:
         if not self.answer.strip():
             last = self.messages[-1]
             dialect = EXIT_FORMAT if last.rung is not None else None
-            return Ending("error", _NO_ANSWER.get(last.stop or "", _EMPTY_ANSWER), dialect)
+            return Ending("error", str(why_no_answer(last.stop)), dialect)
         return replace(ending, status="refused") if self._refused else ending
 
 

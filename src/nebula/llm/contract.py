@@ -76,15 +76,18 @@ class ModelReply:
     @property
     def why_empty(self) -> Sentence | None:
         """Why there is not a word in it and nothing to run; None where there is."""
-        if self.message.tool_uses or self.message.content.strip():
-            return None
-        if self.stop == "filter":
-            return Sentence("The provider held the answer back. Ask in other words, or choose another model.")
-        if self.stop == "length":
-            return Sentence("The model reached its output limit before the first word. Ask for less at a time.")
-        if self.stop == "missing":
-            return Sentence("The server ended its reply without an answer. Ask again, or choose another model.")
-        return Sentence("The model's answer is empty. Ask again, or choose another model.")
+        return None if self.message.tool_uses or self.message.content.strip() else why_no_answer(self.stop)
+
+
+def why_no_answer(stop: str | None) -> Sentence:
+    """What to say of an answer without a word, by how its reply stopped."""
+    if stop == "filter":
+        return Sentence("The provider held the answer back. Ask in other words, or choose another model.")
+    if stop == "length":
+        return Sentence("The model reached its output limit before the first word. Ask for less at a time.")
+    if stop == "missing":
+        return Sentence("The server ended its reply without an answer. Ask again, or choose another model.")
+    return Sentence("The model sent an empty answer. Ask again, or choose another model.")
 
 
 StreamItem = TextDelta | Retrying | ModelNotice | ModelReply
