@@ -6,6 +6,7 @@ Generates data folders of the asked sizes (nodes of about 3.7 KB, one flow a tho
 again when given), then measures each in fresh processes:
 
     append        create_node behind a node in its flow, in turns with writing and flushing one file of that size
+    paced         the same at a person's pace, a checkpoint between any two, in one flow of all the nodes
     first open    get_node without any cache; reopen: with it; every node known: the first stage of the cache
     read all      building the search cache (goes on in the background, search waits for it)
     search        by keyword and by text, words of two Japanese characters among them
@@ -28,6 +29,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 APPENDS = 400
+PACED = 12
+PAUSE_S = 0.7
+"""Longer than a checkpoint waits."""
 QUERIES = 200
 JAPANESE = (
     *("検索", "要約", "会話", "節点", "接続", "分岐", "合流", "履歴", "文書", "構造"),
@@ -153,12 +157,8 @@ def spread(times: list[float]) -> tuple[float, float]:
     return statistics.median(ordered) * 1e3, ordered[int(len(ordered) * 0.95)] * 1e3
 
 
-def last_line(folder: Path) -> tuple[str, str]:
-    from nebula.graph.disk import tsv
-
-    line = tsv.last(str(folder / "nodes/index.tsv"), "xml")
-    assert line is not None
-    return line.path, line.id
+def ids_of(folder: Path) -> list[str]:
+    return [line.split("\t")[1] for line in (folder / "nodes/index.tsv").read_text("utf-8").splitlines()[1:]]
 
 
 def measure_append(folder: Path) -> dict[str, float]:
@@ -167,7 +167,7 @@ def measure_append(folder: Path) -> dict[str, float]:
 
     words = Words(7)
     graph = Graph(folder)
-    plain = folder / ".state" / "plain"
+    plain = folder / "plain"
     flow = graph.create_flow(f"bench {os.getpid()}").id
     shutil.rmtree(plain, ignore_errors=True)
     plain.mkdir()
@@ -190,6 +190,27 @@ def measure_append(folder: Path) -> dict[str, float]:
     return {"append_p50": p50, "append_p95": p95, "plain_p50": base50, "plain_p95": base95}
 
 
+def measure_paced(folder: Path) -> dict[str, float]:
+    """Turns of a person who thinks in between, behind all the nodes and, in turn, behind a single one."""
+    from nebula.graph.graph import Graph
+
+    graph = Graph(folder)
+    ids = ids_of(folder)
+    flows = [graph.create_flow(f"paced {name} {os.getpid()}").id for name in ("long", "short")]
+    graph.rebuild_flow(flows[0], ids)
+    graph.rebuild_flow(flows[1], ids[-1:])
+    last = [ids[-1], ids[-1]]
+    times: list[list[float]] = [[], []]
+    for _ in range(PACED):
+        for place, flow in enumerate(flows):
+            time.sleep(PAUSE_S)
+            started = time.perf_counter()
+            last[place] = graph.create_node("and then?", "this", flow=flow, parents=[last[place]]).id
+            times[place].append(time.perf_counter() - started)
+    graph.close()
+    return {"paced_p50": spread(times[0])[0], "paced_short_p50": spread(times[1])[0]}
+
+
 def _plain_write(path: Path, data: bytes) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     os.write(handle, data)
@@ -200,7 +221,7 @@ def _plain_write(path: Path, data: bytes) -> None:
 def measure_open(folder: Path) -> dict[str, float]:
     from nebula.graph.graph import Graph
 
-    _, node_id = last_line(folder)
+    node_id = ids_of(folder)[-1]
     return {"open": timed(lambda: Graph(folder).get_node(node_id)) * 1e3}
 
 
@@ -213,8 +234,13 @@ def measure_map(folder: Path) -> dict[str, float]:
 def measure_read_all(folder: Path) -> dict[str, float]:
     from nebula.graph.graph import Graph
 
+    def read_all() -> None:
+        while graph.search_nodes(text="zzzz", limit=1).unread:
+            pass
+
     with Graph(folder) as graph:
-        return {"read_all_s": timed(lambda: graph.search_nodes(text="zzzz", limit=1))}
+        first = timed(lambda: graph.search_nodes(text="zzzz", limit=1))
+        return {"first_search": first * 1e3, "read_all_s": first + timed(read_all)}
 
 
 def measure_search(folder: Path) -> dict[str, float]:
@@ -237,11 +263,17 @@ def measure_search(folder: Path) -> dict[str, float]:
 
 MEASURES = {
     "append": measure_append,
+    "paced": measure_paced,
     "open": measure_open,
     "map": measure_map,
     "read_all": measure_read_all,
     "search": measure_search,
 }
+
+
+def home_of(folder: Path) -> Path:
+    """Where what is derived from it lies."""
+    return folder.with_suffix(".home")
 
 
 def in_fresh_process(name: str, folder: Path) -> dict[str, float]:
@@ -250,6 +282,7 @@ def in_fresh_process(name: str, folder: Path) -> dict[str, float]:
         capture_output=True,
         text=True,
         check=False,
+        env=os.environ | {"NEBULA_HOME": str(home_of(folder))},
     )
     if ran.returncode:
         raise SystemExit(ran.stderr)
@@ -265,15 +298,15 @@ def run(size: int, home: Path, search_limit: int) -> dict[str, float]:
         seconds = timed(lambda: generate(partial, size))
         os.rename(partial, folder)
         print(f"generated {size:,} nodes in {seconds:.0f} s", file=sys.stderr)
-    shutil.rmtree(folder / ".state", ignore_errors=True)
+    shutil.rmtree(home_of(folder), ignore_errors=True)
     first = in_fresh_process("open", folder)
     found = {"first_open": first["open"]}
     mapped = in_fresh_process("map", folder)
     found |= {"map": mapped["map"], "map_rss": mapped["rss"]}
     found["reopen"] = statistics.median(in_fresh_process("open", folder)["open"] for _ in range(5))
-    found |= in_fresh_process("append", folder)
+    found |= in_fresh_process("append", folder) | in_fresh_process("paced", folder)
     if size <= search_limit:
-        shutil.rmtree(folder / ".state")
+        shutil.rmtree(home_of(folder))
         found |= in_fresh_process("read_all", folder)
         found |= in_fresh_process("search", folder)
     return found
@@ -295,10 +328,17 @@ def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str],
     )
     ratios = [results[s]["append_p50"] / results[s]["plain_p50"] for s in sizes]
     yield f"the same against {sizes[0]:,} nodes", [f"{ratio / ratios[0]:.2f} x" for ratio in ratios], "<= 1.3 x"
+    yield row("paced append p50, one flow of all nodes", "paced_p50")
+    yield (
+        "the same against a flow of one node",
+        [f"{results[s]['paced_p50'] / results[s]['paced_short_p50']:.2f} x" for s in sizes],
+        "<= 3 x",
+    )
     yield row("first open, no cache", "first_open", "100k <= 2,000 ms")
     yield row("every node known, no cache", "map", "100k <= 2,000 ms")
     yield row("memory after that", "map_rss", unit="MB")
     yield row("reopen, warm", "reopen", "100k <= 200 ms")
+    yield row("first search, no cache", "first_search", "<= 3,000 ms")
     yield row("read all for search", "read_all_s", unit="s")
     for key in ("keyword", "keyword_ja2", "text", "text_ja2", "tags", "nothing"):
         yield row(f"search {key} p95", f"{key}_p95", "100k <= 10 ms")

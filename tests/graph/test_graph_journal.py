@@ -235,6 +235,29 @@ def test_a_fault_at_any_call_leaves_old_or_new_and_is_told(
             break
 
 
+def test_what_an_older_epoch_left_in_the_journal_is_nobodys_news(tmp_path: Path) -> None:
+    """A flow is read again only when another process has written: what stands behind the last record of a half is left
+    from the time before, and counting it would read a long flow anew for every turn."""
+    graph = Graph(tmp_path)
+    graph.create_flow("main", "x" * LONG)
+    last = graph.create_node("0").id
+    journal = graph._store.disk.journal
+    foreign = journal.foreign
+    for number in range(1, 5):
+        for _ in range(5 - number):  # each epoch shorter than the one before it in its half
+            last = graph.create_node(str(number), parents=[last]).id
+        graph._store.disk.checkpoint()
+        loaded = graph._store.flows.get("main")
+        graph.get_flow()
+        assert graph._store.flows.get("main") is loaded
+    assert journal.foreign == foreign
+    with Graph(tmp_path) as other:
+        other.create_node("from elsewhere")
+        graph.get_flow()
+        assert journal.foreign > foreign
+    graph.close()
+
+
 def test_a_step_undone_is_gone_for_other_processes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, other = Graph(tmp_path), Graph(tmp_path)
     a = graph.create_node("a").id
