@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from nebula.graph.formats.yaml_comments import with_comments, without_comments
 from nebula.graph.graph import Graph
 
 
@@ -103,3 +104,42 @@ def test_metadata_thrown_away_comes_back(graph: Graph) -> None:
     graph.close()
     assert load(graph, "tags.yaml")["tags"] == {"t": [node.id]}
     assert len(load(graph, "index.yaml")["nodes"]) == 2
+
+
+COMMENTED = """\
+# our tags, by hand
+updated: 2025-05-09T06:48:06.533720+09:00
+tags:
+  # of the parser
+  "c#":  # the language
+    - {first}  # where it began
+  # to be removed
+  gone:
+    - {first}
+# the end
+"""
+
+
+def test_6_1_comments_set_by_hand_stay_with_their_lines(graph: Graph) -> None:
+    first = graph.create_node("a", tags=["c#", "gone"]).id
+    graph.close()
+    path = Path(graph.data_dir) / "metadata/tags.yaml"
+    path.write_text(COMMENTED.format(first=first), encoding="utf-8")
+    assert graph.check() == []
+    graph.update_node(first, tags=["c#", "x"])
+    second = graph.create_node("b", tags=["c#"]).id
+    graph.close()
+    text = path.read_text("utf-8")
+    stamp = text.split("updated: ")[1][:32]
+    assert text == (
+        f"# our tags, by hand\nupdated: {stamp}\ntags:\n  # of the parser\n"
+        f'  "c#":  # the language\n    - {first}  # where it began\n    - {second}\n  x:\n    - {first}\n'
+        "  # to be removed\n# the end\n"
+    )
+    assert graph.check() == []
+
+
+def test_what_looks_like_a_comment_inside_quotes_is_none() -> None:
+    old = 'updated: 1\ntags:\n  "topic #1":\n    - a\n'
+    assert without_comments(old) == old
+    assert with_comments(old, old) == old

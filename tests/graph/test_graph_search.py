@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.files.home import derived_folder
+from nebula.graph.derived import node_index as node_index_module
+from nebula.graph.derived import search as search_module
+from nebula.graph.derived.node_index import NodeIndex
 from nebula.graph.derived.search_terms import index_text, match_expression, phrases
 from nebula.graph.graph import Graph
 
@@ -170,3 +175,38 @@ def test_any_piece_of_a_run_of_japanese_is_found(text: str, data: st.DataObject)
 
 def test_phrases_of_a_search_box() -> None:
     assert phrases('a "b c"  d"') == ["a", "b c", 'd"']
+
+
+@pytest.mark.parametrize(
+    "text", ["エラー404", "エラー4045", "404エラー", "API設計v2", "第3章overview", "x86向け", "日本語A"]
+)
+def test_japanese_beside_ascii_is_found_as_it_stands(graph: Graph, text: str) -> None:
+    node = graph.create_node(f"画面に{text}が出た", "直した")
+    graph.create_node("エラーは404ではない", "別の話")
+    assert [found.id for found in graph.search_nodes(text=text)] == [node.id]
+    assert [found.id for found in graph.search_nodes(text=f'"{text}"')] == [node.id]
+
+
+def test_a_word_behind_japanese_may_be_the_beginning_of_a_longer_one(graph: Graph) -> None:
+    node = graph.create_node("エラー4045が出た", "直した")
+    assert [found.id for found in graph.search_nodes(text="エラー404")] == [node.id]
+    assert graph.search_nodes(text="エラー40") == []
+
+
+def test_a_large_graph_seen_for_the_first_time_answers_from_what_is_there(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        graph.create_node(f"needle {number}")
+    graph.close()
+    shutil.rmtree(derived_folder(graph.data_dir))
+    monkeypatch.setattr(search_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(node_index_module, "_BATCH", 8)
+    monkeypatch.setattr(NodeIndex.read_some, "__defaults__", (8,))
+    monkeypatch.setattr(graph._store, "_tidy", lambda: None)
+    found = graph.search_nodes(text="needle")
+    assert found.unread == 12
+    assert {node.prompt for node in found} == {f"needle {number}" for number in range(12, 20)}
+    assert len(graph.list_nodes()) == 20
+    found = graph.search_nodes(text="needle")
+    assert (len(found), found.unread) == (20, 0)

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -560,3 +561,52 @@ def test_8_2_a_long_flow_is_on_disk_soon_after(graph: Graph) -> None:
     while node.id not in read(graph, "flows/000/000.yaml"):
         assert time.monotonic() < limit
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id: x\nname: main\nnodes: [\n",
+        "id: x\n\tname: main\n",
+        "<<<<<<< ours\nname: main\n=======\nname: other\n>>>>>>> theirs\n",
+        "\x00\x00\x00",
+        "name: 'main'\n",
+    ],
+)
+def test_a_flow_that_cannot_be_read_is_shown_as_such_and_not_made_again(graph: Graph, text: str) -> None:
+    node = graph.create_node("q")
+    other = graph.create_flow("other")
+    graph.add_node_to_flow("other", node.id)
+    graph.close()
+    path = Path(graph.data_dir) / "flows/000/000.yaml"
+    path.write_text(text, encoding="utf-8")
+    with Graph(graph.data_dir) as again:
+        for call in (again.get_flow, lambda: again.create_node("lost"), lambda: again.create_flow("main")):
+            with pytest.raises(BadFile, match=r"flows/000/000\.yaml"):
+                call()
+        assert [problem.path for problem in again.unreadable_flows()] == ["flows/000/000.yaml"]
+        assert [flow.name for flow in again.list_flows()] == ["other"]
+        assert again.create_node("kept", flow="other", parents=[node.id]).id in again.get_flow(other.id).nodes
+        assert again.history_ids(node.id) == [node.id]
+        assert again.create_flow("third").name == "third"
+        assert path.read_text("utf-8") == text
+
+
+def test_arguments_that_are_no_text_are_one_clear_error(graph: Graph) -> None:
+    node = graph.create_node("q", tags="one tag")
+    assert node.tags == ["one tag"]
+    assert graph.update_node(node.id, tags="abc").tags == ["abc"]
+    assert graph.create_node("r", parents=node.id).id in graph.get_flow().nodes
+    assert graph.save_summary(node.id, "s", tags="x").tags == ["x"]
+    calls: list[Any] = [
+        lambda: graph.create_node(None),  # type: ignore[arg-type]
+        lambda: graph.create_node("q", 5),  # type: ignore[arg-type]
+        lambda: graph.create_node("q", tags=[None]),  # type: ignore[list-item]
+        lambda: graph.create_node("q", model=None),  # type: ignore[arg-type]
+        lambda: graph.update_node(node.id, prompt=b"x"),  # type: ignore[arg-type]
+        lambda: graph.update_node(node.id, tags=[1]),  # type: ignore[list-item]
+    ]
+    for call in calls:
+        with pytest.raises(BadRequest, match="must be text, not "):
+            call()
+    assert graph.count_nodes() == 2

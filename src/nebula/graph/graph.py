@@ -27,7 +27,18 @@ from nebula.graph.flows.topology import history, rebuilt, rewired
 from nebula.graph.ids import new_id, now, shortest_unique
 from nebula.graph.store import Store
 from nebula.graph.text_figures import measured, with_text
-from nebula.graph.values import DEFAULT_FLOW, Connection, FileState, Flow, Node, Problem, Text, Usage, clean_tags
+from nebula.graph.values import (
+    DEFAULT_FLOW,
+    Connection,
+    FileState,
+    Flow,
+    Node,
+    Problem,
+    Text,
+    Usage,
+    clean_tags,
+    several,
+)
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -126,6 +137,7 @@ class Graph:
         branch: str | None = None,
     ) -> Node:
         """A new node in a flow (`main` is made when there is none), behind its parents if given."""
+        _require_texts(prompt=prompt, response=response)
         texts = (Text("user", prompt), Text("assistant", response))
         return self.add_turn(
             texts=texts, tags=tags, model=model, summary=summary, flow=flow, parents=parents, branch=branch
@@ -149,6 +161,9 @@ class Graph:
         references: Iterable[str] = (),
     ) -> Node:
         """One finished turn as a node, with its place in the flow, in one durable step."""
+        tags, parents, references = several(tags), several(parents), several(references)
+        said = {text.role: text.text for text in texts}
+        _require_texts(tags=tags, parents=parents, references=references, model=model, summary=summary, **said)
         moment = timestamp or now()
         node = Node(
             id=node_id or new_id(),
@@ -213,6 +228,7 @@ class Graph:
         tags: Iterable[str] | None = None,
     ) -> Node:
         """Changes what is given. New text makes the summary due for building."""
+        _require_texts(prompt=prompt or "", response=response or "", tags=several(tags))
         with self._store.writing():
             old = self._store.read(node_id)
             node = old
@@ -272,7 +288,7 @@ class Graph:
         for the first time the answer does not wait for the whole index: `unread` says how many nodes it left out."""
         from nebula.graph.derived.search import Query, search
 
-        query = Query.of(_words(tags), _words(keywords), text or "")
+        query = Query.of(several(tags), several(keywords), text or "")
         with self._store.reading():
             found, late = search(self._store.node_index, query, limit)
         if late:
@@ -291,7 +307,7 @@ class Graph:
     # Flows
 
     def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
-        """A flow by id or name. Raises NotFound."""
+        """A flow by id or name. Raises NotFound, or BadFile where its file cannot be read."""
         with self._store.reading():
             return self._store.flows.get(flow).flow
 
@@ -299,6 +315,11 @@ class Graph:
         """All flows in full, in order of number."""
         with self._store.reading():
             return [loaded.flow for loaded in self._store.flows.all()]
+
+    def unreadable_flows(self) -> list[Problem]:
+        """The flow files that cannot be read; `list_flows` has only the others."""
+        with self._store.reading():
+            return [problem for problem in self._store.flows.problems() if problem.kind == "unreadable"]
 
     def list_flow_heads(self) -> list[Flow]:
         """All flows without their nodes and connections: quick, however long they are."""
@@ -358,7 +379,7 @@ class Graph:
         """Makes the flow the chain of exactly these nodes, in this order."""
         with self._store.writing():
             before = self._store.flow_for_writing(flow).flow
-            return self._change_flow(replace(difference(before, rebuilt(before, node_ids)), flow=flow))
+            return self._change_flow(replace(difference(before, rebuilt(before, several(node_ids))), flow=flow))
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
         """Ids of the path to a node, oldest first, in the given flow or the one it is in."""
@@ -401,6 +422,10 @@ class Graph:
             return found + self._store.problems()
 
 
-def _words(words: Iterable[str] | None) -> Iterable[str]:
-    """One word given as a bare string is taken as that word, not as its letters."""
-    return [words] if isinstance(words, str) else words or ()
+def _require_texts(**given: object) -> None:
+    """Callers without a type checker get one clear sentence, before anything is written."""
+    for name, held in given.items():
+        for each in held if isinstance(held, (list, tuple)) else (held,):
+            if not isinstance(each, str):
+                kind = type(each).__name__
+                raise BadRequest("{name} must be text, not {kind}", name=name, kind=kind)

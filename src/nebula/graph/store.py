@@ -112,7 +112,10 @@ class Store:
         """The flow asked for, else the one the node is in: `main` first, then by number."""
         if flow is not None:
             return self.flows.get(flow)
-        main = self.flows.find(DEFAULT_FLOW)
+        try:
+            main = self.flows.find(DEFAULT_FLOW)
+        except BadFile:  # it is among the problems; the node may be in another one
+            main = None
         if main and node_id in main.topology.index_of:
             return main
         return next(iter(self.flows.with_node(node_id)), None)

@@ -214,10 +214,15 @@ class Problem:
         return {"kind": self.kind, "path": self.path, "message": self.message, "repaired": self.repaired}
 
 
+def several(words: Iterable[str] | None) -> list[str]:
+    """One word given as a bare string is taken as that word, not as its letters."""
+    return [words] if isinstance(words, str) else list(words or ())
+
+
 def clean_tags(tags: Iterable[str]) -> list[str]:
     """Tags without white space around or inside runs, each once, in order."""
     seen: dict[str, None] = {}
-    for tag in tags:
+    for tag in several(tags):
         word = " ".join(tag.split())
         if word:
             seen.setdefault(word)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, examples
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, show_node
 from nebula.language import translate
 
@@ -47,6 +47,8 @@ def _list(graph: Graph, options: argparse.Namespace) -> int:
         return 0
     for line in flow_lines(flows):
         print_line(line)
+    for problem in graph.unreadable_flows():
+        print_remark(f"{problem.path}: {problem.message}")
     return 0
 
 

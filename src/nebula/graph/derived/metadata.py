@@ -19,6 +19,7 @@ from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.errors import BadFile
 from nebula.graph.formats import tsv
+from nebula.graph.formats.yaml_comments import with_comments, without_comments
 from nebula.graph.formats.yaml_text import identifier, moment, scalar
 from nebula.graph.ids import now
 from nebula.graph.values import Node
@@ -142,15 +143,18 @@ class Metadata:
                 self._disk.replace(NODE_INDEX, tsv.without(data, removed))
 
     def _write(self, path: str, lines: Iterable[str]) -> bool:
-        text = "".join(lines)
-        if not self._differs(path, text):
+        text, old = "".join(lines), self._text_of(path)
+        if not _differ(old, text):
             return False
-        self._disk.replace(path, text.encode("utf-8"))
+        self._disk.replace(path, with_comments(text, old).encode("utf-8"))
         return True
 
-    def _differs(self, path: str, text: str) -> bool:
-        data = self._disk.read(path)
-        return data is None or _entries(data.decode("utf-8", "replace")) != _entries(text)
+    def _text_of(self, path: str) -> str:
+        """What stands there; nothing in the place of what is no file."""
+        try:
+            return (self._disk.read(path) or b"").decode("utf-8", "replace")
+        except BadFile:
+            return ""
 
     def stale(self) -> list[str]:
         """The files that do not say what the nodes say; one that is not there at all is nobody's problem."""
@@ -160,7 +164,7 @@ class Metadata:
         return [
             path
             for path, lines in ((INDEX, self._index()), (TAGS, self._tags()))
-            if self._disk.signature(path) and self._differs(path, "".join(lines))
+            if self._disk.signature(path) and _differ(self._text_of(path), "".join(lines))
         ]
 
     def _index(self) -> Iterator[str]:
@@ -183,6 +187,10 @@ class Metadata:
                 current = tag
                 yield f"  {scalar(label)}:\n"
             yield f"    - {identifier(node_id)}\n"
+
+
+def _differ(old: str, new: str) -> bool:
+    return _entries(without_comments(old)) != _entries(new)
 
 
 def _entries(text: str) -> list[str]:

@@ -19,6 +19,8 @@ _PAIRED = (
 )
 _RUN = re.compile(rf"([{_PAIRED}]+)|[^\w\x00-\x7f]+")
 _LAST_RUN = re.compile(rf"[{_PAIRED}]+\Z")
+_ANY_RUN = re.compile(rf"[{_PAIRED}]")
+_LAST_WORD = re.compile(rf"[^\W_{_PAIRED}]{{3,}}\Z")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 _NAME = re.compile(rf"[A-Za-z0-9]*(?:{_HUMP.pattern})[A-Za-z0-9]*")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -65,11 +67,13 @@ def phrases(text: str) -> list[str]:
 def match_expression(text: str, *, prefix: bool) -> str | None:
     """The FTS5 expression that finds a text; None when it holds nothing that is indexed.
 
-    `prefix` lets a single word of three letters or more be the beginning of a longer one.
+    `prefix` lets a last word of three letters or more be the beginning of a longer one, where it stands alone or
+    right behind a script without spaces (`エラー404`).
     """
     text = unicodedata.normalize("NFKC", text).strip()
     last = _LAST_RUN.search(text)
-    if prefix and not last and _SINGLE_WORD.fullmatch(text):
+    has_run = _ANY_RUN.search(text) is not None
+    if prefix and not has_run and _SINGLE_WORD.fullmatch(text):
         return f'"{text.casefold()}" *'
     wanted = " ".join(index_text(text).replace('"', " ").split())
     if not _WORD.search(wanted) and not last:
@@ -77,4 +81,5 @@ def match_expression(text: str, *, prefix: bool) -> str | None:
     if last and len(last[0]) > 1:
         # The run may go on in the stored text: its last pair is enough.
         wanted = wanted[:-1].rstrip()
-    return f'"{wanted}" *' if last and len(last[0]) == 1 else f'"{wanted}"'
+    is_beginning = len(last[0]) == 1 if last else prefix and has_run and _LAST_WORD.search(text)
+    return f'"{wanted}" *' if is_beginning else f'"{wanted}"'

@@ -209,6 +209,7 @@ class DataFolder(Files):
         self.journal.close()
         self.lock.close()
         self._let_go()
+        self._derived = ""
 
 
 def _is_torn(current: bytes, data: bytes) -> bool:

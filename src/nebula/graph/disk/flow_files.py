@@ -25,7 +25,7 @@ from nebula.graph.formats.flow_yaml import (
 )
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.ids import new_id, now, sort_key
-from nebula.graph.values import Connection, Edge, Entry, Flow, Problem
+from nebula.graph.values import DEFAULT_FLOW, Connection, Edge, Entry, Flow, Problem
 from nebula.value import replace
 
 FOLDER = "flows"
@@ -33,6 +33,8 @@ INDEX = "flows/index.tsv"
 LONG = 4 * 1024
 """Bytes from which on additions to a flow go to the journal first and reach its file a moment later."""
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
+_CLAIM = re.compile(r"^(id|name)[ \t]*:(.+)$", re.MULTILINE)
+"""What a broken file still says of which flow it is."""
 
 
 class Loaded:
@@ -188,7 +190,8 @@ class FlowFiles:
         return head
 
     def find(self, flow: str) -> Loaded | None:
-        """By id, else by name; of several flows with one id the one changed last, of one name the first made."""
+        """By id, else by name; of several flows with one id the one changed last, of one name the first made. Raises
+        BadFile where it may be in a file that cannot be read: that is not the same as having no such flow."""
         if flow in self._found:
             known = self._load_if_good(self._found[flow])
             if known and flow in (known.file.flow.id, known.file.flow.name):
@@ -204,9 +207,30 @@ class FlowFiles:
                     break
         found = max(by_id, key=lambda item: sort_key(item[1].updated))[0] if by_id else by_name
         if found is None:
+            self._refuse_unreadable(flow)
             return None
         self._found[flow] = found
         return self._load_if_good(found)
+
+    def unreadable(self) -> dict[str, BadFile]:
+        """The files that cannot be read, by path."""
+        found = {}
+        for path in self.paths():
+            try:
+                self.load(path)
+            except BadFile as error:
+                found[path] = error
+            except NotFound:
+                continue
+        return found
+
+    def _refuse_unreadable(self, flow: str) -> None:
+        for path, error in self.unreadable().items():
+            head = self._disk.head(f"{FOLDER}/{path}", HEAD_BYTES).decode("utf-8", "replace")
+            claims = {(key, text.strip("\"' \r")) for key, text in _CLAIM.findall(head)}
+            is_nameless = all(key != "name" for key, _ in claims)
+            if {("id", flow), ("name", flow)} & claims or (is_nameless and flow == DEFAULT_FLOW):
+                raise error
 
     def get(self, flow: str) -> Loaded:
         found = self.find(flow)
@@ -317,14 +341,8 @@ class FlowFiles:
 
     def problems(self) -> list[Problem]:
         """The flow files that cannot be read, and what in the others makes no sense."""
-        found = []
-        for path in self.paths():
-            try:
-                remarks = self.load(path).file.remarks
-            except NotFound:
-                continue
-            except BadFile as error:
-                found.append(Problem("unreadable", f"{FOLDER}/{path}", error.reason))
-            else:
-                found += [Problem("edge", f"{FOLDER}/{path}", remark) for remark in remarks]
+        bad = self.unreadable()
+        found = [Problem("unreadable", f"{FOLDER}/{path}", error.reason) for path, error in bad.items()]
+        for loaded in self.all():
+            found += [Problem("edge", f"{FOLDER}/{loaded.path}", remark) for remark in loaded.file.remarks]
         return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Protocol
 
-from nebula.graph.errors import NotFound
+from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.order import topological_order
 from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node
@@ -49,7 +49,7 @@ def flow_of(graph: GraphReader, node_id: str, flow: str | None = None) -> Flow |
         return named if node_id in named.nodes else None
     try:
         main = graph.get_flow(DEFAULT_FLOW)
-    except NotFound:
+    except (NotFound, BadFile):
         main = None
     if main and node_id in main.nodes:
         return main
