@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -213,6 +215,18 @@ def test_the_whole_machine_is_no_project() -> None:
 def test_a_project_that_is_not_there() -> None:
     with pytest.raises(SandboxError, match="/nowhere/at/all cannot be opened: No such file or directory"):
         run(Command("/nowhere/at/all", "true"))
+
+
+def test_a_file_system_mounted_inside_the_project_is_named(project: Path) -> None:
+    (project / "data").mkdir()
+    script = (
+        "import sys\nfrom nebula.sandbox.command import run\nfrom nebula.sandbox.contract import Command\n"
+        "try: run(Command(sys.argv[1], 'true'))\nexcept Exception as error: print(error)"
+    )
+    line = 'mount -t tmpfs x "$1/data" && "$0" -c "$2" "$1"'
+    words = ["unshare", "-Urm", "sh", "-c", line, sys.executable, str(project), script]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"A file system is mounted inside the project, at {project}/data")
 
 
 def test_a_launcher_is_ready_before_the_second_command(project: Path) -> None:

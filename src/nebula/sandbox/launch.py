@@ -129,8 +129,20 @@ class Launch:
             case ("failed", "launcher", _):
                 raise SandboxError("The layer ended before the command: {output}", output=self.output.text()[-500:])
             case ("failed", step, number):
+                mounted = _mounted_below(self.command.root) if step == "overlay" else None
+                if mounted is not None:
+                    raise SandboxError(
+                        "A file system is mounted inside the project, at {path}: no layer can be put over both.",
+                        path=mounted,
+                    )
                 raise Unavailable(step, number)
         raise AssertionError(self._ending)
+
+
+def _mounted_below(root: str) -> str | None:
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        places = [line.split(" ")[4] for line in file]
+    return next((place for place in places if place.startswith(f"{root}/")), None)
 
 
 def _resolver_files() -> tuple[str, ...]:
