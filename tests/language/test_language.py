@@ -26,6 +26,7 @@ ROOMS = [
     "memory",
     "messages",
     "sandbox",
+    "server",
     "stage",
 ]
 """Rooms whose sentences are held to it."""

@@ -137,7 +137,7 @@ async def test_a_large_first_message_ends_the_connection(nebula: Server) -> None
         return 0
 
     codes = await asyncio.gather(*(shout() for _ in range(24)))
-    assert set(codes) <= {1009, 1006}
+    assert set(codes) <= {1006, 1008, 1009}  # too large; or, on a busy machine, too late
     assert peak_memory(nebula.process.pid) - before < 48 * MIB
 
 

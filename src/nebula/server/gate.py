@@ -191,22 +191,31 @@ class Gate:
 
     def _admit(self, scope: Scope, passage: Passage, headers: dict[bytes, bytes], repeated: bytes) -> None:
         if repeated:
-            raise Refusal(400, "malformed_headers", f"The header '{repeated.decode()}' was sent more than once.")
+            raise Refusal(
+                "The header '{name}' was sent more than once.",
+                status=400,
+                code="malformed_headers",
+                name=repeated.decode(),
+            )
         if not self.rules.knows_host(_text(headers, b"host").lower()):
-            raise Refusal(403, "foreign_host", "This server does not answer to that Host.")
+            raise Refusal("This server does not answer to that Host.", status=403, code="foreign_host")
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"none")
         if (origin is not None and not self.rules.knows_origin(origin.decode("latin-1").lower())) or site not in {
             b"same-origin",
             b"none",
         }:
-            raise Refusal(403, "foreign_origin", "This server does not answer to pages of another origin.")
+            raise Refusal("This server does not answer to pages of another origin.", status=403, code="foreign_origin")
         if self.rules.asks_token(scope["path"]) and not self._shows_token(scope, headers):
             passage.authorized = False
             if scope["type"] == "http" or not self.rules.token_in_first_message or _tried(scope, headers):
-                challenge = [(b"www-authenticate", b"Bearer")]
-                raise Refusal(401, "unauthorized", "Send the server's token as 'Authorization: Bearer …'.", challenge)
+                raise Refusal(
+                    "Send the server's token as 'Authorization: Bearer …'.",
+                    status=401,
+                    code="unauthorized",
+                    headers=[(b"www-authenticate", b"Bearer")],
+                )
         if headers.get(b"x-trace-id") is not None and passage.trace_id.encode() != headers[b"x-trace-id"]:
-            raise Refusal(400, "malformed_trace_id", "The header 'x-trace-id' must be a UUID.")
+            raise Refusal("The header 'x-trace-id' must be a UUID.", status=400, code="malformed_trace_id")
         passage.content_type = _text(headers, b"content-type")
 
     def _shows_token(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
@@ -226,7 +235,9 @@ class Gate:
             async with asyncio.timeout(self.rules.body_timeout_s):
                 return await self._collect(receive)
         except TimeoutError:
-            raise Refusal(408, "timeout", "The body of the request did not arrive in time.", _CLOSE) from None
+            raise Refusal(
+                "The body of the request did not arrive in time.", status=408, code="timeout", headers=_CLOSE
+            ) from None
 
     async def _collect(self, receive: Receive) -> bytes:
         parts: list[bytes] = []
@@ -250,8 +261,13 @@ class Gate:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _too_large(self) -> Refusal:
-        limit = self.rules.max_body
-        return Refusal(413, "too_large", f"The request is larger than the {limit} bytes allowed.", _CLOSE)
+        return Refusal(
+            "The request is larger than the {limit} bytes allowed.",
+            status=413,
+            code="too_large",
+            headers=_CLOSE,
+            limit=self.rules.max_body,
+        )
 
     def _record(self, passage: Passage, status: int) -> None:
         if not passage.recorded:
@@ -316,7 +332,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 async def _answer(send: Send, refusal: Refusal, passage: Passage) -> None:
-    body = error_body(refusal.code, refusal.message, passage.trace_id)
+    body = error_body(refusal.code, str(refusal), passage.trace_id)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -325,9 +341,9 @@ async def _answer(send: Send, refusal: Refusal, passage: Passage) -> None:
 async def _deny(scope: Scope, send: Send, refusal: Refusal, passage: Passage) -> None:
     """A WebSocket refused before it opened: with a proper answer where the server can give one."""
     if "websocket.http.response" not in scope.get("extensions", {}):
-        await send({"type": "websocket.close", "code": 1008, "reason": refusal.message})
+        await send({"type": "websocket.close", "code": 1008, "reason": str(refusal)})
         return
-    body = error_body(refusal.code, refusal.message, passage.trace_id)
+    body = error_body(refusal.code, str(refusal), passage.trace_id)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
     await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body})

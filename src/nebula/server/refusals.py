@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
+
+from nebula.errors import NebulaError
 
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-class Refusal(Exception):
-    """A request that goes no further. The message is for the client and holds nothing of the server's own."""
+class Refusal(NebulaError):
+    """A request that goes no further. The sentence is for the client and holds nothing of the server's own."""
 
-    def __init__(self, status: int, code: str, message: str, headers: Headers = ()) -> None:
-        super().__init__(message)
+    def __init__(self, sentence: str, /, *, status: int, code: str, headers: Headers = (), **values: Any) -> None:
+        super().__init__(sentence, **values)
         self.status = status
         self.code = code
-        self.message = message
         self.headers = headers
 
 
@@ -24,4 +26,4 @@ def error_body(code: str, message: str, trace_id: str) -> bytes:
 
 
 def internal_error() -> Refusal:
-    return Refusal(500, "internal_error", "Something went wrong in the server; its own log says what.")
+    return Refusal("Something went wrong in the server; its own log says what.", status=500, code="internal_error")

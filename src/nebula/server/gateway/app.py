@@ -92,7 +92,7 @@ class Routed:
         try:
             await self.api.router(scope, receive, send)
         except WorkspaceError as error:
-            raise Refusal(error.status, error.code, error.message) from None
+            raise Refusal(error.sentence, status=error.status, code=error.code, **error.values) from None
         except HTTPException as problem:
             raise _unrouted(problem) from None
 
@@ -101,8 +101,8 @@ def _unrouted(problem: HTTPException) -> Refusal:
     """What routing itself says: no such endpoint, or not by this method."""
     if problem.status_code == 405:
         headers = [(name.lower().encode(), value.encode()) for name, value in (problem.headers or {}).items()]
-        return Refusal(405, "method_not_allowed", "This endpoint takes another method.", headers)
-    return Refusal(problem.status_code, "no_such_endpoint", "There is no such endpoint; see /docs.")
+        return Refusal("This endpoint takes another method.", status=405, code="method_not_allowed", headers=headers)
+    return Refusal("There is no such endpoint; see /docs.", status=problem.status_code, code="no_such_endpoint")
 
 
 def _recorder(audit: AuditLog | None) -> Callable[[Passage, int], None] | None:
@@ -161,7 +161,7 @@ def _expected(request: Request) -> str | None:
         return None
     etag = _ETAG.fullmatch(seen) if seen is not None else None
     if (seen is not None and etag is None) or absent not in {None, "*"}:
-        raise bodies.malformed("If-Match takes one ETag as sent with /read_file; If-None-Match takes * alone.")
+        raise bodies.Malformed("If-Match takes one ETag as sent with /read_file; If-None-Match takes * alone.")
     if etag is None:
         return ABSENT
     if absent is not None:

@@ -125,18 +125,23 @@ class ErrorReply(BaseModel):
 Body = TypeVar("Body", bound=RequestBody)
 
 
+class Malformed(Refusal):
+    """A request that is not what its endpoint takes."""
+
+    def __init__(self, sentence: str, /, **values: Any) -> None:
+        super().__init__(sentence, status=422, code="malformed_request", **values)
+
+
 def read_body(kind: type[Body], body: bytes, content_type: str) -> Body:
     """The request, or a refusal that says which field is wrong and why."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise malformed("Send the request as JSON, with 'Content-Type: application/json'.")
+        raise Malformed("Send the request as JSON, with 'Content-Type: application/json'.")
     try:
         return kind.model_validate_json(body)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"])[:MAX_FIELD_SHOWN]
-        raise malformed(f"{place}: {first['msg']}." if place else f"{first['msg']}.") from None
-
-
-def malformed(message: str) -> Refusal:
-    return Refusal(422, "malformed_request", message)
+        if not place:
+            raise Malformed("{problem}.", problem=first["msg"]) from None
+        raise Malformed("{place}: {problem}.", place=place, problem=first["msg"]) from None

@@ -150,4 +150,4 @@ def _renamed(entry: FileEntry, parts: Parts) -> FileEntry:
 
 
 def _outside(path: str) -> PathEscape:
-    return PathEscape(f"{path}: is not in the folders that your client offers.")
+    return PathEscape("{path}: is not in the folders that your client offers.", path=path)

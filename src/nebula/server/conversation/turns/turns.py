@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nebula.errors import NebulaError
 from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
 from nebula.graph.context.preview import ContextPreview
-from nebula.graph.errors import GraphError
-from nebula.llm.errors import ModelError
+from nebula.language import explain_to, translate_to
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
+from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import Decision, Question
 
@@ -164,12 +165,12 @@ class Turns:
         try:
             await self._runner.run(job, hear, self._ask)
         except asyncio.CancelledError:
-            _end(turn, hear, "interrupted", "Interrupted before it began.")
-        except (ModelError, GraphError, OSError) as problem:
-            _end(turn, hear, "error", str(problem), getattr(problem, "kind", "error"))
+            _end(turn, hear, "interrupted", translate_to(job.lang, "Interrupted before it began."))
+        except (NebulaError, OSError) as problem:
+            _end(turn, hear, "error", explain_to(job.lang, problem), getattr(problem, "kind", "error"))
         except Exception:  # noqa: BLE001 - whoever waits for this turn must hear that it is over
             _log.exception("a turn failed")
-            _end(turn, hear, "error", "Something went wrong in the server; its own log says what.", "internal")
+            _end(turn, hear, "error", explain_to(job.lang, internal_error()), "internal")
         finally:
             del self._running[job.trace_id]
 
