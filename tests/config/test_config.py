@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -367,3 +368,9 @@ def test_an_address_is_shown_without_its_password(places, address, shown, passwo
     assert settings.shown("openai_api_key") == "(set)"
     assert settings.shown("max_rounds") == "100"
     assert settings.secrets == (("sk-1", password) if password else ("sk-1",))
+
+
+def test_every_setting_and_variable_is_documented():
+    text = (Path(__file__).parents[2] / "docs" / "using.md").read_text(encoding="utf-8")
+    named = [name for name, each in TABLE.items() if each.file] + [v for each in TABLE.values() for v in each.variables]
+    assert [name for name in named if f"`{name}`" not in text] == []

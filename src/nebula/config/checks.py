@@ -8,7 +8,7 @@ from typing import Any
 from nebula.config.errors import ConfigError
 
 
-def text(value: Any) -> str:
+def string(value: Any) -> str:
     if not isinstance(value, str):
         raise ConfigError("expected a string")
     return value
@@ -16,7 +16,7 @@ def text(value: Any) -> str:
 
 def address(value: Any) -> str:
     """Where a server is. It may hold a password, so it is shown without."""
-    return text(value)
+    return string(value)
 
 
 def flag(value: Any) -> bool:
@@ -43,7 +43,7 @@ def seconds(value: Any) -> float:
     return float(value)
 
 
-def texts(value: Any) -> tuple[str, ...]:
+def strings(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ConfigError("expected a list of strings")
     return tuple(value)
@@ -59,7 +59,7 @@ def one_of(*choices: str) -> Callable[[Any], str]:
 
 
 def extensions(value: Any) -> tuple[str, ...]:
-    parts = value.replace(";", ",").split(",") if isinstance(value, str) else texts(value)
+    parts = value.replace(";", ",").split(",") if isinstance(value, str) else strings(value)
     cleaned = [part.strip().lower() for part in parts if part.strip()]
     return tuple(part if part.startswith(".") else "." + part for part in cleaned)
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from nebula.config.addresses import password_in, without_credentials
-from nebula.config.checks import address, count, extensions, flag, one_of, positive, seconds, text, texts, trusted
+from nebula.config.checks import address, count, extensions, flag, one_of, positive, seconds, string, strings, trusted
 from nebula.language import LANGUAGES, Sentence
 from nebula.value import replace, value
 
@@ -72,15 +72,15 @@ class Settings:
     home: str = ""
     root: str = ""
 
-    model: str = setting(DEFAULT_MODEL, text, "NEBULA_MODEL", file=PROJECT)
+    model: str = setting(DEFAULT_MODEL, string, "NEBULA_MODEL", file=PROJECT)
     provider: str = setting("", one_of(*PROVIDER_NAMES), "NEBULA_PROVIDER")
-    openai_api_key: str = setting("", text, "OPENAI_API_KEY", file=NOBODY, secret=True)
+    openai_api_key: str = setting("", string, "OPENAI_API_KEY", file=NOBODY, secret=True)
     openai_base_url: str = setting("https://api.openai.com/v1", address, "OPENAI_BASE_URL")
-    gemini_api_key: str = setting("", text, "GEMINI_API_KEY", file=NOBODY, secret=True)
+    gemini_api_key: str = setting("", string, "GEMINI_API_KEY", file=NOBODY, secret=True)
     gemini_base_url: str = setting("https://generativelanguage.googleapis.com", address, "GEMINI_BASE_URL")
     ollama_host: str = setting("http://127.0.0.1:11434", address, "OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
-    planner: str = setting("", text, file=PROJECT)
-    executor: str = setting("", text, "EC_MODEL_NAME", file=PROJECT)
+    planner: str = setting("", string, file=PROJECT)
+    executor: str = setting("", string, "EC_MODEL_NAME", file=PROJECT)
     context_tokens: int = setting(0, count, file=PROJECT)
     """How much of a model's context to use; 0 is what the model is known to take."""
     max_rounds: int = setting(100, positive, file=PROJECT)
@@ -92,16 +92,16 @@ class Settings:
 
     allow_ext: tuple[str, ...] = setting((".py", ".md", ".txt", ".json", ".yaml", ".yml"), extensions, "EC_ALLOW_EXT")
     max_bytes: int = setting(524_288, positive, "EC_MAX_BYTES")
-    checks: tuple[str, ...] = setting((), texts, file=PROJECT, runs=True)
+    checks: tuple[str, ...] = setting((), strings, file=PROJECT, runs=True)
     check_timeout_s: float = setting(120.0, seconds, file=PROJECT)
     repair_rounds: int = setting(2, count, file=PROJECT)
 
-    database_path: str = setting("", text)
-    audit_log: str = setting("", text, "EC_AUDIT_LOG", file=NOBODY)
+    database_path: str = setting("", string)
+    audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)
     mcp_url: str = setting("", address, "EC_MCP_URL", file=NOBODY)
     rag_url: str = setting("", address, "EC_RAG_URL", file=NOBODY)
     index_url: str = setting("", address, "EC_INDEX_URL")
-    token: str = setting("", text, "EC_TOKEN", file=NOBODY, secret=True)
+    token: str = setting("", string, "EC_TOKEN", file=NOBODY, secret=True)
     trusted_folders: Mapping[str, str] = setting(MappingProxyType({}), trusted)
 
     trust: bool = False

@@ -31,7 +31,7 @@ FAULTY_STOPS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER")
 NO_ANSWER = "(no answer)"
 """Stands for an answer without a word: the API refuses a message whose only part is empty."""
 UNSIGNED = "skip_thought_signature_validator"
-"""What Gemini 3 wants on a call whose signature is not known: one from another model, or from an earlier sitting."""
+"""What Gemini 3 wants on a call whose signature is not known: one from another model, or from an earlier run."""
 MAX_SIGNATURES = 10_000
 
 SignatureKey = tuple[str, str, str]

@@ -1,6 +1,6 @@
 """The JSON dialect: tool calls for models that have none of their own, as a wrapper around any connector.
 
-The model is told the tools in its system prompt and answers with one JSON object; what comes out of the wrapper
+The model learns of the tools in its system prompt and answers with one JSON object; what comes out of the wrapper
 are the same assistant messages as from native tool calls, and the loop never knows.
 """
 
@@ -105,27 +105,27 @@ class JsonDialect:
         asked = self._ask_in_dialect(request, offer, prompt)
         used = Usage()
         for attempt in range(1, ATTEMPTS + 1):
-            heard: ModelReply | None = None
+            raw: ModelReply | None = None
             items: Any = self._model.stream(asked)
             async with aclosing(items):
                 async for item in items:
                     if isinstance(item, ModelReply):
-                        heard = item
+                        raw = item
                     elif not isinstance(item, TextDelta):  # raw JSON is nothing to show
                         yield item
-            if heard is None:
+            if raw is None:
                 raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
-            used += heard.usage
+            used += raw.usage
             try:
-                reading = _read(heard, offer)
+                reading = _read(raw, offer)
             except FormatFailure as failure:
                 if attempt == ATTEMPTS:
-                    raise _format_error(request.model, failure, heard) from None
+                    raise _format_error(request.model, failure, raw) from None
                 reason = Sentence("The reply could not be read: {problem}.", problem=str(failure))
                 yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
-                asked = _with_complaint(asked, heard, failure)
+                asked = _with_complaint(asked, raw, failure)
                 continue
-            reply = finished(reading, heard, offer, request.messages)
+            reply = finished(reading, raw, offer, request.messages)
             if reply.message.content:
                 yield TextDelta(reply.message.content)
             yield replace(reply, usage=used)
@@ -151,20 +151,20 @@ class JsonDialect:
         )
 
     def _translate(self, messages: Sequence[Message], offer: Offer) -> list[Message]:
-        """The history as the dialect tells it. Each message is told once: the connector remembers it by identity."""
-        told: list[Message] = []
+        """The history in the dialect. Each message is translated once: the connector remembers it by identity."""
+        history: list[Message] = []
         before: Message | None = None
         translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
         for message in messages:
             key = (id(message), id(before))
-            known = self._translated.get(key) or (message, before, self._told(message, before, offer))
+            known = self._translated.get(key) or (message, before, self._in_dialect(message, before, offer))
             translated[key] = known
-            told.append(known[2])
+            history.append(known[2])
             before = message
         self._translated = translated
-        return told
+        return history
 
-    def _told(self, message: Message, before: Message | None, offer: Offer) -> Message:
+    def _in_dialect(self, message: Message, before: Message | None, offer: Offer) -> Message:
         if isinstance(message, AssistantMessage):
             return AssistantMessage.new_response(message.message_id, spoken(message, offer))
         results = message.tool_use_results
@@ -219,15 +219,15 @@ def spoken(message: AssistantMessage, offer: Offer) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def finished(reading: DialectReply, heard: ModelReply, offer: Offer, history: Sequence[Message]) -> ModelReply:
+def finished(reading: DialectReply, raw: ModelReply, offer: Offer, history: Sequence[Message]) -> ModelReply:
     """The reply that native tool calls would have given.
 
     While tools are called, the final answer is provisional and left out: it tells of work not yet done.
     """
-    message_id = heard.message.message_id
+    message_id = raw.message.message_id
     if not reading.calls:
         message: AssistantMessage = AssistantMessage.new_response(message_id, reading.answer or "")
-        return ModelReply(message, heard.usage, reading.rung, heard.stop)
+        return ModelReply(message, raw.usage, reading.rung, raw.stop)
     ids = CallIds(history)
     uses: list[AssistantToolUse] = []
     invalid: dict[str, str] = {}
@@ -239,22 +239,22 @@ def finished(reading: DialectReply, heard: ModelReply, offer: Offer, history: Se
             invalid[use_id] = broken or reason or ""
         uses.append(AssistantToolUse(use_id, call.name, orig_name, args, orig_args))
     message = AssistantMessage.new_tool_use(message_id, reading.thought, uses)
-    return ModelReply(message, heard.usage, reading.rung, "tool_calls", invalid)
+    return ModelReply(message, raw.usage, reading.rung, "tool_calls", invalid)
 
 
-def _read(heard: ModelReply, offer: Offer) -> DialectReply:
-    uses = heard.message.tool_uses
+def _read(raw: ModelReply, offer: Offer) -> DialectReply:
+    uses = raw.message.tool_uses
     if uses:
-        if heard.invalid_calls:
-            raise FormatFailure(next(iter(heard.invalid_calls.values())))
+        if raw.invalid_calls:
+            raise FormatFailure(next(iter(raw.invalid_calls.values())))
         calls = tuple(SpokenCall(use.name, use.args) for use in uses)
-        return DialectReply(heard.message.content, calls, None, "native")
+        return DialectReply(raw.message.content, calls, None, "native")
     try:
-        return read_reply(heard.message.content, tools=offer.names, readers=offer.readers)
+        return read_reply(raw.message.content, tools=offer.names, readers=offer.readers)
     except FormatFailure as failure:
-        if heard.stop == "filter" and not heard.message.content.strip():
+        if raw.stop == "filter" and not raw.message.content.strip():
             raise FormatFailure("the provider held the reply back") from None
-        if heard.stop == "length":
+        if raw.stop == "length":
             raise FormatFailure(f"{failure}; it reached the output limit, so write less at a time") from None
         raise
 
@@ -271,20 +271,20 @@ def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
     return finished(reading, reply, offer, request.messages)
 
 
-def _with_complaint(asked: ModelRequest, heard: ModelReply, failure: FormatFailure) -> ModelRequest:
-    said = heard.message.content[:MAX_QUOTED_REPLY] or "(nothing)"
+def _with_complaint(asked: ModelRequest, raw: ModelReply, failure: FormatFailure) -> ModelRequest:
+    said = raw.message.content[:MAX_QUOTED_REPLY] or "(nothing)"
     complaint = COMPLAINT.format(reason=failure, shape=SHAPE)
     turn = (AssistantMessage.new_response(None, said), UserMessage.new_prompt(complaint))
     return replace(asked, messages=(*asked.messages, *turn))
 
 
-def _format_error(model: str, failure: FormatFailure, heard: ModelReply) -> FormatError:
+def _format_error(model: str, failure: FormatFailure, raw: ModelReply) -> FormatError:
     return FormatError(
-        "{model} did not keep to the JSON dialect, even after being told why: {problem}. Try a larger model, or one "
-        "with tool calls of its own.",
+        "{model} did not keep to the JSON dialect, even after it was given the reason: {problem}. Try a larger "
+        "model, or one with tool calls of its own.",
         model=model,
         problem=str(failure),
-        reply=heard.message.content,
+        reply=raw.message.content,
     )
 
 

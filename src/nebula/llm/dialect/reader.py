@@ -52,7 +52,7 @@ _DIALECT_START = re.compile(
 
 
 class FormatFailure(Exception):
-    """The reply is not in the dialect; the text is the exact reason, fit to be told to the model."""
+    """The reply is not in the dialect; the text is the exact reason, fit to be shown to the model."""
 
 
 @value

@@ -213,8 +213,8 @@ def _retry_after(headers: Mapping[str, str], body: bytes) -> float | None:
     milliseconds = headers.get("retry-after-ms", "")
     if milliseconds.isdigit():
         return int(milliseconds) / 1000
-    told = parse_retry_after(headers.get("retry-after"))
-    return told if told is not None else _retry_info(body)
+    seconds = parse_retry_after(headers.get("retry-after"))
+    return seconds if seconds is not None else _retry_info(body)
 
 
 def _retry_info(body: bytes) -> float | None:
