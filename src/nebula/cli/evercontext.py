@@ -9,6 +9,7 @@ from nebula import __version__
 from nebula.cli.arguments import Parser, command_list, dispatch, no_command, unknown_command, version_option
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.nebula import exit_codes
+from nebula.cli.printing import print_line
 from nebula.language import translate
 
 COMMANDS = {
@@ -26,7 +27,7 @@ def _run(argv: Sequence[str]) -> int:
     if argv and not argv[0].startswith("-"):
         raise unknown_command(argv[0], list(COMMANDS))
     if _parser().parse_args(argv).version:
-        print(f"evercontext {__version__}")
+        print_line(f"evercontext {__version__}")
         return 0
     raise no_command("evercontext", list(COMMANDS))
 

@@ -19,6 +19,7 @@ from nebula.cli.arguments import (
     version_option,
 )
 from nebula.cli.error_boundary import error_boundary
+from nebula.cli.printing import print_line
 from nebula.language import translate
 
 COMMANDS = {
@@ -42,7 +43,7 @@ def _run(argv: Sequence[str]) -> int:
         raise _not_a_command(argv)
     options = _parser().parse_args(argv)
     if options.version:
-        print(f"nebula {__version__}")
+        print_line(f"nebula {__version__}")
         return 0
     check_allowed(options.allow)
     if options.prompt is None:
@@ -57,9 +58,10 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _not_a_command(argv: Sequence[str]) -> UsageError:
-    """A word that is nearly a command is one mistyped; anything else was meant as a task."""
+    """A lone word that is nearly a command is one mistyped; anything else was meant as a task."""
     problem = unknown_command(argv[0], list(COMMANDS))
-    if "near" in problem.values and len(argv[0].split()) == 1:
+    words = [word for each in argv if not each.startswith("-") for word in each.split()]
+    if "near" in problem.values and len(words) == 1:
         return problem
     task = " ".join(argv).replace('"', '\\"')
     return UsageError('for a task use -p: nebula -p "{task}"', task=task)

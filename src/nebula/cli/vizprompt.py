@@ -17,6 +17,7 @@ from nebula.cli.arguments import (
     version_option,
 )
 from nebula.cli.error_boundary import error_boundary
+from nebula.cli.printing import print_line
 from nebula.language import translate
 
 DEFAULT_DATA_DIR = "project"
@@ -55,7 +56,7 @@ def _run(argv: Sequence[str]) -> int:
     if rest and not rest[0].startswith("-"):
         raise unknown_command(rest[0], list(COMMANDS))
     if _parser().parse_args(rest).version:
-        print(f"vizprompt {__version__}")
+        print_line(f"vizprompt {__version__}")
         return 0
     raise no_command("vizprompt", list(COMMANDS))
 

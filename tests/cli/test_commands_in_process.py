@@ -1,0 +1,177 @@
+"""The subcommands in this process: help in both languages, and what they print."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import nebula.cli
+from conftest import Bench
+from in_process import MAINS, run_here
+from nebula.cli import evercontext, vizprompt
+from nebula.cli import nebula as umbrella
+from scripted_model import ScriptedModel, Turn
+
+JAPANESE = re.compile("[぀-ヿ一-鿿]")
+HELP = [
+    *(("nebula", *words) for words in ((), *((name,) for name in umbrella.COMMANDS))),
+    *(("evercontext", *words) for words in ((), *((name,) for name in evercontext.COMMANDS))),
+    *(("vizprompt", *words) for words in ((), *((name,) for name in vizprompt.COMMANDS))),
+    ("vizprompt", "flow", "show"),
+    ("vizprompt", "flow", "connect"),
+    ("vizprompt", "node", "edit"),
+]
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_every_help_is_japanese_for_those_who_speak_it(bench: Bench, words: tuple[str, ...]) -> None:
+    ran = run_here(bench, *words, "--help", NEBULA_LANG="ja")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("使い方: ")
+    assert [each for each in _sentences(ran.out) if not JAPANESE.search(each)] == []
+
+
+def _sentences(shown: str) -> list[str]:
+    """What is said of each option and command: the text behind two blanks or below; examples and usage are none."""
+    body = shown.split("\n\n", 1)[1]
+    lines = [line for line in body.splitlines() if line.strip() and not re.match(r"  (vizprompt|nebula) ", line)]
+    said = [re.split(r"\s{2,}", line.strip(), maxsplit=1)[-1] for line in lines]
+    return [each for each in said if not re.fullmatch(r"-.*|[a-z]+|[A-Z]+|\{.*\}", each)]
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_every_help_is_english_otherwise(bench: Bench, words: tuple[str, ...]) -> None:
+    ran = run_here(bench, *words, "--help")
+    assert ran.out.startswith(f"usage: {' '.join(words)}") and not JAPANESE.search(ran.out.replace("[抜粋]", ""))
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("nebula", "--mode", "x"), "'x' は選べません"),
+        (("nebula", "--port", "1"), "不明な引数: --port 1"),
+        (("nebula", "--root", "nowhere"), "nowhere: そのようなディレクトリはありません"),
+        (("nebula", "do", "it"), '-p を使ってください: nebula -p "do it"'),
+        (("vizprompt", "node", "show", "0badcafe"), "0badcafe"),
+        (("vizprompt", "search", "--limit", "0"), "--limit は 1 以上"),
+    ],
+)
+def test_mistakes_before_any_settings_are_said_in_the_users_language(
+    bench: Bench, argv: tuple[str, ...], said: str
+) -> None:
+    ran = run_here(bench, *argv, NEBULA_LANG="ja")
+    assert ran.code in (1, 64) and said in ran.err and JAPANESE.search(ran.err)
+
+
+def test_a_provider_error_is_said_in_the_users_language(bench: Bench) -> None:
+    with ScriptedModel([Turn("never")], api_key="right") as server:
+        env = {**server.env(), "OPENAI_API_KEY": "wrong-key", "NEBULA_LANG": "ja"}
+        ran = run_here(bench, "nebula", "-p", "go", **env)
+    assert ran.code == 1 and JAPANESE.search(ran.err)
+
+
+def test_nothing_is_printed_past_the_place_that_neutralises() -> None:
+    folder = Path(nebula.cli.__file__).parent
+    allowed = {"printing.py"}
+    found = [
+        f"{path.relative_to(folder)}:{call.lineno}"
+        for path in folder.rglob("*.py")
+        if path.name not in allowed
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "print"
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("command", MAINS)
+def test_every_command_tells_its_version(bench: Bench, command: str) -> None:
+    ran = run_here(bench, command, "--version")
+    assert ran.code == 0 and re.fullmatch(rf"{command} \d+\.\d+\.\d+\n", ran.out)
+
+
+# graph
+
+
+def test_graph_prints_ids_that_are_accepted_everywhere(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        run_here(bench, "nebula", "-p", "first", **server.env())
+        run_here(bench, "nebula", "-c", "-p", "second", **server.env())
+        shown = run_here(bench, "nebula", "graph").out
+        found = re.search(r"^2  ([\w-]+)  .*second", shown, re.M)
+        assert found, shown
+        second = run_here(bench, "nebula", "graph", "node", "show", found[1][:-2]).out
+        ran = run_here(bench, "nebula", "-p", "third", "--from", found[1], **server.env())
+    assert "Two." in second and ran.code == 0
+
+
+def test_an_ambiguous_beginning_is_refused_with_its_candidates(bench: Bench) -> None:
+    for number in (1, 2):
+        run_here(bench, "vizprompt", "create-node", "--prompt", f"p{number}", "--response", "r")
+    ids = [node["id"] for node in run_here(bench, "vizprompt", "search", "--json").json]
+    ran = run_here(bench, "vizprompt", "node", "show", ids[0][:6])
+    assert ran.code == 1 and all(each[:13] in ran.err for each in ids) and ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "argv", [("search",), ("search", "--json"), ("flow", "show", "main", "--nodes"), ("flow", "list")]
+)
+def test_control_characters_in_a_node_reach_no_terminal(bench: Bench, argv: tuple[str, ...]) -> None:
+    run_here(bench, "vizprompt", "create-node", "--prompt", "p\x1b[31m\x9b0m", "--response", "r", "--tags", "t\x9b0m")
+    for file in (bench.project / "project").rglob("*"):
+        if file.is_file():
+            text = file.read_bytes()
+            file.write_bytes(
+                re.sub(
+                    rb"([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{11})[0-9a-f]", b"\\1\xc2\x9b", text
+                )
+            )
+    ran = run_here(bench, "vizprompt", *argv)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", ran.out + ran.err)
+
+
+def test_node_show_neutralises_the_id_too(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    from nebula.cli.vizprompt_commands.showing import show_node
+    from nebula.graph.values import Node, Text
+
+    show_node(Node("a\x9b31m\x1b[1m", "2026-01-01T00:00:00", (Text("user", "p\x1b[0m"),), model="m\x07"))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", capsys.readouterr().out)
+
+
+# doctor, sessions, demo
+
+
+def test_doctor_shows_no_credentials(bench: Bench) -> None:
+    ran = run_here(
+        bench,
+        "nebula",
+        "doctor",
+        OPENAI_BASE_URL="http://user:hunter2@127.0.0.1:9/v1?key=sesame",
+        OPENAI_API_KEY="sk-very-secret",
+        OLLAMA_HOST="http://me:swordfish@127.0.0.1:9",
+    )
+    assert ran.code == 1 and "127.0.0.1:9" in ran.out
+    assert not re.search("hunter2|sesame|sk-very-secret|swordfish", ran.out + ran.err)
+    assert "export GEMINI_API_KEY=" in ran.out
+
+
+def test_doctor_lists_what_can_be_reached(bench: Bench) -> None:
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", "doctor", **server.env())
+    assert ran.code == 0 and re.search(r"✓ openai +models \(\d+\): .*gpt-4.1-nano", ran.out)
+
+
+def test_sessions_are_listed_with_their_ids(bench: Bench) -> None:
+    with ScriptedModel([Turn("One.")]) as server:
+        run_here(bench, "nebula", "-p", "first", **server.env())
+    ran = run_here(bench, "nebula", "sessions")
+    assert re.match(r"session_\d{8}_\d{6}_\w+  \d{4}-\d\d-\d\d \d\d:\d\d  completed  gpt-4.1-nano +One\.", ran.out)
+    assert run_here(bench, "nebula", "sessions", "--root", str(bench.home)).out == ""
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "This is a recording"), ("ja", "これは録画です")])
+def test_the_demo_plays_by_itself(bench: Bench, lang: str, said: str) -> None:
+    ran = run_here(bench, "nebula", "demo", "--auto", NEBULA_LANG=lang)
+    assert ran.code == 0 and ran.out.startswith(said) and "→" in ran.out
