@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from conftest import Bench
-from in_process import sit_down_here
-from scripted_model import Call, ScriptedModel, Turn
-from terminal_driver import CTRL_C, CTRL_D, CTRL_R, ENTER, Person
+from in_process import run_here, sit_down_here
+from scripted_model import Call, Fault, ScriptedModel, Turn
+from terminal_driver import CTRL_C, CTRL_D, CTRL_O, CTRL_R, ENTER, ESCAPE, Person
 
 CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\ntwo\n"})
 ASK = "Go ahead? (y/N):"
@@ -76,3 +78,276 @@ def test_ctrl_c_in_an_edit_keeps_things_as_they_are(bench: Bench) -> None:
         _, screen = sit_down_here(bench, person, **server.env())
     assert "├" not in screen.text, "no branch"
     assert re.search(r"^   1 [\w-]+  first question\n\*  2 [\w-]+  second question$", screen.text, re.M)
+
+
+# Approvals
+
+
+@pytest.mark.parametrize("answer", ["y", "ok", "OK.", "yes please", "はい", "ｙ", "お願いします"])
+def test_plain_words_of_agreement_agree(bench: Bench, answer: str) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("Written.")]) as server:
+        ran = run_here(bench, "nebula", stdin=f"write\n{answer}\nexit\n", **server.env())
+    assert "Written." in ran.out and (bench.project / "notes.txt").exists()
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", "いいえ", "use tabs instead", "okapi"])
+def test_anything_else_refuses_and_a_sentence_is_told_to_the_model(bench: Bench, answer: str) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("As you wish.")]) as server:
+        ran = run_here(bench, "nebula", stdin=f"write\n{answer}\nexit\n", **server.env())
+    assert "Refused. The model is told" in ran.out and not (bench.project / "notes.txt").exists()
+    told = str(server.turns[-1].json["messages"][-1])
+    assert (answer in told) if len(answer) > 3 else ("did not allow" in told)
+
+
+def test_yes_to_all_is_marked_and_can_be_taken_back(bench: Bench) -> None:
+    second = Call("writeFile", {"path": "more.txt", "content": "x"})
+    third = Call("writeFile", {"path": "third.txt", "content": "x"})
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        assert "yes to all" not in screen.text
+        screen.line("write")
+        screen.wait(ASK)
+        screen.line("a")
+        screen.wait("Both.")
+        screen.prompt(times=2)
+        screen.wait("yes to all (/permissions) · agent")
+        screen.line("/permissions")
+        screen.wait("written without asking: *")
+        screen.wait("Ask before each write again? (y/N):")
+        screen.line("y")
+        screen.wait("From now on every write is asked about.")
+        screen.prompt(times=3)
+        screen.line("again")
+        screen.wait(ASK, times=2)
+        screen.line("n")
+        screen.wait("Not then.")
+        leave(screen)
+
+    with ScriptedModel([Turn("", [CREATE, second]), Turn("Both."), Turn("", [third]), Turn("Not then.")]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert (bench.project / "more.txt").exists() and not (bench.project / "third.txt").exists()
+
+
+def test_what_the_command_line_allowed_can_be_taken_back_too(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", "--yes", stdin="/permissions ask\nwrite\nn\nexit\n", **server.env())
+    assert "yes to all (/permissions)" in ran.out and ASK in ran.out
+    assert not (bench.project / "notes.txt").exists()
+
+
+def test_a_pattern_is_allowed_and_shown(bench: Bench) -> None:
+    second = Call("writeFile", {"path": "more.txt", "content": "x"})
+    with ScriptedModel([Turn("", [CREATE]), Turn("One."), Turn("", [second]), Turn("Two.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\np\nagain\n/permissions\n\nexit\n", **server.env())
+    assert "yes to *.txt (/permissions)" in ran.out and (bench.project / "more.txt").exists()
+
+
+def test_the_diff_and_all_of_a_message(bench: Bench) -> None:
+    second = Call("writeFile", {"path": "more.txt", "content": "x\n"})
+    with ScriptedModel([Turn("", [CREATE, second]), Turn("Both.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\nd\nm\nexit\n", **server.env())
+    assert "This message writes 2 files:" in ran.out and "+two" in ran.out
+    assert "All 2 writes of this message are allowed." in ran.out and ran.out.count(ASK) == 2
+
+
+# The live line and backstage
+
+
+def test_the_live_line_says_what_it_waits_for_and_how_to_interrupt(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("go")
+        screen.wait("rate limited, again in ")
+        screen.wait("2 of 4")
+        screen.wait("Esc interrupts")
+        screen.send(ESCAPE)
+        screen.wait("Interrupted")
+        leave(screen)
+
+    with ScriptedModel([Fault.status_code(429, retry_after="30")] * 4) as server:
+        sit_down_here(bench, person, **server.env())
+
+
+def test_ctrl_o_reveals_what_has_run(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("look")
+        screen.wait("Seen.")
+        screen.prompt(times=2)
+        assert "· list" not in screen.text
+        screen.send(CTRL_O)
+        screen.wait("· list → Success")
+        screen.wait("backstage")
+        screen.prompt(times=2)
+        screen.send(CTRL_O)
+        screen.wait("Backstage off.")
+        leave(screen)
+
+    bench.write("a.txt", "x")
+    with ScriptedModel([Turn("Looking.", [Call("list", {"path": "."})]), Turn("Seen.")]) as server:
+        sit_down_here(bench, person, **server.env())
+
+
+def test_sentences_of_the_program_break_between_words(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("/help")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([]) as server:
+        _, screen = sit_down_here(bench, person, columns=50, **server.env())
+    words = "send; \\+Enter, Alt+Enter or Ctrl+J begin a new line"
+    at = next(number for number, line in enumerate(screen.lines) if "send;" in line)
+    shown = [line.strip() for line in screen.lines[at : at + 3]]
+    assert " ".join(shown).startswith(f"Enter              {words}")
+    assert screen.lines[at + 1].startswith(" " * 21)
+
+
+# Branches and ids
+
+
+def test_fork_takes_the_number_of_its_menu_and_an_id_of_the_tree(bench: Bench) -> None:
+    turns = [Turn(f"Answer {n}.") for n in range(5)]
+    with ScriptedModel(turns) as server:
+        ran = run_here(bench, "nebula", stdin="one\ntwo\nthree\n/tree\n/fork\n\nexit\n", **server.env())
+        menu = dict(re.findall(r"^[ *] +(\d)  [\w-]+  (one|two|three)$", ran.out, re.M))
+        assert menu == {"1": "three", "2": "two", "3": "one"}
+        ids = {prompt: node for node, prompt in re.findall(r"^[ *] +\d ([\w-]+)  (one|two|three)$", ran.out, re.M)}
+        script = f"/fork 2\n/fork {ids['one']}\n/fork 0badcafe\nfour\n/diff {ids['one']}\nexit\n"
+        again = run_here(bench, "nebula", "-c", stdin=script, **server.env())
+    assert "The next prompt continues from: two" in again.out
+    assert "The next prompt continues from: one" in again.out
+    assert "0badcafe" in again.out
+    sent = str(server.turns[-1].json["messages"])
+    assert "Answer 0." in sent and "Answer 1." not in sent
+
+
+def test_retry_says_that_files_stay_changed_also_in_a_later_run(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        ran = run_here(bench, "nebula", "--yes", stdin="write\n/retry\nexit\n", **server.env())
+        assert "What the last turn changed stays: notes.txt." in ran.out
+    with ScriptedModel([Turn("", [CREATE]), Turn("Two.")]) as server:
+        (bench.project / "notes.txt").unlink()
+        run_here(bench, "nebula", "--yes", "-p", "write", **server.env())
+    with ScriptedModel([Turn("Three.")]) as server:
+        ran = run_here(bench, "nebula", "-c", stdin="/retry\nexit\n", **server.env())
+    assert "What the last turn changed stays: notes.txt." in ran.out
+
+
+# The other commands
+
+
+def test_what_was_used_is_told_in_the_singular_too(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        ran = run_here(bench, "nebula", stdin="/cost\none\n/cost\ntwo\n/cost\nexit\n", **server.env())
+    assert "Nothing was asked in this session yet." in ran.out
+    assert "This session: 1 turn, 100 tokens in, 20 out" in ran.out
+    assert "This session: 2 turns, 200 tokens in, 40 out" in ran.out
+
+
+def test_files_go_back_and_forth(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("Done.")]) as server:
+        script = "/undo\nwrite\n/diff\n/undo\n/undo\n/redo\n/redo\n/restore\nexit\n"
+        ran = run_here(bench, "nebula", "--yes", stdin=script, **server.env())
+    for said in ("There is nothing to undo.", "+two", "Taken back: notes.txt", "Done again: notes.txt"):
+        assert said in ran.out
+    assert "There is nothing to redo." in ran.out and "/restore works right after /fork" in ran.out
+    assert bench.read("notes.txt") == "one\ntwo\n"
+
+
+def test_an_undo_that_is_refused_says_so_once(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("Done.")]) as server:
+        run_here(bench, "nebula", "--yes", "-p", "write", **server.env())
+        bench.write("notes.txt", "mine\n")
+        ran = run_here(bench, "nebula", "-c", stdin="/undo\nexit\n", **server.env())
+    assert ran.out.lower().count("nothing was touched") == 1 and bench.read("notes.txt") == "mine\n"
+
+
+def test_a_plan_is_made_and_accepted(bench: Bench) -> None:
+    with ScriptedModel([Turn("1. Write it."), Turn("", [CREATE]), Turn("Written.")]) as server:
+        ran = run_here(bench, "nebula", "--yes", stdin="/accept\n/plan how\nok\nexit\n", **server.env())
+    assert "There is no plan to accept." in ran.out
+    assert "Mode: plan" in ran.out and "Type accept to carry this plan out" in ran.out
+    assert "Plan accepted. Mode: agent" in ran.out and (bench.project / "notes.txt").exists()
+
+
+def test_modes_and_models_are_chosen_from_lists(bench: Bench) -> None:
+    with ScriptedModel([Turn("never")]) as server:
+        script = "mode\n2\nmode other\nmode agent\nmodel\n2\nmodel nowhere-9\n/curtain\n/backstage\n/tools\nexit\n"
+        ran = run_here(bench, "nebula", stdin=script, **server.env())
+    for said in ("Mode: plan", "There is no mode 'other'", "Mode: agent", "Model: gpt-4.1-mini (saved as your choice)"):
+        assert said in ran.out
+    assert "the live line shows: paths" in ran.out and "Backstage on" in ran.out and "writeFile" in ran.out
+    assert '"model": "gpt-4.1-mini"' in (bench.home / ".nebula" / "config.json").read_text("utf-8")
+
+
+def test_sessions_are_listed_left_and_resumed(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        run_here(bench, "nebula", "-p", "first", **server.env())
+        first = run_here(bench, "nebula", "sessions", "--json").json[0]["id"]
+        script = f"1\n/clear\nsecond\n/sessions\n/resume {first}\n/resume nowhere\n/resume\n\nthird\nexit\n"
+        ran = run_here(bench, "nebula", stdin=script, **server.env())
+    assert f"Resumed {first} (1 turn so far)" in ran.out and "A new session begins: " in ran.out
+    assert "nowhere" in ran.out and f"nebula --resume {first}" in ran.out
+    sent = str(server.turns[-1].json["messages"])
+    assert "One." in sent and "Two." not in sent
+
+
+def test_what_is_sent_can_be_looked_at_and_made_smaller(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        ran = run_here(
+            bench, "nebula", stdin="/compact\none\ntwo\n/context\n/compact\n/context\nexit\n", **server.env()
+        )
+    assert "There is nothing to compact" in ran.out and "past turns: 2 in full" in ran.out
+    assert "1 more turn goes as a summary" in ran.out and "past turns: 1 in full, 1 as summaries" in ran.out
+
+
+def test_unknown_words_are_not_sent(bench: Bench) -> None:
+    with ScriptedModel([Turn("never")]) as server:
+        ran = run_here(bench, "nebula", stdin="/rewind\n/undoo\n/xyzzy\n/graph\n/tree\nexit\n", **server.env())
+    assert "nebula has no /rewind. /undo takes back files" in ran.out and "did you mean /undo?" in ran.out
+    assert "There is no command /xyzzy" in ran.out and "The conversation graph is empty so far." in ran.out
+    assert not server.turns
+
+
+def test_a_session_in_japanese(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("できました。")]) as server:
+        script = "/help\n書いて\nはい\n/cost\n/permissions\nexit\n"
+        ran = run_here(bench, "nebula", stdin=script, **{**server.env(), "NEBULA_LANG": "ja"})
+    for said in (
+        "コマンド:",
+        "新しいファイルを作成します: notes.txt",
+        "実行してもよろしいですか？",
+        "1 ターン",
+        "確認します",
+    ):
+        assert said in ran.out
+
+
+def test_a_project_with_checks_is_trusted_once(bench: Bench) -> None:
+    bench.write(".nebula/config.json", '{"checks": ["true"]}')
+    with ScriptedModel([]) as server:
+        asked = run_here(bench, "nebula", stdin="ok\nexit\n", **server.env())
+        again = run_here(bench, "nebula", stdin="exit\n", **server.env())
+    assert "Trusted, and remembered for this folder." in asked.out and "Trust this folder" not in again.out
+
+
+def test_after_an_interruption_what_was_typed_ahead_waits_to_be_looked_at(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("go")
+        screen.wait("working")
+        screen.line("delete everything")
+        screen.wait("› delete everything ⏎")
+        screen.send(ESCAPE)
+        screen.wait("Interrupted")
+        screen.prompt(times=2)
+        screen.wait("[AGENT] You: delete everything")
+        screen.send(CTRL_C)
+        leave(screen)
+
+    with ScriptedModel([Turn("slow", fault=Fault.slow(30)), Turn("never")]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert len(server.turns) == 1
