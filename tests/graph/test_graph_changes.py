@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nebula.graph.errors import AmbiguousId, BadRequest, CycleError, NotFound
+from nebula.graph.disk import watch
+from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, CycleError, NotFound
 from nebula.graph.flows.change import Change, FlowChange, changed, difference
 from nebula.graph.flows.topology import rewired
 from nebula.graph.graph import Graph
@@ -124,12 +125,9 @@ def test_events_carry_the_node_and_its_place(graph: Graph) -> None:
     assert changes[-1].drop == (first.id,)
 
 
-flows = st.lists(
-    st.tuples(st.integers(1, 6), st.integers(1, 6)).filter(lambda pair: pair[0] < pair[1]), max_size=8
-).map(
-    lambda pairs: rewired(
-        Flow("f", "main"), [str(n) for n in range(1, 4)], [Connection(str(s), str(t)) for s, t in dict.fromkeys(pairs)]
-    )
+PAIRS = [(str(source), str(target)) for source in range(1, 6) for target in range(source + 1, 7)]
+flows = st.lists(st.sampled_from(PAIRS), max_size=8, unique=True).map(
+    lambda pairs: rewired(Flow("f", "main"), ["1", "2", "3"], [Connection(source, target) for source, target in pairs])
 )
 
 
@@ -175,3 +173,31 @@ def test_shortest_beginnings_are_unique_and_no_longer_than_needed(ids: set[str])
         others = [other for other in ids if other != each]
         assert short == each or not any(other.startswith(short) for other in others)
         assert len(short) == 1 or any(other.startswith(short[:-1]) for other in others)
+
+
+# What others change
+
+
+def test_a_watch_names_the_nodes_whose_files_changed_whoever_did_it(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "FULL_LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(watch, "FULL_LOOK_SHARE", 0)
+    first = graph.create_node("p")
+    look = graph.watch_nodes()
+    look()
+    assert look() == []
+    second = graph.create_node("q")
+    with Graph(graph.data_dir) as other:
+        third = other.create_node("r", parents=[first.id])
+    assert set(look()) == {second.id, third.id}
+    other = Graph(graph.data_dir)
+    other.update_node(first.id, prompt="new")
+    assert look() == [first.id]
+    path = Path(graph.data_dir) / "nodes/000/001.xml"
+    path.write_text(path.read_text("utf-8").replace("q", "by hand"), encoding="utf-8")
+    assert look() == [second.id]
+    (Path(graph.data_dir) / "nodes").rename(Path(graph.data_dir) / "away")
+    (Path(graph.data_dir) / "nodes").write_text("in the way", encoding="utf-8")
+    with pytest.raises(BadFile, match="not a folder"):
+        look()

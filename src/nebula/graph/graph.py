@@ -84,6 +84,19 @@ class Graph:
         that ends it. Events: node_created, node_updated, node_deleted, flow_updated, summary_built."""
         return self._store.events.subscribe(subscriber)
 
+    def watch_nodes(self) -> Callable[[], list[str]]:
+        """A function that says, each time it is called, which nodes' files are new or changed since the last time:
+        by this process, another one, an editor or git. Raises BadFile where the folder cannot be looked at."""
+        from nebula.graph.disk.watch import NodeWatch
+
+        watch = NodeWatch(self._store.disk)
+
+        def look() -> list[str]:
+            with self._store.reading():
+                return watch.look()
+
+        return look
+
     # Changes
 
     def apply(self, change: Change) -> Change:

@@ -175,20 +175,24 @@ class Files:
     def folder_times(self, path: str) -> dict[str, int]:
         """The numbered folders below a folder, each with the time of its last change. Raises BadFile where something
         else stands in the folder's place: that must not look like an empty one."""
+        with self._as_bad_file(path):
+            found = self._entries(path)
+        return {name: status.st_mtime_ns for name, status in found if name.isdigit() and stat.S_ISDIR(status.st_mode)}
+
+    def change_times(self, path: str) -> dict[str, int]:
+        """Everything in a folder with the time at which it came there or was changed; a copy may carry any other."""
+        return {name: status.st_ctime_ns for name, status in self._entries(path)}
+
+    def _entries(self, path: str) -> list[tuple[str, os.stat_result]]:
         try:
-            with self._as_bad_file(path):
-                handle = self.folder.open(path, FOLDER_FLAGS)
+            handle = self.folder.open(path, FOLDER_FLAGS)
         except FileNotFoundError:
-            return {}
+            return []
         try:
             with os.scandir(handle) as entries:
-                return {
-                    entry.name: entry.stat(follow_symlinks=False).st_mtime_ns
-                    for entry in entries
-                    if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
-                }
+                return [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         except FileNotFoundError:  # one of them went while we looked
-            return {}
+            return []
         finally:
             os.close(handle)
 

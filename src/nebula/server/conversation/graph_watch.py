@@ -20,7 +20,6 @@ from nebula.graph.graph import Graph
 from nebula.graph.values import Flow, Node
 from nebula.server.conversation.briefs import brief_flow, brief_node, difference, only_grew, parents_of
 from nebula.server.conversation.hub import Hub
-from nebula.server.conversation.node_files import NodeFiles
 
 LOOK_EVERY_S: Final = 0.5
 
@@ -42,7 +41,7 @@ class GraphWatch:
         """Nodes just made here, until their flow is looked at: they need not be read again."""
         self._content: dict[str, int] = {}
         """A hash of what each node said when it was told of."""
-        self._files = NodeFiles(graph.data_dir)
+        self._changed_nodes = graph.watch_nodes()
         self._waiting: deque[_Event] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.started = asyncio.Event()
@@ -76,7 +75,7 @@ class GraphWatch:
     def _begin(self) -> None:
         with self._lock:
             self._told = {flow.id: flow for flow in self._graph.list_flows()}
-            self._files.look()
+            self._changed_nodes()
 
     # Told by the graph
 
@@ -111,7 +110,7 @@ class GraphWatch:
                 self._compare(flow)
             for flow_id in self._told.keys() - {flow.id for flow in flows}:
                 self._forget(flow_id)
-            for node_id in self._files.look():
+            for node_id in self._changed_nodes():
                 node = self._read(node_id)
                 if node is not None:
                     self._tell_updated(events.NODE_UPDATED, node)
