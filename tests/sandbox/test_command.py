@@ -229,6 +229,33 @@ def test_a_file_system_mounted_inside_the_project_is_named(project: Path) -> Non
     assert done.stdout.startswith(f"A file system is mounted inside the project, at {project}/data")
 
 
+@pytest.mark.parametrize("name", ["two words", "a,b:c\\d=e", "日本語", "line\nbreak", "bytes-\udcff", "'\"$(id)"])
+def test_a_project_under_any_name(project: Path, name: str) -> None:
+    odd = project.rename(project.parent / name)
+    with run(Command(str(odd), "echo x > new; cat hello.txt; pwd > place")) as done:
+        assert (done.output, done.changes.paths) == ("hello\n", ("new", "place"))
+        assert done.layer is not None and done.layer.read("place") == os.fsencode(f"{odd}\n")
+
+
+def test_what_is_closed_to_everyone_comes_back(project: Path) -> None:
+    (project / "kept").mkdir()
+    (project / "kept" / "old").write_text("old\n")
+    line = "mkdir -p d/e; echo x > d/e/f; chmod 000 d/e/f d/e d; echo y > kept/new; chmod 000 kept/* kept; chmod 100 ."
+    with run(Command(str(project), line)) as done:
+        modes = {change.path: change.after.mode for change in done.changes.changes if change.after is not None}
+        assert modes == dict.fromkeys(["d", "d/e", "d/e/f", "kept", "kept/new", "kept/old"], 0)
+        assert done.layer is not None
+        assert (done.layer.read("d/e/f"), done.layer.read("kept/new")) == (b"x\n", b"y\n")
+
+
+def test_the_folder_of_nebula_itself_is_covered(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nebula-home").mkdir()
+    (tmp_path / "nebula-home" / "memory.db").write_text("canary\n")
+    monkeypatch.setenv("NEBULA_HOME", str(tmp_path / "nebula-home"))
+    done = run(Command(str(project), "ls -A ../nebula-home", read_only=(str(tmp_path),)), read_back=False)
+    assert (done.exit_code, done.output) == (0, "")
+
+
 def test_a_launcher_is_ready_before_the_second_command(project: Path) -> None:
     launchers = Launchers()
     run(Command(str(project), "true"), launchers=launchers).close()

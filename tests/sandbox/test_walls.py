@@ -55,6 +55,12 @@ forbidden = {**seccomp._FORBIDDEN_EVERYWHERE, **seccomp._FORBIDDEN[machine]}
 print({error(number, *[-1] * 6) for number in forbidden.values()})
 judged = seccomp._JUDGED[machine]
 print(error(435, bytes(88), 88), error(judged["clone"], 0x10000011, 0, 0, 0, 0), error(judged["ioctl"], 0, 0x5412, b"x"))
+first = [name for name in judged if "sched" in name or name == "prlimit64"]
+print({error(judged[name], 1, -1, -1, -1) for name in first})
+print(sorted({error(judged[name], 0, -1, -1, -1) for name in first}))
+for kind, number in ((0, 1), (1, 1), (2, 0), (0, -1)):
+    print(error(judged["setpriority"], kind, number, 0))
+print(error(judged["ioprio_set"], 1, 1, 0), error(judged["ioprio_set"], 3, 5, 0), error(judged["ioprio_set"], 1, -1, 0))
 print([error(judged["socket"], family, 1, 0) for family in (40, 17, 38)])
 print([error(judged["socket"], family, 1, 0) for family in (1, 2, 10)], error(judged["ioctl"], -1, 0, 0))
 print(os.waitstatus_to_exitcode(os.system("exec /bin/true")))
@@ -63,6 +69,11 @@ print(os.waitstatus_to_exitcode(os.system("exec /bin/true")))
     assert alone(script) == [
         str({no}),
         f"Function not implemented {no} {no}",
+        str({no}),
+        str(["Bad address", "Invalid argument"]),
+        *[no] * 3,
+        "No such process",
+        f"{no} {no} No such process",
         str(["Address family not supported by protocol"] * 3),
         f"{['done'] * 3} Bad file descriptor",
         "0",

@@ -85,6 +85,7 @@ PROCESSES = {
         "'HOLE' if r >= 0", "'nothing' if r >= 0"
     ),
     "a descriptor of the first process": f"{PYTHON} -c \"import ctypes, os; p = os.pidfd_open(1); print('HOLE' if ctypes.CDLL(None).syscall(438, p, 0, 0) >= 0 else 'no')\"",
+    "slow the first process": "chrt -i -p 0 1 && echo HOLE; renice 19 1 && echo HOLE; renice 19 -u $(id -u) && echo HOLE; prlimit -p 1 --nofile=0 && echo HOLE; taskset -p 1 1 && echo HOLE; true",
     "real-time priority": "chrt -f 99 true; nice -n -20 true; renice -20 $$",
     "ignore the end": "trap '' TERM INT HUP; while :; do sleep 1 & wait; done",
 }

@@ -137,7 +137,7 @@ class Layer(Protocol):
     """The layer of a command that has ended: its memory is freed when it is closed, or when nebula ends."""
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        """The content of a file as the command left it, at most `limit` bytes."""
+        """The content of a created or changed file as the command left it, at most `limit` bytes."""
 
     def conflicts(self, changes: Iterable[Change]) -> list[str]:
         """Paths of those changes where the project is no longer what it was when the layer was read."""

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from nebula.files.home import nebula_home
 from nebula.sandbox.contract import Command
 from nebula.sandbox.environment import find_shell, home_folder, reduced_environment
 from nebula.sandbox.errors import SandboxError, Unavailable
@@ -63,7 +64,7 @@ class Launch:
             "home": home_folder(os.environ),
             "shown": self.shown,
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
-            "covered": private_system_files() if as_root else (),
+            "covered": (*(private_system_files() if as_root else ()), nebula_home()),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
             "network": command.network,
             "shell": find_shell(),
@@ -110,7 +111,7 @@ class Launch:
 
     def _read_message(self) -> bool:
         """True when the command has just begun."""
-        packet, descriptors, _, _ = socket.recv_fds(self._launcher.control, 4096, 2)
+        packet, descriptors, _, _ = socket.recv_fds(self._launcher.control, 4096, 2, socket.MSG_CMSG_CLOEXEC)
         self.descriptors += descriptors
         message: tuple[Any, ...] = marshal.loads(packet) if packet else ("failed", "launcher", 0)  # noqa: S302 - from our own process
         if message[0] == "ready":

@@ -28,7 +28,7 @@ class OpenLayer:
         return self.descriptors[1]
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        handle = best_opener()(self.view, path.split("/"), FILE_FLAGS)
+        handle = best_opener()(self.upper, path.split("/"), FILE_FLAGS)
         try:
             return read_all(handle, os.fstat(handle).st_size if limit is None else limit)
         finally:

@@ -39,7 +39,8 @@ def _writer_of_all_ids() -> Callable[[], None]:
         status = 1
         try:
             os.close(wake_write)
-            os.read(wake_read, 1)
+            if not os.read(wake_read, 1):
+                os._exit(1)  # there is no namespace to write for
             for name, extent in extents.items():
                 _write(f"/proc/{parent}/{name}", extent)
             status = 0

@@ -36,7 +36,20 @@ _FORBIDDEN = {
     },
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_JUDGED = {"x86_64": {"clone": 56, "ioctl": 16, "socket": 41}, "aarch64": {"clone": 220, "ioctl": 29, "socket": 198}}
+_JUDGED = {
+    "x86_64": {
+        "clone": 56, "ioctl": 16, "socket": 41, "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144,
+        "sched_setaffinity": 203, "sched_setattr": 314, "prlimit64": 302, "ioprio_set": 251,
+    },
+    "aarch64": {
+        "clone": 220, "ioctl": 29, "socket": 198, "setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119,
+        "sched_setaffinity": 122, "sched_setattr": 274, "prlimit64": 261, "ioprio_set": 30,
+    },
+}  # fmt: skip
+_OF_THE_FIRST_PROCESS = ("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr", "prlimit64")
+"""Calls whose first argument is a process. The first one, which watches over the others, must not be slowed down."""
+_OF_SEVERAL = {"setpriority": 2, "ioprio_set": 3}
+"""The same for calls that take a kind and a number, with the kind that means all processes of a user."""
 _CLONE3 = 435
 _NEW_NAMESPACES = 0x7E020000
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing for the user
@@ -84,6 +97,12 @@ def program(machine: str) -> list[Instruction]:
         _ARGUMENT_1,
         [step for request in _TERMINAL_INPUT for step in _when(_JUMP_EQUAL, request, _EPERM)],
     )
+    for name in _OF_THE_FIRST_PROCESS:
+        code += _judge(judged[name], _ARGUMENT_0, _when(_JUMP_EQUAL, 1, _EPERM))
+    for name, all_of_a_user in _OF_SEVERAL.items():
+        steps = _when(_JUMP_EQUAL, all_of_a_user, _EPERM)
+        steps += [(_LOAD, 0, 0, _ARGUMENT_1), *_when(_JUMP_EQUAL, 1, _EPERM)]
+        code += _judge(judged[name], _ARGUMENT_0, steps)
     families: list[Instruction] = [
         (_JUMP_EQUAL, len(_SOCKET_FAMILIES) - at, 0, family) for at, family in enumerate(_SOCKET_FAMILIES)
     ]
