@@ -134,7 +134,7 @@ class Message(Event):
     task_id: str | None = None
     duration_s: float | None = None
     stop: str | None = None
-    """Why it ended early: `length` (cut at the output limit), `filter` (held back by the provider)."""
+    """Why it ended early: `length` (cut at the output limit), `filter` (held back by the provider), `missing`."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {

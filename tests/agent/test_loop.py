@@ -172,11 +172,11 @@ def test_every_call_of_a_message_is_answered_in_order(count):
 @pytest.mark.parametrize(
     ("text", "how", "exit_code", "words"),
     [
-        ("", {}, 1, "empty answer"),
+        ("", {}, 1, "empty"),
         ("", {"stop": "filter"}, 1, "held the answer back"),
         ("", {"stop": "length"}, 1, "output limit"),
         ("", {"stop": "missing"}, 1, "without an answer"),
-        (" \n", {"rung": "object"}, 3, "empty answer"),
+        (" \n", {"rung": "object"}, 3, "empty"),
     ],
 )
 def test_a_turn_without_a_word_of_answer_is_an_error_and_no_node(text, how, exit_code, words):

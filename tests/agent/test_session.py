@@ -329,3 +329,31 @@ def test_references_are_sent_and_kept_with_the_node(settings):
     assert f"[{first.node_id}]: Which colour? → The sky is blue." in script.requests[0].system
     node = Graph(os.path.join(settings.root, ".nebula", "graph")).get_node(final.node_id)
     assert node.references == (first.node_id,)
+
+
+ENV = 'API_TOKEN="tok-55555-66666"\nDB=postgres://app:pass-word-9@host/db\n'
+
+
+def test_what_an_allowed_secret_file_holds_reaches_the_model_and_no_record(settings):
+    project = Path(settings.root)
+    (project / ".env").write_text(ENV, encoding="utf-8")
+    write = {"name": "writeFile", "args": {"path": "a.py", "content": "token = 'tok-55555-66666'\n"}}
+    steps = (read(".env"), {"text": "The token is tok-55555-66666.", "tool_calls": [write]}, say("pass-word-9, too."))
+    (final,), events, requests = run(settings, *steps, allow=[".env"])
+    assert final.text == "The token is [redacted].\n\n[redacted], too."
+    assert "tok-55555-66666" in str(requests[1].messages)
+    assert (project / "a.py").read_text("utf-8") == "token = 'tok-55555-66666'\n"
+    questions = [event.diff for event in events if event.type == "approval"]
+    assert ["tok-55555-66666" in diff for diff in questions] == [True]
+    written = [path for top in (settings.root, settings.home) for path in Path(top).rglob("*") if path.is_file()]
+    leaks = [path for path in written if b"tok-55555" in path.read_bytes() or b"pass-word-9" in path.read_bytes()]
+    journal = project / ".nebula" / "journal"
+    assert sorted(path for path in leaks if journal not in path.parents) == [project / ".env", project / "a.py"]
+
+
+def test_a_secret_learnt_in_one_turn_is_kept_out_of_the_next(settings):
+    Path(settings.root, ".env").write_text(ENV, encoding="utf-8")
+    finals, _, _ = run(
+        settings, read(".env"), say("Read."), say("It was tok-55555-66666."), prompts=["a", "b"], allow=[".env"]
+    )
+    assert finals[1].text == "It was [redacted]."

@@ -37,6 +37,15 @@ def test_one_prompt_is_one_node_in_main(vizprompt: Vizprompt) -> None:
     assert vizprompt("flow", "show", "main").out == "1\n2\n"
 
 
+def test_a_key_in_the_prompt_is_in_no_file(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    with ScriptedModel(echo) as server:
+        key = "sk-key-of-this-test-0123456789"
+        ran = vizprompt("chat", "--openai", f"my key is {key}", env=server.env() | {"OPENAI_API_KEY": key})
+        assert key in server.turns[0].json["messages"][-1]["content"]
+    assert ran.code == 0
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
 @pytest.mark.parametrize("provider", ["gemini", "ollama"])
 def test_every_provider_answers(vizprompt: Vizprompt, provider: str) -> None:
     with ScriptedModel([Turn("hello from there")]) as server:

@@ -14,7 +14,7 @@ def run(bench):
         return bench.run("nebula", "-p", "go", "--yes", timeout=20, **server.env())
 
 
-@pytest.mark.parametrize("name", ["graph", "graph/nodes", "graph/flows", "trails", "journal", "journal/staging"])
+@pytest.mark.parametrize("name", ["graph", "graph/nodes", "graph/flows", "journal", "journal/staging"])
 def test_a_planted_folder_link_is_not_written_through(bench, tmp_path, name):
     victim = tmp_path / "victim"
     victim.mkdir()

@@ -1,8 +1,14 @@
 """A session taken up again: what memory says of it follows what really happens."""
 
+import os
+import signal
 import sqlite3
 
-from scripted_model import ScriptedModel, Turn
+import pytest
+
+from nebula.files.home import derived_folder
+from nebula.memory.session_lock import SessionLock
+from scripted_model import Fault, ScriptedModel, Turn
 
 
 def sessions(bench):
@@ -21,3 +27,32 @@ def test_the_model_that_answers_is_the_one_recorded(bench):
         assert bench.run("nebula", "-p", "go on", "--resume", "--model", "gpt-4.1-mini", **server.env()).code == 0
     assert server.turns[1].json["model"] == "gpt-4.1-mini"
     assert sessions(bench) == [(session, "gpt-4.1-mini", 0)]
+
+
+@pytest.mark.parametrize("args", [["-p", "go on", "--resume"], ["--resume"]], ids=["headless", "session"])
+def test_a_session_in_use_is_joined_with_a_warning(bench, args):
+    with ScriptedModel([Turn("one"), Turn("two")]) as server:
+        assert bench.run("nebula", "-p", "go", **server.env()).code == 0
+        ((session, _, _),) = sessions(bench)
+        lock = SessionLock(
+            os.path.join(derived_folder(str(bench.project), str(bench.home / ".nebula")), "sessions"), session
+        )
+        assert lock.take()
+        ran = bench.run("nebula", *args, stdin="go on\nexit\n", **server.env())
+        lock.release()
+    assert ran.code == 0
+    assert (ran.out + ran.err).count(f"{session} is in use by another process") == 1
+
+
+def test_an_interrupted_prompt_does_not_join_the_next(bench):
+    with ScriptedModel([Turn("late", fault=Fault.slow(30)), Turn("Only listed.")]) as server:
+        with bench.start("nebula", "-p", "delete every test file", **server.env()) as running:
+            server.wait_until(lambda: len(server.turns) == 1)
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=20)
+        assert running.returncode == 130
+        assert bench.run("nebula", "-p", "no, only list them", "--resume", **server.env()).code == 0
+    said = [(message["role"], message["content"]) for message in server.turns[1].json["messages"][1:]]
+    assert [role for role, _ in said] == ["user", "assistant", "user"]
+    assert "withdrew" in said[1][1]
+    assert "delete every" not in said[2][1]

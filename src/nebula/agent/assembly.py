@@ -66,7 +66,7 @@ async def open_session(
         project=open_project_access(settings, Approvals(approver, by_rule), allow),
         archive=archive,
         recorders=_recorders(settings, memory, session_id),
-        redactor=Redactor(secrets_of(settings)),
+        redactor=Redactor(settings.secrets),
         memory=memory,
         lock=lock,
         mode=mode,
@@ -137,11 +137,6 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
         return Graph(os.path.join(settings.state_dir, "graph"))
 
     return open_graph
-
-
-def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """What must never reach a file."""
-    return settings.secrets
 
 
 def _session_id(memory: Sessions, settings: Settings, chosen: ChosenModel, resume: str | None) -> str:

@@ -118,6 +118,7 @@ async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending
     except asyncio.CancelledError:
         return Ending("interrupted")
     except TurnLimit as limit:
+        turn.stream.emit(Notice(limit.sentence, limit.values, turn.task_id), must_record=False)
         return Ending("limit", str(limit))
     except ModelError as error:
         turn.stream.emit(Error(error.kind, error.sentence, error.values, turn.task_id), must_record=False)

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.agent.assembly import open_session, secrets_of
+from nebula.agent.assembly import open_session
 from nebula.cli.arguments import checked_root
 from nebula.cli.headless_prompt import read_prompt
 from nebula.cli.headless_text import TextFace
@@ -144,7 +144,7 @@ def _not_begun(
 ) -> int:
     """No model, no session: the stream still has a beginning and an end, for whoever reads it."""
     text = options.output_format == "text"
-    redactor = Redactor(secrets_of(settings))
+    redactor = Redactor(settings.secrets)
     stream = EventStream("", recorders=_trace(settings), audience=() if text else (show,), redactor=redactor)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
     final = Final("", "error", exit_code, remark=str(error))

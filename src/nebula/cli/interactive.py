@@ -127,7 +127,6 @@ def _line_input(terminal: TerminalSession) -> TerminalInput:
 
 
 def _editor(terminal: TerminalSession) -> TerminalInput:
-    from nebula.agent.assembly import secrets_of
     from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
     from nebula.cli.terminal.input.editor import EditorInput, PromptParts
     from nebula.cli.terminal.input.keys import PromptActions
@@ -150,7 +149,7 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
             pastes=Pastes(),
             typed=terminal.typed,
             history_path=os.path.join(terminal.settings.home, "history"),
-            redact=Redactor(secrets_of(terminal.settings)).text,
+            redact=Redactor(terminal.settings.secrets).text,
             colour=terminal.screen.colour,
         )
     )

@@ -18,7 +18,7 @@ from nebula.workspace.errors import PathEscape, WorkspaceError
 from nebula.workspace.guard.jail import Jail, translate
 
 STATE_DIR = ".nebula"
-PLAIN_FOLDERS = ("graph", "trails")
+PLAIN_FOLDERS = ("graph",)
 """Folders in it that are used by their path, so that a link that came with the project would lead out of it."""
 
 IGNORE_RULES = """\

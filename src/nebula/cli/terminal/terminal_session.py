@@ -12,7 +12,7 @@ from nebula.cli.terminal.dialogs.approval import TerminalApprover
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.config import Settings
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.stage import StageOptions, one_line
 from nebula.tools.approval import allow_all
 
@@ -66,6 +66,8 @@ class TerminalSession:
         self.plan_offered = False
         self.left_behind = None
         self.measure_context()
+        for sentence in self.session.take_remarks():
+            self.screen.line(one_line(explain(sentence)))
 
     async def reopen(self, resume: str | None) -> None:
         """Leaves the session at hand for another; mode and model stay. If that fails, one is where one was."""

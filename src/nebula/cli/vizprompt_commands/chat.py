@@ -15,6 +15,7 @@ from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession
+    from nebula.config import Settings
     from nebula.graph.graph import Graph
     from nebula.llm.choose import ChosenModel
 
@@ -51,21 +52,23 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         wish = graph.settings.suggested_model
         model = runner.run(choose_model(settings, options.model or "", provider=options.provider, suggested=wish))
         try:
-            session = _session(runner, graph, model, settings.lang, options)
+            session = _session(runner, graph, model, settings, options)
             return session.once(prompt) if prompt is not None else session.converse()
         finally:
             runner.run(model.connector.aclose())
 
 
 def _session(
-    runner: asyncio.Runner, graph: Graph, model: ChosenModel, lang: str, options: argparse.Namespace
+    runner: asyncio.Runner, graph: Graph, model: ChosenModel, settings: Settings, options: argparse.Namespace
 ) -> ChatSession:
     from nebula.cli.vizprompt_commands.chat_session import ChatSession, Speaker
     from nebula.cli.vizprompt_commands.exchange import Exchange
     from nebula.graph.context.preview import DEFAULT_BUDGET
+    from nebula.messages.redaction import Redactor
 
     speaker = Speaker(live=sys.stdout.isatty())
-    exchange = Exchange(graph, model, speaker, options.budget or DEFAULT_BUDGET, lang)
+    budget = options.budget or DEFAULT_BUDGET
+    exchange = Exchange(graph, model, speaker, budget, settings.lang, Redactor(settings.secrets))
     return ChatSession(runner, exchange, speaker, flow=options.flow, parents=options.from_nodes)
 
 

@@ -17,6 +17,7 @@ from nebula.language import explain, translate, translate_count
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying, TextDelta
 from nebula.llm.errors import BadReplyError
 from nebula.messages import UserMessage, strip_hidden_characters
+from nebula.messages.redaction import Redactor
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
@@ -46,6 +47,8 @@ class Exchange:
     audience: Audience
     budget: int
     lang: str
+    redactor: Redactor
+    """What becomes a node is meant for git: no key goes into it."""
 
     async def ask(
         self, prompt: str, parents: Sequence[str], flow: Callable[[], str], branch: str | None = None
@@ -71,8 +74,8 @@ class Exchange:
             self.audience.void("")
         count = counter(self.model.name)
         texts = (
-            Text("user", prompt, count(prompt), heard.first_s),
-            Text("assistant", heard.text, heard.output or count(heard.text), heard.rest_s),
+            Text("user", self.redactor.text(prompt), count(prompt), heard.first_s),
+            Text("assistant", self.redactor.text(heard.text), heard.output or count(heard.text), heard.rest_s),
         )
         return await asyncio.to_thread(
             lambda: self.graph.add_turn(

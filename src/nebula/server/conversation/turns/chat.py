@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from nebula.agent.assembly import secrets_of
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
@@ -26,7 +25,7 @@ class ChatTurns:
     def __init__(self, settings: Settings, graph: Graph) -> None:
         self._settings = settings
         self._archive = TurnArchive(lambda: graph)
-        self._redactor = Redactor(secrets_of(settings))
+        self._redactor = Redactor(settings.secrets)
         self._graph = graph
         self._size = ContextSize(settings)
 
