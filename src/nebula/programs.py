@@ -38,14 +38,24 @@ def safe_path(root: str) -> str:
 
 
 def run(
-    command: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout: float, feed: bytes | None = None
+    command: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout: float,
+    feed: bytes | None = None,
+    max_memory: int | None = None,
 ) -> ProgramResult:
-    """Run to the end without a shell and without a terminal; TimeoutError, and nothing left running, past the time."""
+    """Run to the end without a shell and without a terminal; TimeoutError, and nothing left running, past the time.
+
+    `max_memory` is in bytes, where the system can limit it from outside."""
     from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired  # 10 ms that a plain read need not pay
 
     stdin = DEVNULL if feed is None else PIPE
     with Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, cwd=cwd, env=dict(env), process_group=0) as process:
         try:
+            if max_memory is not None:
+                _limit_memory(process.pid, max_memory)
             stdout, stderr = process.communicate(feed, timeout)
         except BaseException as error:
             with suppress(ProcessLookupError):
@@ -54,3 +64,11 @@ def run(
                 raise TimeoutError(f"{os.path.basename(command[0])} took longer than {timeout:g} s") from None
             raise
     return ProgramResult(process.returncode, stdout, stderr)
+
+
+def _limit_memory(pid: int, max_memory: int) -> None:
+    import resource
+
+    if hasattr(resource, "prlimit"):
+        with suppress(ProcessLookupError):  # it has ended already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (max_memory, max_memory))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
+import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -267,3 +270,50 @@ def test_not_a_directory(path: str, root: Path, explored: LocalWorkspace) -> Non
     for call in (explored.list_files, lambda path: explored.search(path, "x")):
         with pytest.raises(NotFound):
             call(path)
+
+
+LARGE_RULES = {
+    "one glob": "a*" * 1_500_000 + "\n",
+    "many globs": "".join(f"x{number}*y\n" for number in range(150_000)),
+}
+
+
+@pytest.mark.parametrize("rules", ["one glob", pytest.param("many globs", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("place", [".gitignore", "sub/.gitignore", ".git/info/exclude"])
+def test_ignore_rules_of_any_size_take_little(rules: str, place: str, explored: LocalWorkspace, root: Path) -> None:
+    (root / ".git/info").mkdir(parents=True)
+    (root / "sub").mkdir()
+    (root / place).write_text(LARGE_RULES[rules])
+    (root / "sub/a.txt").write_text("needle\n")
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    listing, hits = explored.list_files(".", recursive=True), explored.search(".", "needle")
+    assert "sub/a.txt" in [entry.path for entry in listing.files]
+    assert hits.files == ("sub/a.txt",)
+    if rules == "one glob":  # many small ones ripgrep may still manage within its limit
+        assert "ignore rules" in (listing.remark or "")
+        assert "ignore rules" in (hits.remark or "")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used < 100_000
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 700_000
+
+
+def test_a_small_tree_with_large_rules_is_left_to_the_limited_engine(workspace: LocalWorkspace, root: Path) -> None:
+    (root / ".gitignore").write_text("*.log\n" + "".join(f"x{number}\n" for number in range(20_000)))
+    (root / "a.log").write_text("needle")
+    (root / "a.txt").write_text("needle")
+    assert workspace.search(".", "needle").files == ("a.txt",)  # large, and still used
+
+
+def test_a_folder_of_very_many_entries_is_quick(workspace: LocalWorkspace, root: Path) -> None:
+    for number in range(30_000):
+        os.close(os.open(root / f"{number:05}.txt", os.O_CREAT | os.O_WRONLY))
+    tracemalloc.start()
+    started = time.process_time()
+    listing = workspace.list_files(".", max_items=2_000)
+    seconds, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [entry.name for entry in listing.files] == [f"{number:05}.txt" for number in range(2_000)]
+    assert listing.truncated
+    assert "more than 2000" in (listing.remark or "")
+    assert seconds < 3
+    assert peak < 10_000_000
+    assert workspace.list_files(".", extensions=[".md"]).files == ()

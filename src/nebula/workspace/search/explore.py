@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heapify, heappop
 from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS
@@ -29,24 +30,26 @@ class Explorer:
     engine: Engine | None = None
 
     def list_folder(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
-        entries, odd = [], 0
-        with os.scandir(fd) as found:
-            for entry in found:
-                place = self._named(path, entry.name)
-                if place is None:
-                    odd += 1
-                elif not place.standing.untouchable:
-                    entries.append((entry, place))
-        entries.sort(key=lambda pair: pair[0].name)
-        files = [item for entry, place in entries if _wanted(item := self._entry(entry, place), extensions)]
+        """The first names in order, however many there are: only those are judged and looked at."""
+        names = [name for name in os.listdir(fd) if extensions is None or name.lower().endswith(extensions)]
+        heapify(names)
+        files: list[FileEntry] = []
+        odd = 0
+        while names and len(files) <= cap:
+            name = heappop(names)
+            place = self._named(path, name)
+            if place is None:
+                odd += 1
+            elif not place.standing.untouchable and _wanted(entry := self._entry(name, fd, place), extensions):
+                files.append(entry)
         return _listing(path.text, files, cap, odd)
 
     def list_tree(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
-        names = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
+        found = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
         files: list[FileEntry] = []
         seen: set[str] = set()
         odd = 0
-        for place in self._judged(path, names):
+        for place in self._judged(path, found.names):
             if place is None:
                 odd += 1
                 continue
@@ -58,20 +61,20 @@ class Explorer:
             files.append(FileEntry(_relative(path, place), place.text, is_dir=False, size=size))
             if len(files) > cap:
                 break
-        return _listing(path.text, files, cap, odd)
+        return _listing(path.text, files, cap, odd, found.remark)
 
     def search(self, path: NormalPath, fd: int, keyword: str, may_read: MayRead, cap: int) -> SearchHits:
         try:
-            names = self._engine().candidates(fd, self._folder_name(path), keyword, use_parents=self._use_parents(path))
+            found = self._engine().candidates(fd, self._folder_name(path), keyword, use_parents=self._use_parents(path))
         except TimeoutError:
             return SearchHits((), True, "The search took too long; choose a smaller directory.")
         needle = keyword.encode()
-        places = (place for place in self._judged(path, names) if place is not None and may_read(place))
+        places = (place for place in self._judged(path, found.names) if place is not None and may_read(place))
         hits = (place.text for place in places if self._contains(place, needle))
         files = tuple(name for name, _ in zip(hits, range(cap), strict=False))
         if len(files) == cap and next(hits, None) is not None:
             return SearchHits(files, True, f"More than {cap} files match, the first are shown; narrow the search.")
-        return SearchHits(files)
+        return SearchHits(files, remark=found.remark or None)
 
     def _engine(self) -> Engine:
         return self.engine or best_engine(self.jail.root)
@@ -91,22 +94,21 @@ class Explorer:
 
     def _judged(self, path: NormalPath, names: Iterable[bytes]) -> Iterator[NormalPath | None]:
         """The places in order, judged one by one as they are asked for; None for a name that cannot be used."""
-        for name in sorted(names, key=lambda name: name.split(b"/")):
+        for name in sorted(names, key=lambda name: name.replace(b"/", b"\0")):  # folder by folder
             place = self._named(path, os.fsdecode(name))
             if place is None or not place.standing.untouchable:
                 yield place
 
-    def _entry(self, entry: os.DirEntry[str], place: NormalPath) -> FileEntry:
-        status = self._status(entry, place)
+    def _entry(self, name: str, folder: int, place: NormalPath) -> FileEntry:
+        status = self._status(name, folder, place)
         is_dir = status is not None and stat.S_ISDIR(status.st_mode)
         size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
-        return FileEntry(entry.name, place.text, is_dir, size)
+        return FileEntry(name, place.text, is_dir, size)
 
-    def _status(self, entry: os.DirEntry[str], place: NormalPath) -> os.stat_result | None:
+    def _status(self, name: str, folder: int, place: NormalPath) -> os.stat_result | None:
         try:
-            if entry.is_symlink():
-                return self.jail.status(self.jail.resolve(place))
-            return entry.stat(follow_symlinks=False)
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            return self.jail.status(self.jail.resolve(place)) if stat.S_ISLNK(status.st_mode) else status
         except (OSError, WorkspaceError):
             return None  # gone meanwhile, or a link that leads out: the name is all there is to tell
 
@@ -165,8 +167,8 @@ def _wanted(entry: FileEntry, extensions: tuple[str, ...] | None) -> bool:
     return extensions is None or (not entry.is_dir and entry.name.lower().endswith(extensions))
 
 
-def _listing(path: str, files: Sequence[FileEntry], cap: int, odd: int) -> Listing:
-    remarks = []
+def _listing(path: str, files: Sequence[FileEntry], cap: int, odd: int, remark: str = "") -> Listing:
+    remarks = [remark] if remark else []
     if len(files) > cap:
         remarks.append(f"There are more than {cap} entries, the first are shown; list a smaller directory.")
     if odd:

@@ -2,28 +2,46 @@
 
 Two engines with the same rules: ripgrep where it is installed (it searches in parallel, too), else the library of
 its file walk. Both go by name, so what they say is a proposal only: whoever uses a name opens it through the jail.
+
+Ignore rules come with the project, and reading them costs a thousand times their size in memory. Ripgrep works with
+a limit on its memory; in this process they are added up before any is read. Where they are too large the walk goes on
+without them, and says so.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from nebula.programs import find_program, run
+from nebula.value import value
 
 ENGINE_TIMEOUT: Final = 60.0
+ENGINE_MEMORY: Final = 512 * 1024 * 1024
 SKIPPED_FOLDERS: Final = (".git", ".nebula")
 SMALL_TREE: Final = 100
 """Names in a tree that is not worth another process."""
+SMALL_RULES: Final = 32 * 1024
+"""Bytes of ignore rules that are read in this process without a thought: 40 MB and 50 ms at the very worst."""
+MAX_RULES: Final = 256 * 1024
+"""The same where there is no ripgrep to leave larger ones to."""
+WITHOUT_RULES: Final = "The ignore rules of this project are too large to be used; files that git ignores are included."
+
+
+@value
+class Walked:
+    names: Sequence[bytes]
+    """Relative to the folder, in any order."""
+    remark: str = ""
 
 
 class Engine(Protocol):
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
-        """All files that count, and perhaps some directories, relative to the folder, in any order."""
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
+        """All files that count, and perhaps some directories."""
 
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> list[bytes]:
+    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
         """Those of them that may contain the keyword."""
 
 
@@ -36,25 +54,36 @@ class Ripgrep:
     def __init__(self, program: str) -> None:
         self._program = program
 
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
         return self._run(folder_fd, folder, use_parents, ["--files"])
 
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> list[bytes]:
+    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
         options = ["--files-with-matches", "--fixed-strings", "--case-sensitive", "--encoding=none"]
         if "\n" in keyword:
             options.append("--multiline")
         return self._run(folder_fd, folder, use_parents, [*options, f"--regexp={keyword}"])
 
-    def _run(self, folder_fd: int, folder: str, use_parents: bool, options: Sequence[str]) -> list[bytes]:
+    def _run(self, folder_fd: int, folder: str, use_parents: bool, options: Sequence[str]) -> Walked:
         command = [self._program, "--no-config", "--null", "--hidden", "--no-require-git", "--no-ignore-dot"]
         command += ["--no-messages", "--no-follow", *(f"--glob=!{name}" for name in SKIPPED_FOLDERS)]
         if not use_parents:
             command.append("--no-ignore-parent")
         env = {"PATH": os.defpath, "HOME": os.environ.get("HOME", os.devnull), "LC_ALL": "C.UTF-8"}
-        outcome = run(
-            [*command, *options, "--", "./"], cwd=_by_descriptor(folder_fd, folder), env=env, timeout=ENGINE_TIMEOUT
-        )
-        return [name.removeprefix(b"./") for name in outcome.stdout.split(b"\0") if name]
+
+        def names(*more: str) -> list[bytes] | None:
+            result = run(
+                [*command, *more, *options, "--", "./"],
+                cwd=_by_descriptor(folder_fd, folder),
+                env=env,
+                timeout=ENGINE_TIMEOUT,
+                max_memory=ENGINE_MEMORY,
+            )
+            if result.returncode < 0:
+                return None  # ended by a signal, as it is when its memory is used up
+            return [name.removeprefix(b"./") for name in result.stdout.split(b"\0") if name]
+
+        found = names()
+        return Walked(names("--no-ignore-vcs") or (), WITHOUT_RULES) if found is None else Walked(found)
 
 
 class SmallTreesHere:
@@ -64,50 +93,95 @@ class SmallTreesHere:
         self._ripgrep = ripgrep
         self._walk = LibraryWalk()
 
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
-        few = self._walk.names(folder_fd, folder, use_parents, SMALL_TREE)
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
+        few = self._few(folder_fd, folder, use_parents)
         return self._ripgrep.files(folder_fd, folder, use_parents=use_parents) if few is None else few
 
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> list[bytes]:
-        few = self._walk.names(folder_fd, folder, use_parents, SMALL_TREE)
+    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
+        few = self._few(folder_fd, folder, use_parents)
         if few is not None:
             return few
         return self._ripgrep.candidates(folder_fd, folder, keyword, use_parents=use_parents)
 
+    def _few(self, folder_fd: int, folder: str, use_parents: bool) -> Walked | None:
+        start = _start(folder_fd, folder)
+        rules = _rules_size(start, use_parents, at_most=SMALL_TREE)
+        if rules is None or rules > SMALL_RULES:
+            return None
+        return Walked(self._walk.names(start, use_parents, with_rules=True))
+
 
 class LibraryWalk:
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> list[bytes]:
-        return self.names(folder_fd, folder, use_parents, sys.maxsize) or []
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
+        start = _start(folder_fd, folder)
+        with_rules = (_rules_size(start, use_parents) or 0) <= MAX_RULES
+        return Walked(self.names(start, use_parents, with_rules), "" if with_rules else WITHOUT_RULES)
 
-    def names(self, folder_fd: int, folder: str, use_parents: bool, at_most: int) -> list[bytes] | None:
-        """Files and folders; None where there are more than `at_most`, as soon as that is clear."""
+    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
+        del keyword  # no help here: every file is read through the jail
+        return self.files(folder_fd, folder, use_parents=use_parents)
+
+    def names(self, start: str, use_parents: bool, with_rules: bool) -> list[bytes]:
+        """Files and folders."""
         from pathlib import Path
 
         import ignore
         from ignore.overrides import OverrideBuilder
 
-        name = _by_descriptor(folder_fd, folder)
-        start = Path(name if name == folder else os.readlink(name))
-        rules = OverrideBuilder(start)
-        for skipped in SKIPPED_FOLDERS:
-            rules.add(f"!{skipped}")
-        walk = ignore.WalkBuilder(start).hidden(False).ignore(False).require_git(False).parents(use_parents)
-        entries = iter(walk.overrides(rules.build()).build())
+        skipped = OverrideBuilder(Path(start))
+        for name in SKIPPED_FOLDERS:
+            skipped.add(f"!{name}")
+        walk = ignore.WalkBuilder(Path(start)).hidden(False).ignore(False).require_git(False)
+        walk = walk.parents(use_parents and with_rules).git_ignore(with_rules).git_exclude(with_rules)
+        entries = iter(walk.overrides(skipped.build()).build())
         prefix = os.fsencode(start) + b"/"
         names = []
         while True:
             try:
                 names.append(os.fsencode(next(entries).path()).removeprefix(prefix))
-                if len(names) > at_most:
-                    return None
             except StopIteration:
                 return names[1:]  # the first is the folder itself
             except (ignore.Error, ignore.IOError):
                 continue  # unreadable, too deep, or gone: the walk goes on without it
 
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> list[bytes]:
-        del keyword  # no help here: every file is read through the jail
-        return self.files(folder_fd, folder, use_parents=use_parents)
+
+def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> int | None:
+    """Bytes of all ignore rules in a tree and, where they count, above it; None if it has more names than `at_most`."""
+    size = sum(_sizes(os.path.join(start, ".git/info"), ["exclude"]))
+    waiting = [start]
+    seen = 0
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > at_most:
+                        return None
+                    if entry.name == ".gitignore":
+                        size += sum(_sizes(folder, [entry.name]))
+                    elif entry.name not in SKIPPED_FOLDERS and entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:
+            continue  # unreadable, or gone: the walk will not see it either
+    above = os.path.dirname(start)
+    while use_parents and above != os.path.dirname(above):
+        size += sum(_sizes(above, [".gitignore", ".git/info/exclude"]))
+        above = os.path.dirname(above)
+    return size
+
+
+def _sizes(folder: str, names: Iterable[str]) -> Iterable[int]:
+    for name in names:
+        try:
+            yield os.stat(os.path.join(folder, name)).st_size
+        except OSError:
+            yield 0
+
+
+def _start(folder_fd: int, folder: str) -> str:
+    name = _by_descriptor(folder_fd, folder)
+    return name if name == folder else os.readlink(name)
 
 
 def _by_descriptor(folder_fd: int, folder: str) -> str:
