@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from in_process import Ran
 from nebula.language import use_language
 
 for profile, examples in (("quick", 40), ("thorough", 150)):
@@ -26,7 +27,7 @@ for profile, examples in (("quick", 40), ("thorough", 150)):
 settings.load_profile("quick")
 
 BIN = Path(sys.executable).parent
-WHOLE_PROGRAM = ("e2e/", "web/", "cli/test_vizprompt_", "server/test_conversation_")
+WHOLE_PROGRAM = ("e2e/", "web/", "server/test_conversation_")
 """Tests that start the real commands over and over: sound, and too many for the fast part."""
 
 
@@ -41,23 +42,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is derived from a project lies in the user's home: no test may use that of whoever runs it."""
     monkeypatch.setenv("NEBULA_HOME", str(tmp_path_factory.getbasetemp() / "nebula-home"))
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A command that has ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 @dataclass(frozen=True)

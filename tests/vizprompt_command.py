@@ -1,29 +1,17 @@
-"""Runs the real `vizprompt` in a folder of its own, with no model but the one a test offers."""
+"""Runs `vizprompt` in a folder of its own, with no model but the one a test offers."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from in_process import Ran, run_in
 
 SCRIPTS = Path(sys.executable).parent
 _OUR_VARIABLES = ("OPENAI_", "GEMINI_", "OLLAMA_", "NEBULA_", "EC_", "VIZPROMPT_", "LC_", "LANG")
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass
@@ -33,16 +21,7 @@ class Vizprompt:
     program: str = "vizprompt"
 
     def __call__(self, *words: str, stdin: str | bytes = b"", env: Mapping[str, str] = {}) -> Ran:
-        given = stdin.encode() if isinstance(stdin, str) else stdin
-        ran = subprocess.run(
-            [str(SCRIPTS / self.program), *words],
-            cwd=self.folder,
-            env={**self.base(), **self.environment, **env},
-            input=given,
-            capture_output=True,
-            timeout=60,
-        )
-        return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+        return run_in(self.folder, {**self.base(), **self.environment, **env}, self.program, words, stdin)
 
     def create(self, prompt: str, response: str = "answer", *more: str) -> str:
         ran = self("create-node", f"--prompt={prompt}", f"--response={response}", *more)

@@ -54,7 +54,7 @@ def test_a_pipe_that_is_left_open_and_silent_does_not_hold_up_the_task(
     monkeypatch.setattr(headless_prompt, "PATIENCE_S", 0.01)
     monkeypatch.setattr(headless_prompt, "FIRST_BYTE_S", 0.02)
     reader, writer = os.pipe()
-    with os.fdopen(reader) as stdin, os.fdopen(writer, "w"), surroundings(bench, {}):
+    with os.fdopen(reader) as stdin, os.fdopen(writer, "w"), surroundings(bench.project, bench.env()):
         monkeypatch.setattr("sys.stdin", stdin)
         assert headless_prompt.read_prompt("do it") == "do it"
 

@@ -77,10 +77,20 @@ def _connect(graph: Graph, options: argparse.Namespace) -> int:
 
 
 def _disconnect(graph: Graph, options: argparse.Namespace) -> int:
-    source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
+    source, target = _end(graph, options.source), _end(graph, options.target)
     graph.disconnect_nodes(source, target, flow=options.flow)
     print_line(translate("Disconnected: {source} → {target}", source=source, target=target))
     return 0
+
+
+def _end(graph: Graph, name: str) -> str:
+    """An end of a connection; it may be a node that is gone."""
+    from nebula.graph.errors import NotFound
+
+    try:
+        return graph.resolve_id(name)
+    except NotFound:
+        return name
 
 
 def _branch(graph: Graph, options: argparse.Namespace) -> int:
