@@ -72,6 +72,11 @@ FAINT_WORD_WEIGHT: Final = 0.4
 """Words of any request ("fix", "return", "file") are left in: they help where a docstring says just that."""
 PAIR_WEIGHT: Final = 0.5
 """Two neighbouring words of the question that are one name in the code: "session cookie" and `sessionCookie`."""
+PIECE_WEIGHT: Final = 0.3
+"""A pair of Japanese letters: a sentence has one for each letter, and most of them are no word."""
+SHARED_WEIGHT: Final = 0.6
+"""A Japanese word with n translations gives each n ** -0.6: more than an n-th, as the code uses only one of them, but
+less than a whole word."""
 CANDIDATES: Final = 300
 """Chunks, best by their own words, that are ranked by everything else."""
 FILE_CANDIDATES: Final = 30
@@ -128,3 +133,9 @@ FRESH_ROUNDS: Final = 3
 RERANK_FILES: Final = 200
 RERANK_SHARE: Final = 0.02
 """The reference rank is made anew when so many files changed since."""
+WATCH_PAUSE_S: Final = 0.5
+"""Between two looks at the files while watching: an edit is searchable before the editor's window is left."""
+WATCH_SHARE: Final = 0.05
+"""Of one core that watching may cost; a large project is looked at less often."""
+MAX_ENTRY_BYTES: Final = 64_000_000
+"""Of one queued commit: half a million paths."""

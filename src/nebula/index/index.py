@@ -12,11 +12,12 @@ from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
 from nebula.index.contract import Candidate, Store
 from nebula.index.follow import Follower
+from nebula.index.queue import Change, Queue
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
 from nebula.index.segments import Source
 from nebula.index.stores.sqlite import SqliteStore, remove_database
-from nebula.index.values import Hit, Report, Skipped, Status
+from nebula.index.values import Hit, Report, Skipped, Status, joined
 
 DATABASE_NAME = "index.db"
 
@@ -27,16 +28,17 @@ class Index:
     Used by one thread at a time; several processes may have the same index open.
     """
 
-    def __init__(self, root: str, store: Store, max_bytes: int = MAX_FILE_BYTES) -> None:
+    def __init__(self, root: str, store: Store, *, home: str | None = None, max_bytes: int = MAX_FILE_BYTES) -> None:
         self.root = Root(root, limit=max_bytes)
         self.store = store
+        self.queue = Queue(root, home)
         self._follower = Follower(self.root, store)
 
     @classmethod
     def open(cls, root: str, *, home: str | None = None, max_bytes: int = MAX_FILE_BYTES) -> Index:
         """The index of a project, made if there is none. One that is damaged, or from another version, is made anew."""
         path = os.path.join(derived_folder(root, home), DATABASE_NAME)
-        return cls(root, open_store(path), max_bytes)
+        return cls(root, open_store(path), home=home, max_bytes=max_bytes)
 
     def close(self) -> None:
         self.store.close()
@@ -50,7 +52,23 @@ class Index:
 
     def sync(self) -> Report:
         """Brings the whole index in step with the files, whatever happened to them."""
-        return self._follower.sync()
+        waiting = self.queue.entries()
+        report = self._follower.sync()
+        for entry in waiting:
+            self.queue.remove(entry)
+        return report
+
+    def drain(self) -> Report:
+        """Takes in what commits handed over, without a look at the other files."""
+        report = Report()
+        for entry in self.queue.entries():
+            report = joined(report, self._take_in(self.queue.read(entry)))
+            self.queue.remove(entry)
+        return report
+
+    def _take_in(self, changes: Sequence[Change]) -> Report:
+        moves = [(change.moved_from, change.path) for change in changes if change.moved_from]
+        return joined(self.rename(moves), self.ingest([change.path for change in changes if not change.moved_from]))
 
     def ingest(self, paths: Sequence[str]) -> Report:
         """Brings files, and all files below folders, in step; what is no longer there is taken out."""
@@ -94,7 +112,7 @@ class Index:
     def status(self) -> Status:
         shape = self.store.shape()
         skipped = tuple(Skipped(path, reason) for path, (reason, _, _) in sorted(self.store.skipped().items()))
-        return Status(shape.files, shape.chunks, 0, 0, 0, skipped, self.store.meta("commit"))
+        return Status(shape.files, shape.chunks, len(self.queue.entries()), 0, 0, skipped, self.store.meta("commit"))
 
 
 def open_store(path: str) -> SqliteStore:

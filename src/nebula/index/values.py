@@ -52,6 +52,16 @@ class Report:
     skipped: tuple[Skipped, ...] = ()
 
 
+def joined(first: Report, second: Report) -> Report:
+    """Two changes as one."""
+    return Report(
+        first.ingested + second.ingested,
+        first.deleted + second.deleted,
+        first.renamed + second.renamed,
+        first.skipped + second.skipped,
+    )
+
+
 @value
 class Status:
     files: int

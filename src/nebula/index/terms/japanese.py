@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import resources
 
+from nebula.index.constants import SHARED_WEIGHT
+
 _LONGEST = 12
 
 
@@ -31,7 +33,7 @@ def english_words(question: str) -> list[tuple[str, float]]:
         for length in range(min(_LONGEST, len(question) - at), 0, -1):
             words = entries.get(question[at : at + length])
             if words is not None:
-                found += [(word, len(words) ** -0.5) for word in words]
+                found += [(word, len(words) ** -SHARED_WEIGHT) for word in words]
                 at += length - 1
                 break
         at += 1

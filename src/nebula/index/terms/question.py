@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nebula.index.constants import CODE_WORD_WEIGHT, FAINT_WORD_WEIGHT, MAX_QUERY_TERMS, PAIR_WEIGHT
+from nebula.index.constants import CODE_WORD_WEIGHT, FAINT_WORD_WEIGHT, MAX_QUERY_TERMS, PAIR_WEIGHT, PIECE_WEIGHT
 from nebula.index.terms.words import terms_of, words_of
 
 _STOP = frozenset(
@@ -62,8 +62,10 @@ def question_terms(question: str) -> dict[str, float]:
     if _JAPANESE.search(question):
         from nebula.index.terms.japanese import english_words
 
+        weights = {term: weight if term.isascii() else PIECE_WEIGHT for term, weight in weights.items()}
         for word, weight in english_words(question):
+            faint = FAINT_WORD_WEIGHT if word in _FAINT else 1.0
             for term in terms_of(word):
-                weights[term] = max(weights.get(term, 0.0), weight)
+                weights[term] = max(weights.get(term, 0.0), weight * faint)
     weights = dict(list(weights.items())[:MAX_QUERY_TERMS])
     return pairs | weights

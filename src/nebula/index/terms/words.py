@@ -70,8 +70,8 @@ _SUFFIXES = (
     ("ion", ""),
     ("ings", ""),
     ("ing", ""),
-    ("ies", "y"),
-    ("ied", "y"),
+    ("ies", "i"),
+    ("ied", "i"),
     ("ers", ""),
     ("ors", ""),
     ("ed", ""),
@@ -81,6 +81,7 @@ _SUFFIXES = (
     ("ly", ""),
     ("s", ""),
     ("e", ""),
+    ("y", "i"),
 )
 _LAST_LETTERS = frozenset("sedrgyn")
 

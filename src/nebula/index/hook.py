@@ -1,0 +1,87 @@
+"""The git hook that hands each commit's staged change to the queue.
+
+It is a few lines of shell that start git once: a commit waits some milliseconds for it, and neither a failure of it nor
+a missing nebula can stop a commit. A hook that was there before runs first, and its refusal counts.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from nebula.git import find_repository, git_setting, safe_git
+from nebula.index.errors import IndexFailed
+from nebula.index.queue import Queue
+
+NAME = "pre-commit"
+BEFORE = f"{NAME}.before-nebula"
+MARK = "# nebula: hands the staged change to the code index"
+
+_SCRIPT = """#!/bin/sh
+{mark}
+before="$(dirname "$0")/{before}"
+if [ -x "$before" ]; then "$before" "$@" || exit $?; fi
+(
+  queue={queue}
+  mkdir -p -m 700 "$queue" &&
+  git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules >"$queue/.new-$$" &&
+  sync "$queue/.new-$$" &&
+  mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
+) </dev/null >/dev/null 2>&1
+exit 0
+"""
+
+
+def script(queue_folder: str) -> str:
+    return _SCRIPT.format(mark=MARK, before=BEFORE, queue=shlex.quote(queue_folder))
+
+
+def hooks_folder(root: str) -> str:
+    """Where git looks for hooks: `core.hooksPath`, else `hooks` in the repository that all its worktrees share."""
+    place = find_repository(root)
+    if place is None:
+        raise IndexFailed("{root} is not in a git repository.", root=root)
+    work_tree, _ = place
+    setting = git_setting(root, "core.hooksPath")
+    if setting:
+        return os.path.join(work_tree, os.path.expanduser(setting))
+    common = safe_git(root, "rev-parse", "--git-common-dir").stdout.decode(errors="surrogateescape").strip()
+    return os.path.join(root, common, "hooks")
+
+
+def install(root: str, home: str | None = None) -> str:
+    """Installs the hook, or brings it up to date; a hook already there is kept and runs first. Returns its path."""
+    folder = hooks_folder(root)
+    path, before = os.path.join(folder, NAME), os.path.join(folder, BEFORE)
+    os.makedirs(folder, exist_ok=True)
+    if os.path.lexists(path) and not _is_ours(path):
+        if os.path.lexists(before):
+            raise IndexFailed("{path} and {before} are both there; remove one of them.", path=path, before=before)
+        os.rename(path, before)
+    temporary = f"{path}.new-{os.getpid()}"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(script(Queue(root, home).folder))
+    os.chmod(temporary, 0o755)  # noqa: S103 - git runs only hooks that may be run
+    os.rename(temporary, path)
+    return path
+
+
+def uninstall(root: str) -> bool:
+    """Removes our hook and puts back the one that was there before; False if ours is not installed."""
+    folder = hooks_folder(root)
+    path, before = os.path.join(folder, NAME), os.path.join(folder, BEFORE)
+    if not _is_ours(path):
+        return False
+    if os.path.lexists(before):
+        os.rename(before, path)
+    else:
+        os.unlink(path)
+    return True
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return MARK.encode() in file.read(4_096)
+    except OSError:
+        return False

@@ -1,0 +1,74 @@
+"""What a commit hands over, until the index has taken it in.
+
+The hook writes one file for each commit and goes on; whoever opens the index next takes the files in. An entry only
+says which paths to look at: what is indexed is what the files hold then. So a commit that is given up in the end, or an
+entry taken in twice, leaves the index right, and an entry is removed only after its change is in the index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from nebula.files.home import derived_folder
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.index.constants import MAX_ENTRY_BYTES
+from nebula.value import value
+
+FOLDER_NAME = "queue"
+
+
+@value
+class Change:
+    """One path of a staged change, as `git diff --cached --raw -z -M` writes it."""
+
+    status: str
+    """A, M, D, R or T."""
+    path: str
+    moved_from: str = ""
+    blob: str = ""
+
+
+class Queue:
+    def __init__(self, root: str, home: str | None = None) -> None:
+        self.folder = os.path.join(derived_folder(root, home), FOLDER_NAME)
+
+    def entries(self) -> list[str]:
+        """The names of what waits, the oldest first."""
+        try:
+            return sorted(name for name in os.listdir(self.folder) if not name.startswith("."))
+        except FileNotFoundError:
+            return []
+
+    def read(self, entry: str) -> list[Change]:
+        """The changes of an entry; none where it cannot be read: `sync` finds them all the same."""
+        try:
+            data = read_below(self.folder, entry, MAX_ENTRY_BYTES)
+        except UnreadableFile:
+            return []
+        return parse_changes(data or b"")
+
+    def remove(self, entry: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.folder, entry))
+
+
+def parse_changes(data: bytes) -> list[Change]:
+    """`:100644 100644 <old> <new> M\\0path\\0`, and for a rename two paths. What is cut off or odd is left out."""
+    fields = data.split(b"\0")
+    changes = []
+    at = 0
+    while at + 1 < len(fields):
+        about = fields[at].lstrip(b":").split(b" ")
+        if len(about) != 5 or not about[4]:
+            break
+        status, blob = about[4][:1].decode("ascii", "replace"), about[3].decode("ascii", "replace")
+        first = os.fsdecode(fields[at + 1])
+        if status in "RC" and at + 2 < len(fields):
+            second = os.fsdecode(fields[at + 2])
+            changes.append(Change(status, second, first if status == "R" else "", blob))
+            at += 3
+        else:
+            changes.append(Change(status, first, "", blob))
+            at += 2
+    return changes

@@ -1,0 +1,157 @@
+"""The hook hands staged changes over and never stands in the way of a commit."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from index.project import Project, contents, function
+from nebula.index.errors import IndexFailed
+from nebula.index.hook import BEFORE, NAME, hooks_folder, install, uninstall
+from nebula.index.queue import Change, parse_changes
+from nebula.index.watch import watch
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.write("a.py", function("lighthouse"))
+    project.write("b.py", function("beacon", "harbour"))
+    project.write("c.py", function("lantern"))
+    project.commit()
+    with project.index() as index:
+        index.sync()
+    install(str(project.root), str(project.home))
+    return project
+
+
+def test_add_modify_delete_and_rename_in_one_commit(project: Project) -> None:
+    project.write("new.py", function("anchor"))
+    project.write("a.py", function("lighthouse", "tower"))
+    (project.root / "c.py").unlink()
+    project.git("mv", "b.py", "moved.py")
+    project.commit()
+    with project.index() as index:
+        assert index.status().queued == 1
+        report = index.drain()
+        assert (report.ingested, report.deleted, report.renamed) == (2, 1, 1)
+        assert index.status().queued == 0
+        with project.fresh() as fresh:
+            fresh.sync()
+            index.sync()
+            assert contents(index) == contents(fresh)
+
+
+def test_an_aborted_commit_leaves_the_index_right(project: Project) -> None:
+    project.write("a.py", function("anchor"))
+    project.git("add", "-A")
+    with pytest.raises(subprocess.CalledProcessError):
+        project.git("-c", "core.editor=false", "commit", "-q")
+    project.git("reset", "-q", "--hard")
+    with project.index() as index:
+        assert index.status().queued == 1
+        index.drain()
+        assert index.search("anchor") == []
+        assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
+
+
+def test_what_is_staged_in_part_is_found_as_the_file_is(project: Project) -> None:
+    project.write("a.py", function("staged"))
+    project.git("add", "a.py")
+    project.write("a.py", function("staged") + function("unstaged"))
+    project.git("commit", "-q", "-m", "part")
+    with project.index() as index:
+        index.drain()
+        (hit, *_) = index.search("unstaged")
+        assert hit.text.startswith("def unstaged")
+
+
+def test_a_commit_without_the_hook_is_caught_up_by_sync(project: Project) -> None:
+    project.write("a.py", function("anchor"))
+    project.git("commit", "-q", "-a", "-m", "x", "--no-verify")
+    with project.index() as index:
+        assert index.status().queued == 0
+        index.sync()
+        assert [hit.path for hit in index.search("anchor")] == ["a.py"]
+
+
+def test_a_hook_that_was_there_still_runs_and_may_refuse(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    existing = project.root / ".git/hooks/pre-commit"
+    existing.write_text("#!/bin/sh\necho ran >>ran.txt\ntest ! -e refuse\n")
+    existing.chmod(0o755)
+    install(str(project.root), str(project.home))
+    install(str(project.root), str(project.home))
+    project.write("a.py", "x = 1\n")
+    project.commit()
+    assert (project.root / "ran.txt").read_text() == "ran\n"
+    project.write("refuse", "")
+    with pytest.raises(subprocess.CalledProcessError):
+        project.commit()
+    with project.index() as index:
+        assert index.status().queued == 1
+    assert uninstall(str(project.root))
+    assert existing.read_text().startswith("#!/bin/sh\necho ran")
+    assert not (existing.parent / BEFORE).exists()
+    assert not uninstall(str(project.root))
+
+
+def test_a_queue_that_cannot_be_written_does_not_stop_a_commit(project: Project) -> None:
+    hook = project.root / ".git/hooks/pre-commit"
+    hook.write_text(hook.read_text().replace("queue=", "queue=/proc/none/"))
+    project.write("a.py", function("anchor"))
+    project.commit()
+    assert project.git("status", "--porcelain") == ""
+
+
+def test_the_hooks_folder_that_git_uses_is_used(project: Project, tmp_path: Path) -> None:
+    project.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    assert os.path.realpath(hooks_folder(str(tmp_path / "side"))) == str(project.root / ".git/hooks")
+    project.git("config", "core.hooksPath", "my-hooks")
+    path = Path(install(str(project.root), str(project.home)))
+    assert path == project.root / "my-hooks" / NAME
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def test_two_foreign_hooks_are_left_alone(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    for name in (NAME, BEFORE):
+        (project.root / ".git/hooks" / name).write_text("#!/bin/sh\n")
+    with pytest.raises(IndexFailed):
+        install(str(project.root), str(project.home))
+
+
+def test_a_first_commit_is_handed_over(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    install(str(project.root), str(project.home))
+    project.write("odd name\n.py", function("lighthouse"))
+    project.commit()
+    with project.index() as index:
+        index.drain()
+        assert [hit.path for hit in index.search("lighthouse")] == ["odd name\n.py"]
+
+
+@given(st.binary(max_size=200))
+def test_any_queued_bytes_are_read_without_harm(data: bytes) -> None:
+    assert all(isinstance(change, Change) for change in parse_changes(data))
+
+
+def test_a_watched_project_is_searchable_after_an_edit(project: Project) -> None:
+    stop, seen = threading.Event(), threading.Event()
+    with project.index() as index:
+        thread = threading.Thread(target=watch, args=(index, stop, lambda _: seen.set()))
+        thread.start()
+        try:
+            project.write("a.py", function("anchor"))
+            assert seen.wait(60)
+        finally:
+            stop.set()
+            thread.join()
+        assert [hit.path for hit in index.search("anchor")] == ["a.py"]

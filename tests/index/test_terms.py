@@ -1,0 +1,79 @@
+"""Search terms: identifiers in parts, stems, Japanese, and what of a question counts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.index import postings
+from nebula.index.constants import LEVELS
+from nebula.index.terms.japanese import english_words
+from nebula.index.terms.paths import path_terms
+from nebula.index.terms.question import question_terms
+from nebula.index.terms.words import stem, terms_of, words_of
+
+
+def terms(text: str) -> set[str]:
+    return {term for word in words_of(text) for term in terms_of(word)}
+
+
+@pytest.mark.parametrize("spelling", ["userName", "user_name", "UserName", "USER_NAME", "user_names"])
+def test_a_name_is_found_in_any_spelling(spelling: str) -> None:
+    assert terms(spelling) == {"user", "nam", "usernam"}
+
+
+def test_parts_of_a_long_name_are_found_in_pairs() -> None:
+    assert {"sess", "cooki", "sesscooki", "getsess"} <= terms("getSessionCookie")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cache caches cached caching",
+        "validate validates validation validating",
+        "run running",
+        "query queries",
+        "cookie cookies",
+    ],
+)
+def test_forms_of_a_word_are_one_term(words: str) -> None:
+    assert len({stem(word) for word in words.split()}) == 1
+
+
+def test_japanese_is_cut_into_pairs() -> None:
+    assert terms("認証トークン") == {"認証", "証ト", "トー", "ーク", "クン"}
+
+
+def test_a_japanese_question_reaches_english_code() -> None:
+    assert {"authentication", "token"} <= {word for word, _ in english_words("認証トークンの検証")}
+    assert {"token", stem("validate")} <= question_terms("認証トークンの検証").keys()
+
+
+def test_neighbouring_words_of_a_question_find_one_name() -> None:
+    assert "sesscooki" in question_terms("where is the session cookie set?")
+
+
+def test_a_name_in_a_question_weighs_more_than_its_sentence() -> None:
+    weights = question_terms("the `flush` of HttpSession fails when closing")
+    assert weights["flush"] > weights["clos"]
+    assert "the" not in weights
+
+
+def test_the_name_of_a_file_weighs_more_than_its_folder() -> None:
+    weights = path_terms("src/session/cookies.py")
+    assert weights["cooki"] > weights["sess"] and "src" not in weights
+
+
+PLACES = st.dictionaries(st.integers(0, 65_535), st.integers(0, LEVELS - 1), min_size=1, max_size=60)
+
+
+@given(PLACES)
+def test_postings_come_back_as_they_were(places: dict[int, int]) -> None:
+    data = postings.encode([postings.occurrence(level, place) for place, level in places.items()])
+    found = [(level, place) for level, row in postings.by_level(data) for place in row]
+    assert {place: level for level, place in found} == places
+    assert [level for level, _ in found] == sorted(places.values(), reverse=True)
+    assert postings.count(data) == len(places)
+    moved = postings.moved(data, {place: place // 2 for place in list(places)[:3]})
+    assert len(moved) == len(list(places)[:3])
