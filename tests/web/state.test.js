@@ -52,21 +52,11 @@ test("a new turn at the end moves nothing", () => {
   assert.deepEqual(lanesOf(topologyOf(grown)).lane.slice(0, before.length), before);
 });
 
-test("a big flow is laid out in time that grows with its size alone", () => {
-  const big = (count) => {
-    const nodes = [];
-    const connections = [];
-    for (let n = 0; n < count; n++) {
-      nodes.push(String(n));
-      if (n) connections.push({ source: String(n % 12 ? n - 1 : Math.floor(n / 3)), target: String(n) });
-    }
-    const started = performance.now();
-    const topology = topologyOf({ nodes, connections });
-    assert.deepEqual([rowsOf(topology).length, lanesOf(topology).lane.length], [count, count]);
-    return performance.now() - started;
-  };
-  big(2000); // warm
-  assert.ok(big(20000) < 60 * Math.max(1, big(2000)));
+test("a very long flow is laid out without recursion", () => {
+  const nodes = Array.from({ length: 50000 }, (_, n) => String(n));
+  const connections = nodes.slice(1).map((target, n) => ({ source: String((n + 1) % 12 ? n : n - 5), target }));
+  const topology = topologyOf({ nodes, connections: connections.filter(({ source }) => Number(source) >= 0) });
+  assert.deepEqual([rowsOf(topology).length, lanesOf(topology).lane.length], [50000, 50000]);
 });
 
 // Turns

@@ -275,6 +275,29 @@ async def test_the_graph_is_drawn_and_answers_a_click(bench):
             assert painted == [True, True, True, False]  # a node, the edge, a node, nothing
 
 
+async def test_a_flow_and_a_node_that_cannot_be_read(bench):
+    data = bench.project / "data"
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for title in ("whole", "broken"):
+                await client.ask("create_node", prompt=title)
+        node = next(path for path in (data / "nodes").rglob("*.xml") if "broken" in path.read_text("utf-8"))
+        node.write_text(node.read_text("utf-8")[:-40], "utf-8")
+        async with browsing(server) as page:
+            await expect(await row(page, "whole")).to_be_visible()
+            await (await row(page, "cannot be read")).click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("This file cannot be read")
+        [flow] = (data / "flows").rglob("*.yaml")
+        flow.write_text("name: main\nid: [", "utf-8")
+        async with browsing(server) as page:
+            await expect(page.locator("#transcript [role=alert]")).to_contain_text("This file cannot be read")
+            await page.fill("#prompt", "Do not lose this")
+            await page.click("#composer button[type=submit]")
+            await expect(page.locator("#banner")).to_contain_text("did not work")
+            assert await page.input_value("#prompt") == "Do not lose this"
+    assert flow.read_text("utf-8") == "name: main\nid: ["
+
+
 async def test_narrow_screens_have_tabs(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from conversation_rig import serving, talk
+from conversation_rig import Failed, serving, talk
 from nebula.events import EventStream, Final, Task
 from nebula.graph.graph import Graph
 from nebula.server.conversation.graph_watch import LOOK_EVERY_S, GraphWatch
@@ -229,6 +229,51 @@ async def test_what_happened_to_the_graph_is_heard_before_the_turn_that_did_it_g
         await turns.finished()
         watching.cancel()
     assert [hub.get(seq).name for seq in range(1, hub.seq + 1)] == ["task", "node_created", "flow_updated", "final"]
+
+
+async def test_a_flow_that_cannot_be_read_is_shown_as_such(server, bench):
+    data = bench.project / "data"
+    async with talk(server) as client:
+        node = (await client.ask("create_node", prompt="one"))["node_id"]
+        await client.ask("subscribe", event="flow_updated")
+        [path] = (data / "flows").rglob("*.yaml")
+        good = path.read_text("utf-8")
+        await asyncio.sleep(2 * LOOK_EVERY_S)  # the graph writes it out in its own time
+        path.write_text("name: main\nid: [", "utf-8")
+        broken = await client.event("flow_updated")
+        assert broken["data"]["name"] == "main" and broken["data"]["problem"] and "deleted" not in broken["data"]
+        listed = (await client.ask("list_flows"))["data"]
+        assert (listed["flows"], len(listed["unreadable"])) == ([], 1)
+        assert listed["unreadable"][0]["path"].endswith(path.name)
+        for action, asked in (
+            ("get_flow", {}),
+            ("create_node", {"prompt": "into main"}),
+            ("send_prompt", {"prompt": "into main", "from": []}),
+            ("connect_nodes", {"source_id": node, "target_id": node}),
+        ):
+            with pytest.raises(Failed) as failed:
+                await client.ask(action, **asked)
+            assert failed.value.code == "bad_file", action
+        assert [each.name for each in (data / "flows").rglob("*.yaml")] == [path.name], "no second one"
+        assert path.read_text("utf-8") == "name: main\nid: ["
+        path.write_text(good, "utf-8")
+        again = await client.event("flow_updated")
+        assert again["data"]["node_count"] == 1 and "problem" not in again["data"]
+
+
+async def test_a_node_that_cannot_be_read_is_shown_as_such(server, bench):
+    async with talk(server) as client:
+        node = (await client.ask("create_node", prompt="one"))["node_id"]
+        [path] = (bench.project / "data" / "nodes").rglob("*.xml")
+        path.write_text(path.read_text("utf-8")[:-40], "utf-8")
+        with pytest.raises(Failed) as failed:
+            await client.ask("get_node", node_id=node)
+        assert failed.value.code == "bad_file"
+        [brief] = (await client.ask("get_nodes", node_ids=[node, "none"]))["data"]["nodes"]
+        assert brief["id"] == node and path.name in brief["problem"]
+        with pytest.raises(Failed) as failed:
+            await client.ask("update_node", node_id=node, prompt="two")
+        assert failed.value.code == "bad_file"
 
 
 async def test_looking_goes_on_after_a_folder_could_not_be_read(server, bench):

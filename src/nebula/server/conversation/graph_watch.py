@@ -36,6 +36,8 @@ class GraphWatch:
         self._lock = threading.RLock()
         self._told: dict[str, Flow] = {}
         """Each flow as it was when its last event went out."""
+        self._broken: dict[str, str] = {}
+        """Flows that were told of and cannot be read now, with the reason."""
         self._gone: set[str] = set()
         self._fresh: dict[str, Node] = {}
         """Nodes just made here, until their flow is looked at: they need not be read again."""
@@ -93,12 +95,20 @@ class GraphWatch:
                 self._tell_updated(name, data["node"])
 
     def _compare_by_id(self, flow_id: str) -> None:
-        try:
-            flow = self._graph.get_flow(flow_id)
-        except (NotFound, BadFile):
-            self._forget(flow_id)
-        else:
-            self._compare(flow)
+        known = self._told.get(flow_id)
+        # A broken file may still say which flow it is by one of the two.
+        for name in (flow_id, known.name) if known else (flow_id,):
+            try:
+                flow = self._graph.get_flow(name)
+            except NotFound:
+                continue
+            except BadFile as problem:
+                self._tell_broken(flow_id, str(problem))
+                return
+            if flow.id == flow_id:
+                self._compare(flow)
+                return
+        self._forget(flow_id)
 
     # Found by looking
 
@@ -109,7 +119,7 @@ class GraphWatch:
             for flow in flows:
                 self._compare(flow)
             for flow_id in self._told.keys() - {flow.id for flow in flows}:
-                self._forget(flow_id)
+                self._compare_by_id(flow_id)
             for node_id in self._changed_nodes():
                 node = self._read(node_id)
                 if node is not None:
@@ -117,7 +127,8 @@ class GraphWatch:
 
     def _compare(self, flow: Flow) -> None:
         old = self._told.get(flow.id)
-        if old is flow or old == flow:
+        readable_again = self._broken.pop(flow.id, None) is not None
+        if (old is flow or old == flow) and not readable_again:
             return
         self._told[flow.id] = flow
         added, removed = difference(old, flow)
@@ -134,6 +145,14 @@ class GraphWatch:
         flow = self._told.pop(flow_id, None)
         if flow is not None:
             data = {"flow_id": flow_id, "name": flow.name, "deleted": True}
+            self._put(events.FLOW_UPDATED, data, (flow_id, flow.name))
+
+    def _tell_broken(self, flow_id: str, problem: str) -> None:
+        """A flow that cannot be read is not a flow that is gone."""
+        flow = self._told.get(flow_id)
+        if flow is not None and self._broken.get(flow_id) != problem:
+            self._broken[flow_id] = problem
+            data = {"flow_id": flow_id, "name": flow.name, "problem": problem}
             self._put(events.FLOW_UPDATED, data, (flow_id, flow.name))
 
     def _exists(self, node_id: str) -> bool:

@@ -4,6 +4,7 @@ import { placeIn } from "./preferences.js";
 
 const AT_ONCE = 200;
 const NOTICE_MS = 6000;
+const UNREADABLE = "bad_file";
 
 /** @import { Brief, State } from "../state/reduce.js" */
 /** @import { Link, Failure } from "./link.js" */
@@ -47,15 +48,15 @@ export function createServerActions(store, link, say) {
     const wanted = store.state.flowId;
     const { flow: before } = store.state;
     store.change("asking");
-    const asking = link().ask("get_flow", { flow_id: wanted, compact: true }).catch(unlessMissing);
+    const asking = link().ask("get_flow", { flow_id: wanted, compact: true }).catch(unlessNotShown);
     const { flows } = await link().ask("list_flows");
     store.change("flows", { flows });
     const found = await asking;
     if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
     // What was heard while the answer was on its way may be newer than the answer: then it is asked for again.
     if (store.state.flow !== before) store.change("outdated");
-    if (found === null) {
-      store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [] } });
+    if (!found.ids) {
+      store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [], problem: found.problem } });
       return;
     }
     const { flow_id: id, name, ids, pairs } = found;
@@ -100,7 +101,7 @@ export function createServerActions(store, link, say) {
         const key = `body ${id}`;
         if (asked.has(key) || store.state.status !== "open") continue;
         asked.add(key);
-        attempt(async () => store.change("body", { node: await link().ask("get_node", { node_id: id }) })).then(() => asked.delete(key));
+        attempt(async () => store.change("body", { node: await link().ask("get_node", { node_id: id }).catch(unreadable(id)) })).then(() => asked.delete(key));
       }
     },
     /** @param {string} text */
@@ -140,9 +141,18 @@ export function createServerActions(store, link, say) {
   };
 }
 
-// A flow that is not there yet is an empty one.
-/** @param {Failure} error */
-function unlessMissing(error) {
-  if (error.code !== "not_found") throw error;
-  return null;
+// A flow that is not there yet is an empty one; one that cannot be read is not.
+/** @param {Failure} error @returns {{ ids?: string[], problem?: string, [more: string]: any }} */
+function unlessNotShown(error) {
+  if (error.code === "not_found") return {};
+  if (error.code === UNREADABLE) return { problem: error.message };
+  throw error;
+}
+
+/** @param {string} id */
+function unreadable(id) {
+  return (/** @type {Failure} */ error) => {
+    if (error.code !== UNREADABLE) throw error;
+    return { id, prompt: "", response: "", tags: [], problem: error.message };
+  };
 }

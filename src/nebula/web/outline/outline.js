@@ -92,14 +92,16 @@ function drawRows(view, tree, rows, actions) {
   const active = view.shown[view.active];
   if (active) tree.setAttribute("aria-activedescendant", rowId(active.id));
   else tree.removeAttribute("aria-activedescendant");
-  if (!view.shown.length && !view.state.search.hits) rows.append(element("p", { class: "nothing" }, say("no_nodes")));
+  const empty = !view.shown.length && !view.state.search.hits && !view.state.flow.problem;
+  if (empty) rows.append(element("p", { class: "nothing" }, say("no_nodes")));
 }
 
 function drawRow(view, row, place, height, say) {
   const { state } = view;
   const brief = state.briefs.get(row.id);
   const selected = row.id === state.selected;
-  const title = brief ? brief.title || brief.summary || say("untitled") : "…";
+  const known = brief?.problem ? say("unreadable", { problem: brief.problem }) : brief?.title || brief?.summary || say("untitled");
+  const title = brief ? known : "…";
   const made = element(
     "div",
     {

@@ -31,7 +31,7 @@ export function createTranscript(root, actions) {
         ...(earlier ? [element("button", { type: "button", class: "quiet", onclick: showMore }, say("earlier", { count: earlier }))] : []),
         ...shown.map((id) => drawNode(state, id, say)),
         ...(turn ? [drawTurn(turn, say)] : []),
-        ...(shown.length || turn ? [] : [element("p", { class: "nothing" }, say(state.flow.nodes.length ? "pick" : "no_nodes"))]),
+        ...(shown.length || turn ? [] : [nothing(state, say)]),
       );
       if (moved || nearEnd) root.scrollTop = moved && !turn ? startOfLast(root) : root.scrollHeight;
     },
@@ -45,6 +45,11 @@ function liveTurn(state) {
   return turn;
 }
 
+function nothing({ flow }, say) {
+  if (flow.problem) return element("p", { class: "nothing warning", role: "alert" }, say("unreadable", { problem: flow.problem }));
+  return element("p", { class: "nothing" }, say(flow.nodes.length ? "pick" : "no_nodes"));
+}
+
 function startOfLast(root) {
   const last = root.lastElementChild;
   return last ? last.offsetTop - root.offsetTop - 12 : 0;
@@ -55,9 +60,11 @@ function drawNode(state, id, say) {
   const brief = state.briefs.get(id);
   const selected = id === state.selected;
   if (!body) return element("article", { class: "turn waiting", "data-id": id }, brief?.title ?? "…");
+  const kind = selected ? "turn selected" : "turn";
+  if (body.problem) return element("article", { class: `${kind} warning`, "data-id": id }, say("unreadable", { problem: body.problem }));
   return element(
     "article",
-    { class: selected ? "turn selected" : "turn", "data-id": id },
+    { class: kind, "data-id": id },
     speech("prompt", say("you"), body.prompt),
     speech("response", say("answer"), body.response),
     facts(state, body, say),

@@ -17,8 +17,13 @@ def flow_result(flow: Flow) -> ActionResult:
 
 
 async def list_flows(server: ServerContext, _: Client) -> ActionResult:
+    """`unreadable` names the files of flows that are there but cannot be read."""
     flows = await in_thread(server.graph.list_flows)
-    return ActionResult({"flows": [{"flow_id": flow.id} | brief_flow(flow) for flow in flows]})
+    broken = await in_thread(server.graph.unreadable_flows)
+    unreadable = [{"path": problem.path, "problem": problem.message} for problem in broken]
+    return ActionResult(
+        {"flows": [{"flow_id": flow.id} | brief_flow(flow) for flow in flows], "unreadable": unreadable}
+    )
 
 
 async def get_flow(
