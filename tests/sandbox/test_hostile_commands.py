@@ -18,6 +18,7 @@ import pytest
 
 from sandbox_rig import CommandServer, Outcome, Tree, command_server, hostile_commands, tree
 
+pytestmark = pytest.mark.slow
 ORDINARY_USER = 54321
 WATCHED = (
     "/etc/passwd",

@@ -113,8 +113,9 @@ def command_server(uid: int, home: Path, **env: str) -> Iterator[CommandServer]:
     with tempfile.TemporaryDirectory(prefix="layer-program-") as program:
         os.chmod(program, 0o755)
         python, user = sys.executable, as_user(uid)
+        source = Path(nebula.__file__).parent
+        variables["PYTHONPATH"] = str(source.parent)
         if user:
-            source = Path(nebula.__file__).parent
             shutil.copytree(source, Path(program, "nebula"), ignore=shutil.ignore_patterns("web", "demo", "server"))
             variables["PYTHONPATH"] = program
             python = python_for(uid)

@@ -30,6 +30,13 @@ def copy(path: str, target: str) -> None:
         shutil.copy2(path, target)
 
 
+def set_mode(path: str, mode: int) -> None:
+    """Only root's own copy can be compared where it is closed to everyone."""
+    if not os.path.islink(path):
+        needed = 0 if os.geteuid() == 0 else 0o700 if os.path.isdir(path) else 0o600
+        os.chmod(path, mode | needed)
+
+
 ACTIONS = {
     "write": write,
     "append": lambda path, content: write(path, content, "a"),
@@ -38,7 +45,7 @@ ACTIONS = {
     "remove": remove,
     "move": move,
     "copy": copy,
-    "mode": lambda path, mode: os.chmod(path, mode) if not os.path.islink(path) else None,
+    "mode": set_mode,
     "link": lambda path, target: os.symlink(target, path),
     "hard link": lambda path, target: os.link(path, target, follow_symlinks=False),
 }

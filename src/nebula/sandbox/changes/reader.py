@@ -235,7 +235,7 @@ def _opened(parent: int | None, name: str, ours: os.stat_result | None = None) -
     """A folder in a folder; None where there is none that we may open. `ours`: it is in the layer, and is made
     readable."""
     handle = None
-    if ours is not None and parent is not None and ours.st_mode & 0o500 != 0o500:
+    if ours is not None and parent is not None and os.geteuid() != 0 and ours.st_mode & 0o500 != 0o500:
         content.make_readable(parent, name, ours)
     if parent is not None:
         with suppress(FileNotFoundError, PermissionError):
