@@ -116,6 +116,17 @@ def test_a_refused_write_names_its_file_and_the_way_to_allow_it(bench: Bench) ->
     assert not (bench.project / "notes.txt").exists()
 
 
+def test_a_refused_secret_file_names_the_option_that_allows_it_and_git_does_not(bench: Bench) -> None:
+    calls = [Call("writeFile", {"path": path, "content": "A=1"}) for path in (".env", ".git/config", "../x")]
+    with ScriptedModel([Turn("", calls), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "write", "--yes", **server.env())
+    assert ran.code == 2 and "nebula: .env was refused" in ran.err and "--allow .env\n" in ran.err
+    assert ran.err.count("--allow") == 1
+    with ScriptedModel([Turn("", calls[:1]), Turn("Yes.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "write", "--yes", "--allow", ".env", **server.env())
+    assert (ran.code, ran.out) == (0, "Yes.\n") and bench.read(".env") == "A=1"
+
+
 def test_a_rate_limit_says_when_it_goes_on_and_which_try_it_is(bench: Bench) -> None:
     with ScriptedModel([Fault.status_code(429, retry_after="0"), Turn("ok")]) as server:
         ran = run_here(bench, "nebula", "-p", "go", **server.env())

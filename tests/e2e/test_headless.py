@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -129,7 +128,6 @@ def test_ctrl_c_keeps_what_was_recorded_and_leaves_a_resumable_session(bench):
     with ScriptedModel(script) as server:
         process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
         server.wait_until(lambda: len(server.turns) == 2)
-        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=20)
         assert process.returncode == 130

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from nebula.cli.printing import print_line, print_remark
+from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
-from nebula.events import Approval, Retry, Stamped
-from nebula.language import translate
-from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions, one_line
+from nebula.events import Retry, Stamped
+from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 
 
 class TextFace:
     def __init__(self, settings: Settings) -> None:
         self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
+        self._refusals = Refusals()
         self._spoken = False
 
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         if isinstance(event, Retry):
             remark(asked_again(event, round(event.delay_s)))
-        elif isinstance(event, Approval) and event.decision == "no":
-            path = one_line(event.path)
-            remark(translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path))
+        elif refused := self._refusals.read(event):
+            remark(refused)
         for cue in self._stage.read(stamped):
             if isinstance(cue, Say):
                 print_line(("\n" if self._spoken else "") + cue.text.rstrip("\n"))

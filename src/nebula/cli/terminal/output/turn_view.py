@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nebula.cli.refusals import Refusals
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, Retry, Stamped
@@ -22,6 +23,7 @@ class TurnView:
         self._stage = Stage(options._replace(backstage=True))
         self._backstage = options.backstage
         self._hidden: list[Backstage] = []
+        self._refusals = Refusals()
         self.asked: Approval | None = None
         """The question on the table, fit to be shown."""
         self._behind = False
@@ -30,6 +32,9 @@ class TurnView:
     def read(self, stamped: Stamped) -> None:
         for cue in self._stage.read(stamped):
             self._carry_out(cue)
+        refused = self._refusals.read(stamped.event)
+        if refused and not isinstance(stamped.event, Approval):
+            self._screen.line(refused, "yellow")
         if isinstance(stamped.event, Retry):
             self._live.wait(stamped.event)
 

@@ -1,0 +1,43 @@
+"""What was refused, for the person: which file, and how it is allowed next time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nebula.events import Approval, Event, Step, ToolResult
+from nebula.language import translate
+from nebula.stage import one_line
+
+
+class Refusals:
+    """Follows the events of a turn."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, str] = {}
+
+    def read(self, event: Event) -> str:
+        """A sentence where this event refused something that an option of the command line would allow."""
+        if isinstance(event, Step) and isinstance(event.args, Mapping):
+            self._paths[event.tool_use_id] = str(event.args.get("path", ""))
+        elif isinstance(event, Approval) and event.decision == "no":
+            path = one_line(event.path)
+            return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
+        elif isinstance(event, ToolResult) and event.refused and event.decision is None:
+            path = self._paths.get(event.result.tool_use_id, "")
+            if _may_be_allowed_by_name(path):
+                return translate(
+                    "{path} was refused: a secret or control file is allowed only by name. To do so add --allow {path}",
+                    path=one_line(path),
+                )
+        return ""
+
+
+def _may_be_allowed_by_name(path: str) -> bool:
+    from nebula.workspace.errors import WorkspaceError
+    from nebula.workspace.guard.paths import normal_path
+
+    try:
+        standing = normal_path(path).standing
+    except WorkspaceError:
+        return False
+    return (standing.secret or standing.control) and not standing.untouchable
