@@ -28,6 +28,8 @@ ROOMS = [
     "sandbox",
     "server",
     "stage",
+    "tools",
+    "workspace",
 ]
 """Rooms whose sentences are held to it."""
 SPOKEN = {"translate", "translate_count", "translate_to", "Notice", "Sentence", "ModelNotice"}

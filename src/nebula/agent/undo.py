@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from nebula.errors import NebulaError
 from nebula.events import new_trace_id
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotFound, WorkspaceError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from nebula.workspace.journal.changes import RecordedChange
 
 
-class UndoRefused(Exception):
+class UndoRefused(NebulaError):
     """It cannot be done, and nothing was touched; the sentence says why."""
 
 
@@ -39,7 +40,7 @@ def undo(workspace: Workspace) -> tuple[str, ...]:
     try:
         plan = history.plan_undo()
     except NotFound as nothing:
-        raise NothingToUndo(nothing.message) from None
+        raise NothingToUndo(nothing.sentence, **nothing.values) from None
     return _carry_out(history, plan)
 
 
@@ -48,7 +49,7 @@ def redo(workspace: Workspace) -> tuple[str, ...]:
     try:
         plan = history.plan_redo()
     except NotFound as nothing:
-        raise NothingToUndo(nothing.message) from None
+        raise NothingToUndo(nothing.sentence, **nothing.values) from None
     return _carry_out(history, plan)
 
 
@@ -88,7 +89,7 @@ def journal_of(workspace: Workspace) -> FileHistory:
     from nebula.workspace.local import LocalWorkspace
 
     if not isinstance(workspace, LocalWorkspace):
-        raise NoJournalHere("The files are behind a gateway; undo works only on this machine.")
+        raise NoJournalHere("The files are behind a gateway (EC_MCP_URL); undo works only on this machine.")
     return workspace.history
 
 
@@ -115,7 +116,7 @@ def _carry_out(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
     try:
         return tuple(step.path for step in history.apply(plan))
     except WorkspaceError as refusal:
-        raise UndoRefused(refusal.message) from None
+        raise UndoRefused(refusal.sentence, **refusal.values) from None
 
 
 def _text(history: FileHistory, sha256: str | None) -> str | None:

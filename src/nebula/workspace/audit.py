@@ -75,7 +75,7 @@ class AuditLog:
             try:
                 written = os.write(self._fd, data)
             except OSError as error:
-                raise StorageFailed(f"The audit log cannot be written ({error.strerror}).") from None
+                raise StorageFailed("The audit log cannot be written ({reason}).", reason=error.strerror) from None
         if written != len(data):
             raise StorageFailed("The audit log cannot be written (the disk is full).")
 
@@ -112,7 +112,7 @@ class AuditLog:
             if self._flags & os.O_NOFOLLOW:  # where the user named the file, its mode is the user's choice
                 close_to_others(self._fd, REAL)
         except OSError as error:
-            raise StorageFailed(f"The audit log cannot be opened ({error.strerror}).") from None
+            raise StorageFailed("The audit log cannot be opened ({reason}).", reason=error.strerror) from None
         if self._flags & os.O_NOFOLLOW and not stat.S_ISREG(os.fstat(self._fd).st_mode):
             self._drop()
             raise StorageFailed("The audit log of this project is not a plain file; remove it.")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nebula.language import Sentence
 from nebula.value import value
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
@@ -30,8 +31,8 @@ class FileStep:
     """sha256 of the file now; None: there is none."""
     target: str | None
     """sha256 it shall have; None: it shall be removed."""
-    conflict: str | None = None
-    """Why it cannot be done, as a sentence."""
+    conflict: Sentence | None = None
+    """Why it cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +113,13 @@ class FileHistory:
     def apply(self, plan: FilePlan) -> tuple[FileStep, ...]:
         """Carry a plan out; Stale, with nothing touched, if it has conflicts or a file changed since it was made."""
         if plan.conflicts:
-            raise Stale(" ".join(step.conflict or "" for step in plan.conflicts))
+            raise _in_the_way(plan.conflicts)
         paths = [normal_path(step.path) for step in plan.steps]
         contents, modes = self._contents(plan), self._modes(plan)
         with self._writer.locked(paths):
             for path, step in zip(paths, plan.steps, strict=True):
                 if self._writer.find(path).sha256 != step.current:
-                    raise Stale(f"{step.path}: changed since; nothing was touched. Look at it and try again.")
+                    raise Stale("{path}: changed since; nothing was touched. Look at it and try again.", path=step.path)
             for path, step in zip(paths, plan.steps, strict=True):
                 self._apply_step(plan, path, step, contents, modes.get(path.text))
             if plan.kind != "restore":
@@ -146,30 +147,33 @@ class FileHistory:
         try:
             current = self._current(path)
         except WorkspaceError as error:
-            return FileStep(path, None, target, error.message)
+            return FileStep(path, None, target, Sentence(error.sentence, **error.values))
         if current != target and current not in known:
-            return FileStep(path, current, target, f"{path}: changed since; nothing was touched.")
+            changed = Sentence("{path}: changed since; nothing was touched.", path=path)
+            return FileStep(path, current, target, changed)
         return self._obtainable(FileStep(path, current, target))
 
     def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> FileStep:
         try:
             current = self._current(path)
         except WorkspaceError as error:
-            return FileStep(path, None, target, error.message)
+            return FileStep(path, None, target, Sentence(error.sentence, **error.values))
         contents = own.get(path, set())
         if target is None and current is not None and (None not in contents or current not in contents):
-            return FileStep(path, current, target, f"{path}: was not made by the agent as it is now, so it stays.")
+            foreign = Sentence("{path}: was not made by the agent as it is now, so it stays.", path=path)
+            return FileStep(path, current, target, foreign)
         return self._obtainable(FileStep(path, current, target))
 
     def _obtainable(self, step: FileStep) -> FileStep:
         if step.target in {None, step.current} or self.content(step.target or "") is not None:
             return step
-        return FileStep(step.path, step.current, step.target, f"{step.path}: that content was not kept.")
+        gone = Sentence("{path}: that content was not kept.", path=step.path)
+        return FileStep(step.path, step.current, step.target, gone)
 
     def _current(self, path: str) -> str | None:
         place = normal_path(path)
         if place.standing.untouchable or not place.parts:
-            raise ProtectedPath(f"{place.text}: is never written.")
+            raise ProtectedPath("{path}: is never written.", path=place.text)
         return self._writer.find(place).sha256
 
     def _mark(self, plan: FilePlan) -> None:
@@ -185,7 +189,7 @@ class FileHistory:
             if step.target is not None:
                 content = self.content(step.target)
                 if content is None:
-                    raise NotFound(f"{step.path}: that content was not kept.")
+                    raise NotFound("{path}: that content was not kept.", path=step.path)
                 contents[step.target] = content
         return contents
 
@@ -224,8 +228,15 @@ def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
     if group is None and candidates:
         return candidates[-1]
     if group is None or group not in candidates:
-        raise NotFound(f"There is nothing to {what}.")
+        raise NotFound("There is nothing to undo." if what == "undo" else "There is nothing to redo.")
     return group
+
+
+def _in_the_way(conflicts: Sequence[FileStep]) -> Stale:
+    first = conflicts[0].conflict
+    if len(conflicts) == 1 and first is not None:
+        return Stale(first.sentence, **first.values)
+    return Stale("{first} So it is with {count} files.", first=first, count=len(conflicts))
 
 
 def _ends(changes: Sequence[RecordedChange]) -> tuple[dict[str, RecordedChange], dict[str, RecordedChange]]:

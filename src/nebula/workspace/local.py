@@ -111,11 +111,11 @@ class ReadingWorkspace:
         finally:
             os.close(fd)
         if len(content) > limit:
-            raise TooLarge(f"{place.text}: has more than the {limit} bytes allowed.")
+            raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
         try:
             text = content.decode()
         except UnicodeDecodeError:
-            raise NotUtf8(f"{place.text}: is not UTF-8 text, so it cannot be shown.") from None
+            raise NotUtf8("{path}: is not UTF-8 text, so it cannot be shown.", path=place.text) from None
         return FileText(place.text, text, digest(content), len(content), secret)
 
     def list_files(
@@ -249,7 +249,7 @@ class LocalWorkspace(ReadingWorkspace):
         from nebula.workspace.writing.request import WriteRequest
 
         if mode not in _MODES:
-            raise MalformedRequest(f"The mode must be one of {', '.join(_MODES)}.")
+            raise MalformedRequest("The mode must be one of {modes}.", modes=", ".join(_MODES))
         if expected is not None and not isinstance(expected, str):
             raise MalformedRequest("The expected content is named by its sha256.")
         place = normal_path(path)
@@ -271,7 +271,7 @@ def _no_judgement(path: NormalPath) -> None:
 
 def _encoded(content: object) -> bytes:
     if not isinstance(content, str):
-        raise MalformedRequest("The content must be a text.")
+        raise MalformedRequest("The content must be a string.")
     try:
         return content.encode()
     except UnicodeEncodeError:
@@ -287,7 +287,7 @@ def _decoded(content: bytes | None) -> str | None:
 
 def _require_keyword(keyword: object) -> None:
     if not isinstance(keyword, str) or not keyword or "\0" in keyword or len(keyword) > MAX_KEYWORD:
-        raise MalformedRequest(f"The keyword must be a text of 1 to {MAX_KEYWORD} characters without NUL.")
+        raise MalformedRequest("The keyword must have 1 to {limit} characters, none of them NUL.", limit=MAX_KEYWORD)
     _encoded(keyword)
 
 
@@ -303,6 +303,6 @@ def _extensions(extensions: Sequence[str] | None) -> tuple[str, ...] | None:
     if extensions is None:
         return None
     if isinstance(extensions, str) or not all(isinstance(kind, str) for kind in extensions):
-        raise MalformedRequest('Extensions must be a list of texts such as ".py".')
+        raise MalformedRequest('Extensions must be a list of strings such as ".py".')
     kinds = (kind.strip().lower() for kind in extensions)
     return tuple(kind if kind.startswith(".") else f".{kind}" for kind in kinds if kind) or None

@@ -123,4 +123,4 @@ def _explain(error: OSError) -> WorkspaceError:
 
 
 def _not_a_folder(path: str) -> PathEscape:
-    return PathEscape(f"{path} is a link or a file, not a directory; remove it and try again.")
+    return PathEscape("{path} is a link or a file, not a directory; remove it and try again.", path=path)

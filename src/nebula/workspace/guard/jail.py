@@ -68,7 +68,7 @@ class Jail:
                 raise translate(error, path.text) from None
         real = self.resolve(path)
         if real.parts == path.parts:
-            raise NotFound(f"{path.text}: not found; part of the path is a file.")
+            raise NotFound("{path}: not found; part of the path is a file.", path=path.text)
         judge(real)
         try:
             return self._open(self.fd, real.parts, flags)
@@ -134,7 +134,7 @@ class Jail:
             name = waiting.pop()
             if name == "..":
                 if not real:
-                    raise PathEscape(f"{path.text}: a link in it leads out of the root.")
+                    raise PathEscape("{path}: a link in it leads out of the root.", path=path.text)
                 real.pop()
                 continue
             target = self._link_target(real, name)
@@ -143,7 +143,7 @@ class Jail:
                 continue
             links += 1
             if links > MAX_LINKS:
-                raise PathEscape(f"{path.text}: its links go in circles.")
+                raise PathEscape("{path}: its links go in circles.", path=path.text)
             inside, names = self._read_target(target, path)
             if inside:
                 real.clear()
@@ -151,7 +151,7 @@ class Jail:
         try:
             return normal_path("/".join(real) or ".")
         except MalformedRequest:
-            raise PathRefused(f"{path.text}: a link in it names something that is not UTF-8.") from None
+            raise PathRefused("{path}: a link in it names something that is not UTF-8.", path=path.text) from None
 
     def _read_target(self, target: str, path: NormalPath) -> tuple[bool, list[str]]:
         """Whether it starts at the root again, and the names to go on with."""
@@ -161,7 +161,7 @@ class Jail:
             rest = target[len(root) :]
             if target.startswith(root) and rest[:1] in {"", "/"}:
                 return True, [name for name in rest.split("/") if name not in {"", "."}]
-        raise PathEscape(f"{path.text}: a link in it leads out of the root.")
+        raise PathEscape("{path}: a link in it leads out of the root.", path=path.text)
 
     def _link_target(self, parents: list[str], name: str) -> str | None:
         try:
@@ -187,8 +187,8 @@ class Jail:
             return translate(error, path.text)
         for depth in range(1, len(path.parts)):
             if self._link_target(list(path.parts[: depth - 1]), path.parts[depth - 1]) is not None:
-                return PathEscape(f"{path.text}: part of the path is a link, and a write follows none.")
-        return AlreadyExists(f"{path.text}: part of the path is a file; choose another place.")
+                return PathEscape("{path}: part of the path is a link, and a write follows none.", path=path.text)
+        return AlreadyExists("{path}: part of the path is a file; choose another place.", path=path.text)
 
 
 def status_at(dir_fd: int, name: str) -> os.stat_result | None:
@@ -204,27 +204,29 @@ def require_regular(fd: int, path: str) -> os.stat_result:
     if stat.S_ISREG(status.st_mode):
         return status
     if stat.S_ISDIR(status.st_mode):
-        raise NotFound(f"{path}: is a directory, not a file; list it instead.")
-    raise PathRefused(f"{path}: is a device, pipe or socket, not a file.")
+        raise NotFound("{path}: is a directory, not a file; list it instead.", path=path)
+    raise PathRefused("{path}: is a device, pipe or socket, not a file.", path=path)
 
 
 def translate(error: OSError, path: str) -> WorkspaceError:
     """The one place where the operating system's words become ours."""
     code = error.errno
     if code in {errno.ENOENT, errno.ENOTDIR}:
-        return NotFound(f"{path}: not found; list the directory to see what is there.")
+        return NotFound("{path}: not found; list the directory to see what is there.", path=path)
     if code in {errno.EACCES, errno.EPERM}:
-        return Forbidden(f"{path}: the operating system denies access; check the permissions.")
+        return Forbidden("{path}: the operating system denies access; check the permissions.", path=path)
     if code == errno.EROFS:
-        return Forbidden(f"{path}: the file system is read-only.")
+        return Forbidden("{path}: the file system is read-only.", path=path)
     if code in {errno.ELOOP, errno.EXDEV}:
-        return PathEscape(f"{path}: a link in it changed or leads out of the root.")
+        return PathEscape("{path}: a link in it changed or leads out of the root.", path=path)
     if code in {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}:
-        return PathRefused(f"{path}: the file system cannot hold such a name; choose another.")
+        return PathRefused("{path}: the file system cannot hold such a name; choose another.", path=path)
     if code in {errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP}:
-        return PathRefused(f"{path}: is a device, pipe or socket, not a file.")
+        return PathRefused("{path}: is a device, pipe or socket, not a file.", path=path)
     if code == errno.EISDIR:
-        return NotFound(f"{path}: is a directory, not a file; list it instead.")
+        return NotFound("{path}: is a directory, not a file; list it instead.", path=path)
     if code in {errno.ENOSPC, errno.EDQUOT}:
-        return DiskFull(f"{path}: the disk is full; make room and try again.")
-    return StorageFailed(f"{path}: the disk failed ({error.strerror or 'unknown error'}); nothing was lost.")
+        return DiskFull("{path}: the disk is full; make room and try again.", path=path)
+    return StorageFailed(
+        "{path}: the disk failed ({reason}); nothing was lost.", path=path, reason=error.strerror or "unknown error"
+    )

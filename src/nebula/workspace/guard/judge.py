@@ -37,18 +37,18 @@ class Judge:
         """Refuse a file that may not be read."""
         self._file(path)
         if path.standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
-            raise SecretPath(f"{path.text}: may hold secrets; the user must allow this file by name.")
+            raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
 
     def writing(self, path: NormalPath) -> None:
         """Refuse a file that may not be written."""
         self._file(path)
         standing = path.standing
         if standing.untouchable:
-            raise ProtectedPath(f"{path.text}: .git and .nebula are never written; choose another place.")
+            raise ProtectedPath("{path}: .git and .nebula are never written; choose another place.", path=path.text)
         if standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
-            raise SecretPath(f"{path.text}: may hold secrets; the user must allow this file by name.")
+            raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
         if standing.control and not is_named(path.parts, self._allowed, with_folders=True):
-            raise ProtectedPath(f"{path.text}: controls other programs; the user must allow it by name.")
+            raise ProtectedPath("{path}: controls other programs; the user must allow it by name.", path=path.text)
 
     def may_read(self, path: NormalPath) -> bool:
         try:
@@ -59,7 +59,9 @@ class Judge:
 
     def _file(self, path: NormalPath) -> None:
         if path.names_directory:
-            raise PathRefused(f"{path.text}: names a directory; give the name of a file.")
+            raise PathRefused("{path}: names a directory; give the name of a file.", path=path.text)
         if self._extensions is not None and not path.name.lower().endswith(self._extensions):
             kinds = ", ".join(self._extensions)
-            raise ExtensionRefused(f"{path.text}: files of this kind are not allowed here; allowed are {kinds}.")
+            raise ExtensionRefused(
+                "{path}: files of this kind are not allowed here; allowed are {kinds}.", path=path.text, kinds=kinds
+            )

@@ -44,7 +44,7 @@ class NormalPath:
 def normal_path(path: object) -> NormalPath:
     """Judge a path. Raises MalformedRequest, PathRefused or PathEscape."""
     if not isinstance(path, str):
-        raise MalformedRequest("The path must be a text.")
+        raise MalformedRequest("The path must be a string.")
     return _judge(path)
 
 
@@ -97,7 +97,9 @@ def _judge_characters(path: str) -> None:
             raise PathRefused("The path holds control characters; give it without them.")
         hidden = kind in {"Cf", "Zl", "Zp"} and char not in _JOINERS and char not in _VISIBLE_FORMAT
         if hidden or char in _BLANK_LETTERS:
-            raise PathRefused(f"The path holds an invisible character (U+{ord(char):04X}); give it without.")
+            raise PathRefused(
+                "The path holds an invisible character (U+{code}); give it without.", code=f"{ord(char):04X}"
+            )
 
 
 def _judge_look_alikes(path: str) -> None:

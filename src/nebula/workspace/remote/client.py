@@ -172,7 +172,9 @@ class GatewayClient:
     def _unreachable(self, failure: _Failed) -> GatewayFailed:
         reason = getattr(failure.problem, "strerror", None) or str(failure.problem) or type(failure.problem).__name__
         return GatewayFailed(
-            f"The gateway at {self._host} cannot be reached ({reason}); is it running? See EC_MCP_URL."
+            "The gateway at {host} cannot be reached ({reason}); is it running? See EC_MCP_URL.",
+            host=self._host,
+            reason=reason,
         )
 
     def _error(self, answer: GatewayAnswer) -> WorkspaceError:
@@ -182,13 +184,16 @@ class GatewayClient:
         if known is not None:
             return known(str(message))
         if answer.status == 401:
-            return Forbidden(f"The gateway at {self._host} wants a token, or another one; set EC_TOKEN.")
+            return Forbidden("The gateway at {host} wants a token, or another one; set EC_TOKEN.", host=self._host)
         kind = _BY_STATUS.get(answer.status)
         if kind is None or code == "no_such_endpoint" or not isinstance(answer.body, dict):
             return GatewayFailed(
-                f"What answers at {self._host} is no gateway (status {answer.status}); see EC_MCP_URL."
+                "What answers at {host} is no gateway (status {status}); see EC_MCP_URL.",
+                host=self._host,
+                status=answer.status,
             )
-        return kind(str(message or answer.body.get("detail") or f"The gateway answered {answer.status}."))
+        told = message or answer.body.get("detail")
+        return kind(str(told)) if told else kind("The gateway answered {status}.", status=answer.status)
 
 
 class _Failed(Exception):

@@ -74,7 +74,7 @@ def list_tree(gateway: SeedGateway, path: str, extensions: Sequence[str] | None,
 
 def search(gateway: SeedGateway, directory: str, keyword: str, max_files: int) -> SearchHits:
     if not isinstance(keyword, str) or not keyword:
-        raise MalformedRequest("The keyword must be a text of at least 1 character.")
+        raise MalformedRequest("The keyword must be a string of at least 1 character.")
     hits: list[str] = []
     read = 0
     for entry in _walk(gateway, directory):
@@ -118,10 +118,10 @@ def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> FileState:
     except NotFound:
         state = _folder_or_missing(gateway, path)
         if state.kind == "directory":
-            raise AlreadyExists(f"{place}: is a directory; choose another name.") from None
+            raise AlreadyExists("{path}: is a directory; choose another name.", path=place) from None
         return state
     if mode == "create":
-        raise AlreadyExists(f"{place}: exists already; overwrite it or choose another name.")
+        raise AlreadyExists("{path}: exists already; overwrite it or choose another name.", path=place)
     return FileState(place, "file", text.size, text.sha256)
 
 
@@ -131,7 +131,7 @@ def write_file(gateway: SeedGateway, path: str, content: str, mode: WriteMode, e
     except (NotFound, NotUtf8, TooLarge):
         before = None
     if expected is not None and expected != (before.sha256 if before else ""):
-        raise Stale(f"{normal_path(path).text}: is not what it was when it was read; read it again.")
+        raise Stale("{path}: is not what it was when it was read; read it again.", path=normal_path(path).text)
     gateway.send_write(path, content, mode)
     data = content.encode()
     if mode == "append" and before is not None:

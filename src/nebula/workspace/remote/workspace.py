@@ -78,7 +78,7 @@ class RemoteWorkspace:
         try:
             data = content.encode()
         except UnicodeEncodeError:
-            raise NotUtf8(f"{path}: the gateway sent text that is not valid Unicode.") from None
+            raise NotUtf8("{path}: the gateway sent text that is not valid Unicode.", path=path) from None
         sha256 = answer.headers.get("etag", "").strip('"') or digest(data)
         place = normal_path(path)
         return FileText(place.text, content, sha256, len(data), place.standing.secret)
@@ -181,5 +181,5 @@ def _state(body: Any) -> FileState:
 def _field(body: Any, name: str, kind: type[Any]) -> Any:
     value = body.get(name) if isinstance(body, dict) else None
     if not isinstance(value, kind):
-        raise GatewayFailed(f"The gateway's answer has no usable '{name}'.")
+        raise GatewayFailed("The gateway's answer has no usable '{name}'.", name=name)
     return value

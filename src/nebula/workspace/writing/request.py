@@ -53,9 +53,9 @@ def look_at(folder: int, path: NormalPath) -> ExistingFile:
     if status is None:
         return NOTHING
     if stat.S_ISLNK(status.st_mode):
-        raise PathEscape(f"{path.text}: is a link, and a write follows none; write to the file it names.")
+        raise PathEscape("{path}: is a link, and a write follows none; write to the file it names.", path=path.text)
     if stat.S_ISDIR(status.st_mode):
-        raise AlreadyExists(f"{path.text}: is a directory; choose another name.")
+        raise AlreadyExists("{path}: is a directory; choose another name.", path=path.text)
     try:
         fd = os.open(path.name, FILE_FLAGS, dir_fd=folder)
     except OSError as error:
@@ -63,7 +63,7 @@ def look_at(folder: int, path: NormalPath) -> ExistingFile:
     try:
         status = require_regular(fd, path.text)
         if status.st_size > KEPT_BYTES:
-            raise TooLarge(f"{path.text}: is too large to keep a copy of; replace it by hand.")
+            raise TooLarge("{path}: is too large to keep a copy of; replace it by hand.", path=path.text)
         content = read_all(fd, KEPT_BYTES)
     finally:
         os.close(fd)
@@ -74,23 +74,28 @@ def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
     """The whole new content, if the write may be done on what was found."""
     path = request.path.text
     if found.status is not None and request.mode == "create":
-        raise AlreadyExists(exists_message(request.path))
+        raise already_there(request.path)
     if request.expected is not None and request.mode != "create" and request.expected != (found.sha256 or ABSENT):
-        raise Stale(f"{path}: is not what it was when you read it; read it again first.")
+        raise Stale("{path}: is not what it was when you read it; read it again first.", path=path)
     if found.status is not None and not found.status.st_mode & 0o222:
-        raise Forbidden(f"{path}: is marked read-only; change its mode first.")
+        raise Forbidden("{path}: is marked read-only; change its mode first.", path=path)
     content = request.content
     if request.mode == "append" and found.content is not None:
         content = found.content + content
     if len(content) > request.max_bytes:
-        raise TooLarge(f"{path}: would have {len(content)} bytes, more than the {request.max_bytes} allowed; split it.")
+        raise TooLarge(
+            "{path}: would have {size} bytes, more than the {limit} allowed; split it.",
+            path=path,
+            size=len(content),
+            limit=request.max_bytes,
+        )
     if request.mode == "append" and found.content is not None:
         try:
             found.content.decode()
         except UnicodeDecodeError:
-            raise NotUtf8(f"{path}: is not UTF-8 text, so nothing can be appended.") from None
+            raise NotUtf8("{path}: is not UTF-8 text, so nothing can be appended.", path=path) from None
     return content
 
 
-def exists_message(path: NormalPath) -> str:
-    return f'{path.text}: exists already; use mode "overwrite" to replace it.'
+def already_there(path: NormalPath) -> AlreadyExists:
+    return AlreadyExists('{path}: exists already; use mode "overwrite" to replace it.', path=path.text)

@@ -14,7 +14,6 @@ from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import WriteResult
 from nebula.workspace.errors import (
-    AlreadyExists,
     NotFound,
     Stale,
     WorkspaceError,
@@ -30,7 +29,7 @@ from nebula.workspace.writing.request import (
     NOTHING,
     ExistingFile,
     WriteRequest,
-    exists_message,
+    already_there,
     judge_write,
     look_at,
 )
@@ -82,21 +81,21 @@ class FileWriter:
             with suppress(FileExistsError, Taken):  # made or saved by another program just now: look again
                 return self._attempt(request)
             time.sleep(_PAUSE_S)
-        raise Stale(f"{request.path.text}: another program is writing it; try again.")
+        raise Stale("{path}: another program is writing it; try again.", path=request.path.text)
 
     def remove_locked(self, path: NormalPath, expected: str, group: str, kind: ChangeKind) -> None:
         """Remove a file whose content is the expected one; its content is kept."""
         with self._folder_of(path, make=False) as (folder, _):
             found = look_at(folder, path)
             if found.status is None or found.content is None or found.sha256 != expected:
-                raise Stale(f"{path.text}: changed since; look at it before it is removed.")
+                raise Stale("{path}: changed since; look at it before it is removed.", path=path.text)
             try:
                 self.objects.put(found.content, durable=True)
                 mode = stat.S_IMODE(found.status.st_mode)
                 with self._recorded(RecordedChange(group, kind, path.text, found.sha256, None, mode=mode), path):
                     self._atomic.remove(Place(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found))
             except Taken:
-                raise Stale(f"{path.text}: changed since; look at it before it is removed.") from None
+                raise Stale("{path}: changed since; look at it before it is removed.", path=path.text) from None
             except OSError as error:
                 raise translate(error, path.text) from None
 
@@ -130,7 +129,7 @@ class FileWriter:
                 return self._replace(request, found, content, folder, made)
         except FileExistsError:
             if request.mode == "create":
-                raise AlreadyExists(exists_message(request.path)) from None
+                raise already_there(request.path) from None
             raise
         except OSError as error:
             raise translate(error, request.path.text) from None
@@ -184,7 +183,7 @@ class FileWriter:
                 folder = self._jail.open_parent(path)
             except FileNotFoundError:
                 if not make:
-                    raise NotFound(f"{path.text}: not found.") from None
+                    raise NotFound("{path}: not found.", path=path.text) from None
                 folder = self._jail.make_parent(path, made)
             try:
                 yield folder, made
