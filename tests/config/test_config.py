@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nebula.config import ConfigError, Settings, load_settings, remember_trust, save_choice
-from nebula.config.settings import TABLE
+from nebula.config.settings import TABLE, variable_of
 from nebula.language import explain, use_language
 
 
@@ -39,6 +39,7 @@ def test_defaults(places):
     assert settings.check_timeout_s == 120
     assert settings.repair_rounds == 2
     assert settings.auto_summary is False
+    assert settings.backstage is False
     assert settings.memory_path == os.path.join(settings.home, "memory.db")
 
 
@@ -135,6 +136,10 @@ def test_a_file_that_is_no_object(places, text):
         ({"curtain": "loud"}, "'curtain': expected one of quiet, paths"),
         ({"auto_summary": 1}, "'auto_summary': expected true or false"),
         ({"check_timeout_s": 0}, "'check_timeout_s': expected a number of seconds"),
+        ({"check_timeout_s": float("inf")}, "'check_timeout_s': expected a number of seconds"),
+        ({"repair_rounds": -1}, "'repair_rounds': expected a whole number, 0 or more"),
+        ({"trusted_folders": {"/a": 1}}, "'trusted_folders': expected an object of folders"),
+        ({"trusted_folders": "/a"}, "'trusted_folders': expected an object of folders"),
     ],
 )
 def test_a_value_of_the_wrong_kind(places, keys, part):
@@ -374,3 +379,30 @@ def test_every_setting_and_variable_is_documented():
     text = (Path(__file__).parents[2] / "docs" / "using.md").read_text(encoding="utf-8")
     named = [name for name, each in TABLE.items() if each.file] + [v for each in TABLE.values() for v in each.variables]
     assert [name for name in named if f"`{name}`" not in text] == []
+
+
+def test_the_smallest_value_of_each_kind(places):
+    write(places[0], max_rounds=1, repair_rounds=0, check_timeout_s=0.001, backstage=True)
+    settings = load(places)
+    assert (settings.max_rounds, settings.repair_rounds, settings.check_timeout_s) == (1, 0, 0.001)
+    assert settings.backstage is True
+
+
+def test_keys_and_tokens_are_secret(places):
+    assert {name for name, each in TABLE.items() if each.secret} == {"openai_api_key", "gemini_api_key", "token"}
+    assert variable_of("ollama_host") == "OLLAMA_HOST"
+
+
+def test_a_first_choice_makes_the_home_and_its_file_for_the_owner_alone(tmp_path):
+    home = tmp_path / "new" / "home"
+    save_choice(load_settings(str(tmp_path), {"NEBULA_HOME": str(home)}), model="m")
+    assert load_settings(str(tmp_path), {"NEBULA_HOME": str(home)}).model == "m"
+    assert os.stat(home).st_mode & 0o077 == 0
+
+
+def test_a_project_file_may_fill_its_limit_and_no_more(places):
+    path = places[1] / ".nebula/config.json"
+    for extra, expected in ((0, 7), (1, 100)):
+        text = json.dumps({"max_rounds": 7})
+        path.write_text(text + " " * (1024 * 1024 - len(text) + extra), encoding="utf-8")
+        assert load(places).max_rounds == expected
