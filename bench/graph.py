@@ -94,7 +94,7 @@ def generate(folder: Path, size: int) -> None:
     from nebula.graph.disk import numbered_paths
     from nebula.graph.formats.flow_yaml import dump_flow
     from nebula.graph.ids import new_id
-    from nebula.graph.values import Edge, Entry, Flow
+    from nebula.graph.values import Edge, Flow, FlowEntry
 
     words = Words(size)
     start = 1_700_000_000
@@ -132,7 +132,7 @@ def generate(folder: Path, size: int) -> None:
                     moment,
                     moment,
                     "",
-                    tuple(Entry(place, member) for place, member in enumerate(members, 1)),
+                    tuple(FlowEntry(place, member) for place, member in enumerate(members, 1)),
                     tuple(Edge(place, place + 1) for place in range(1, len(members))),
                 )
                 where = numbered_paths.path_of(len(flows), 100, "yaml")

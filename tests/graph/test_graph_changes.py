@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nebula.graph.disk import watch
 from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, CycleError, NotFound
-from nebula.graph.flows.change import Change, FlowChange, changed, difference
+from nebula.graph.flows.change import FlowChange, GraphChange, changed, difference
 from nebula.graph.flows.topology import rewired
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
@@ -68,7 +68,7 @@ def test_every_edit_is_undone_exactly_and_done_again(graph: Graph) -> None:
 
 def test_an_undo_keeps_what_others_did_meanwhile(graph: Graph) -> None:
     a, b, c = chain(graph, 3)
-    inverse = graph.apply(Change(remove=(b,)))
+    inverse = graph.apply(GraphChange(remove=(b,)))
     late = graph.create_node("late", parents=[c]).id
     graph.apply(inverse)
     flow = graph.get_flow()
@@ -82,12 +82,12 @@ def test_a_change_is_all_or_nothing(graph: Graph) -> None:
     graph.subscribe(lambda name, _: heard.append(name))
     with pytest.raises(CycleError):
         graph.apply(
-            Change(remove=(), flows=(FlowChange("main", connect=(Connection(b, a),)),), edit=(graph.get_node(a),))
+            GraphChange(remove=(), flows=(FlowChange("main", connect=(Connection(b, a),)),), edit=(graph.get_node(a),))
         )
     with pytest.raises(NotFound):
-        graph.apply(Change(remove=(a,), flows=(FlowChange("main", disconnect=(Connection(b, a),)),)))
+        graph.apply(GraphChange(remove=(a,), flows=(FlowChange("main", disconnect=(Connection(b, a),)),)))
     with pytest.raises(BadRequest, match="already"):
-        graph.apply(Change(create=(graph.get_node(a),)))
+        graph.apply(GraphChange(create=(graph.get_node(a),)))
     assert state(graph) == before
     assert state(Graph(graph.data_dir)) == before
     assert heard == []

@@ -14,7 +14,7 @@ from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import dump_flow, load_flow
 from nebula.graph.formats.yaml_text import moment, scalar
-from nebula.graph.values import Connection, Edge, Entry, Flow
+from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 X = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
@@ -30,7 +30,7 @@ def test_5_1_the_seeds_own_example_loads_as_it_stands() -> None:
     assert (flow.id, flow.name, flow.description) == (X, "メインフロー", "フローの説明")
     # Unquoted timestamps stay the text they are.
     assert (flow.created, flow.updated) == ("2025-05-07T10:00:00+09:00", "2025-05-08T13:55:22+09:00")
-    assert flow.entries == tuple(Entry(number, X) for number in (1, 2, 3, 4))
+    assert flow.entries == tuple(FlowEntry(number, X) for number in (1, 2, 3, 4))
     assert flow.edges == (Edge(1, 2), Edge(1, 3), Edge(2, 4), Edge(3, 4))
     assert flow.connections[0] == Connection(X, X)
 
@@ -50,7 +50,7 @@ flows = st.builds(
         "2025-05-07T10:00:00+09:00",
         "2025-05-08T13:55:22+09:00",
         description,
-        tuple(Entry(number, f"{number:08}-0000-7000-8000-000000000000") for number in range(1, count + 1)),
+        tuple(FlowEntry(number, f"{number:08}-0000-7000-8000-000000000000") for number in range(1, count + 1)),
         tuple(dict.fromkeys(Edge(a, b, branch or None) for a, b in pairs if a <= count and b <= count)),
     ),
     names,
@@ -99,7 +99,7 @@ def test_5_1_an_edit_keeps_comments_and_order() -> None:
     flow = replace(
         file.flow,
         updated="2025-06-01T00:00:00+09:00",
-        entries=(*file.flow.entries, Entry(5, "new")),
+        entries=(*file.flow.entries, FlowEntry(5, "new")),
         edges=(file.flow.edges[0], *file.flow.edges[2:], Edge(4, 5, "枝: 1")),
     )
     edited = edit(file, flow)
@@ -145,7 +145,7 @@ def test_any_edit_of_a_file_written_by_hand_reads_back_and_keeps_its_comments(da
         flow = file.flow
         known = {entry.index for entry in flow.entries}
         if data.draw(st.booleans()):
-            entry = Entry(max(known, default=0) + 1, f"n{max(known, default=0) + 1}")
+            entry = FlowEntry(max(known, default=0) + 1, f"n{max(known, default=0) + 1}")
             flow = replace(flow, entries=(*flow.entries, entry))
         elif known:
             gone = data.draw(st.sampled_from(sorted(known)))
@@ -176,7 +176,7 @@ def test_an_edit_of_the_tools_own_file_says_exactly_the_new_flow(old: Flow, new:
 
 def test_a_flow_written_as_json_can_be_read_and_edited() -> None:
     file = load_flow(b'{"id": "a", "name": "n", "nodes": [{"index": 1, "id": "x"}], "connections": []}', "x")
-    flow = replace(file.flow, entries=(*file.flow.entries, Entry(2, "y")), edges=(Edge(1, 2),))
+    flow = replace(file.flow, entries=(*file.flow.entries, FlowEntry(2, "y")), edges=(Edge(1, 2),))
     assert edit(file, flow).flow == flow
 
 
@@ -187,7 +187,7 @@ def test_bad_connections_are_passed_over_with_a_remark() -> None:
     file = load_flow((FLOW_YAML + "  - from: 9\n    to: 1\n  - to: 1\n  - from: 1\n    to: 2\n").encode(), "x")
     assert file.flow.edges == load(FLOW_YAML).edges
     assert len(file.remarks) == 3
-    assert "line 28: the connection 9 → 1 names no node of the flow" in file.remarks[0]
+    assert "line 28: the connection 9 → 1 names no node of the flow" in str(file.remarks[0])
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_file_written_without_all_the_parts_gets_them_and_keeps_its_comments(t
     wanted = replace(
         file.flow,
         updated="2026-01-01T00:00:00+00:00",
-        entries=(*file.flow.entries, Entry(7, "seventh"), Entry(8, "eighth")),
+        entries=(*file.flow.entries, FlowEntry(7, "seventh"), FlowEntry(8, "eighth")),
         edges=(Edge(7, 8),),
     )
     changed = edit(file, wanted)

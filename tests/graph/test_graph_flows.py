@@ -19,7 +19,7 @@ from nebula.graph.flows.topology import (
     without_connections,
     without_nodes,
 )
-from nebula.graph.values import Connection, Edge, Entry, Flow
+from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 
 
 def flow_of(edges: str, nodes: int = 0) -> Flow:
@@ -28,7 +28,7 @@ def flow_of(edges: str, nodes: int = 0) -> Flow:
     return Flow(
         "f",
         "main",
-        entries=tuple(Entry(number, str(number)) for number in range(1, count + 1)),
+        entries=tuple(FlowEntry(number, str(number)) for number in range(1, count + 1)),
         edges=tuple(Edge(source, target) for source, target in pairs),
     )
 
@@ -107,7 +107,7 @@ def test_5_cycles_in_files_are_found_and_not_crashed_on(pairs: list[tuple[int, i
         assert node in history(flow, node)
 
 
-def connect(flow: Flow, source: str, target: str) -> tuple[list[Entry], list[Edge]]:
+def connect(flow: Flow, source: str, target: str) -> tuple[list[FlowEntry], list[Edge]]:
     return extend(flow.name, Topology(flow), (), [Connection(source, target)])
 
 
@@ -127,7 +127,7 @@ def test_a_duplicate_edge_is_ignored() -> None:
 
 
 def test_nodes_come_in_with_their_edge() -> None:
-    assert connect(flow_of("1-2"), "2", "new") == ([Entry(3, "new")], [Edge(2, 3)])
+    assert connect(flow_of("1-2"), "2", "new") == ([FlowEntry(3, "new")], [Edge(2, 3)])
 
 
 def test_one_edge_is_removed_and_no_other() -> None:
@@ -143,7 +143,9 @@ def test_a_node_leaves_with_its_edges_and_its_neighbours_stay_apart() -> None:
 
 
 def test_rebuilding_makes_exactly_that_chain_and_keeps_branch_names() -> None:
-    flow = Flow("f", "main", entries=(Entry(1, "a"), Entry(2, "b"), Entry(3, "c")), edges=(Edge(1, 2, "枝"),))
+    flow = Flow(
+        "f", "main", entries=(FlowEntry(1, "a"), FlowEntry(2, "b"), FlowEntry(3, "c")), edges=(Edge(1, 2, "枝"),)
+    )
     flow = rebuilt(flow, ["c", "a", "b"])
     assert flow.connections == [Connection("c", "a"), Connection("a", "b", "枝")]
     assert flow.nodes == ["c", "a", "b"]
@@ -157,7 +159,7 @@ def test_a_chain_of_a_hundred_thousand_is_no_trouble() -> None:
     flow = Flow(
         "f",
         "main",
-        entries=tuple(Entry(number, str(number)) for number in range(1, count + 1)),
+        entries=tuple(FlowEntry(number, str(number)) for number in range(1, count + 1)),
         edges=tuple(Edge(number, number + 1) for number in range(1, count)),
     )
     assert len(history(flow, str(count))) == count

@@ -14,6 +14,7 @@ from nebula.files.home import derived_folder
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import build_now
+from nebula.language import explain_to
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -184,6 +185,32 @@ def test_views_and_triggers_make_a_cache_foreign(project: Path) -> None:
     with Graph(data_dir(project)) as graph:
         graph.create_node("needle three")
         assert len(graph.search_nodes(text="needle")) == 3
+
+
+@pytest.mark.parametrize("place", ["flows", "metadata"])
+def test_a_folder_that_went_bad_meanwhile_does_not_spoil_the_end(project: Path, place: str) -> None:
+    graph = Graph(data_dir(project))
+    node = graph.create_node("kept", tags=["x"])
+    (data_dir(project) / place).rename(project / "away")
+    (data_dir(project) / place).write_text("in the way", encoding="utf-8")
+    graph.close()
+    (data_dir(project) / place).unlink()
+    (project / "away").rename(data_dir(project) / place)
+    with Graph(data_dir(project)) as again:
+        assert again.get_flow().nodes[-1] == node.id
+    assert again.check() == []
+
+
+def test_what_is_wrong_is_said_in_both_languages(project: Path) -> None:
+    (data_dir(project) / "nodes/000/000.xml").write_text("<node id='x'><a>", encoding="utf-8")
+    (data_dir(project) / "config.yaml").write_text("settings: [1]", encoding="utf-8")
+    with Graph(data_dir(project)) as graph:
+        for problem in (*graph.problems(), *graph.check()):
+            assert problem.message == explain_to("en", problem.what)
+            assert explain_to("ja", problem.what) != problem.message
+        with pytest.raises(NotFound) as caught:
+            graph.get_node("nobody")
+        assert explain_to("ja", caught.value) == "ノード nobody はありません"
 
 
 # What reaches the disk, and in which order

@@ -22,6 +22,7 @@ ROOMS = [
     "config",
     "events",
     "files",
+    "graph",
     "llm",
     "memory",
     "messages",

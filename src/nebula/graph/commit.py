@@ -8,9 +8,9 @@ from nebula.graph import events
 from nebula.graph.disk.flow_files import Loaded
 from nebula.graph.disk.journal import Extend, Operation, Put
 from nebula.graph.errors import BadFile, BadRequest
-from nebula.graph.flows.change import Change, FlowChange, additions_taken_back, changed, difference
+from nebula.graph.flows.change import FlowChange, GraphChange, additions_taken_back, changed, difference
 from nebula.graph.ids import now
-from nebula.graph.store import Store
+from nebula.graph.store import GraphStore
 from nebula.graph.values import Node
 from nebula.value import replace
 
@@ -23,7 +23,7 @@ class _FlowEdit(NamedTuple):
 class Commit:
     """Run once, with the store's lock held."""
 
-    def __init__(self, store: Store, change: Change) -> None:
+    def __init__(self, store: GraphStore, change: GraphChange) -> None:
         self._store = store
         self._change = change
         self._moment = now()
@@ -35,7 +35,7 @@ class Commit:
         self._flows: list[tuple[_FlowEdit, Put | Extend]] = []
         self._inverse_flows: list[FlowChange] = []
 
-    def run(self) -> Change:
+    def run(self) -> GraphChange:
         """Carries the change out and returns its inverse; on an exception nothing has happened."""
         edits = self._flow_edits()
         try:
@@ -52,7 +52,7 @@ class Commit:
             raise
         self._finish_nodes()
         self._finish_flows()
-        return Change(
+        return GraphChange(
             create=tuple(node for _, node in self._removed if node),
             edit=tuple(old for old, _ in self._edited),
             remove=tuple(node.id for node in self._created.values()),

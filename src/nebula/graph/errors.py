@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.errors import NebulaError
+from nebula.language import Sentence
 
 
 class GraphError(NebulaError):
@@ -67,7 +68,7 @@ class BadFile(GraphError, ValueError):
 
     code = "bad_file"
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(self, path: str, reason: Sentence) -> None:
         super().__init__("{path}: {reason}", path=path, reason=reason)
         self.path = path
         self.reason = reason

@@ -1,4 +1,4 @@
-"""Tells subscribers what happened to the graph, in order, after it is on the disk.
+"""Reports to subscribers what happened to the graph, in order, after it is on the disk.
 
 What an event carries, besides `node_id` or `flow_id`:
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from nebula.graph import events
 from nebula.graph.commit import Commit
-from nebula.graph.disk.settings import Settings
+from nebula.graph.disk.settings import GraphSettings
 from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, NotFound
 from nebula.graph.flows.chain_map import draw_map
-from nebula.graph.flows.change import Change, FlowChange, difference
+from nebula.graph.flows.change import FlowChange, GraphChange, difference
 from nebula.graph.flows.topology import history, rebuilt, rewired
 from nebula.graph.ids import new_id, now, shortest_unique
-from nebula.graph.store import Store
+from nebula.graph.store import GraphStore
 from nebula.graph.text_figures import measured, with_text
 from nebula.graph.values import (
     DEFAULT_FLOW,
@@ -55,7 +55,7 @@ class Graph:
     first write."""
 
     def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
-        self._store = Store(os.fspath(data_dir))
+        self._store = GraphStore(os.fspath(data_dir))
         self._recorded = threading.local()
 
     @property
@@ -63,7 +63,7 @@ class Graph:
         return self._store.disk.root
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> GraphSettings:
         """`config.yaml` as it stands now; what makes no sense in it is among `problems`."""
         return self._store.settings.read()
 
@@ -99,7 +99,7 @@ class Graph:
 
     # Changes
 
-    def apply(self, change: Change) -> Change:
+    def apply(self, change: GraphChange) -> GraphChange:
         """Carries out a change as one durable step: all of it, or none and an exception. Returns its inverse, which
         can be applied in turn."""
         with self._store.writing():
@@ -108,11 +108,11 @@ class Graph:
             return self._apply(change)
 
     @contextmanager
-    def recording(self) -> Iterator[list[Change]]:
+    def recording(self) -> Iterator[list[GraphChange]]:
         """Collects the inverses of the changes that this thread makes inside, oldest first: to undo them, apply them
         in reverse order."""
         outer = getattr(self._recorded, "inverses", None)
-        self._recorded.inverses = inverses = list[Change]()
+        self._recorded.inverses = inverses = list[GraphChange]()
         try:
             yield inverses
         finally:
@@ -120,15 +120,15 @@ class Graph:
             if outer is not None:
                 outer += inverses
 
-    def _apply(self, change: Change) -> Change:
+    def _apply(self, change: GraphChange) -> GraphChange:
         inverse = Commit(self._store, change).run()
         recorded = getattr(self._recorded, "inverses", None)
-        if recorded is not None and inverse != Change():
+        if recorded is not None and inverse != GraphChange():
             recorded.append(inverse)
         return inverse
 
     def _change_flow(self, change: FlowChange) -> Flow:
-        self._apply(Change(flows=(change,)))
+        self._apply(GraphChange(flows=(change,)))
         return self._store.flows.get(change.flow).flow
 
     def _refuse_taken(self, node_id: str) -> None:
@@ -195,7 +195,7 @@ class Graph:
         with self._store.writing():
             if node_id is not None:
                 self._refuse_taken(node_id)
-            self._apply(Change(create=(node,), flows=(FlowChange(flow, add=(node.id,), connect=connections),)))
+            self._apply(GraphChange(create=(node,), flows=(FlowChange(flow, add=(node.id,), connect=connections),)))
         return node
 
     def get_node(self, node_id: str) -> Node:
@@ -253,7 +253,7 @@ class Graph:
                 node = replace(node, tags=clean_tags(tags))
             if node.texts != old.texts:
                 node = replace(node, updated=True)
-            self._apply(Change(edit=(node,)))
+            self._apply(GraphChange(edit=(node,)))
         return node
 
     def save_summary(
@@ -269,7 +269,7 @@ class Graph:
             node = replace(old, summary=summary, updated=edited, last_built=now())
             if tags is not None:
                 node = replace(node, tags=clean_tags(tags))
-            self._apply(Change(edit=(node,)))
+            self._apply(GraphChange(edit=(node,)))
         return node
 
     def build_summary(self, node_id: str, model: ChosenModel | str | None = None) -> Node:
@@ -288,7 +288,7 @@ class Graph:
     def delete_node(self, node_id: str) -> None:
         """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
         with self._store.writing():
-            self._apply(Change(remove=(node_id,)))
+            self._apply(GraphChange(remove=(node_id,)))
 
     def search_nodes(
         self,
@@ -419,7 +419,7 @@ class Graph:
 
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Looks through everything: files that cannot be read, indexes out of step, ids used twice, conflicts of a
-        merge, circles, connections to nowhere, old metadata. `repair` mends what can be mended."""
+        merge, circles, connections to nowhere, old metadata. `repair` repairs what can be repaired."""
         from nebula.graph.health.check import check
 
         if not os.path.isdir(self.data_dir):

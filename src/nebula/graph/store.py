@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 
 from nebula.graph import events
 from nebula.graph.derived.metadata import Metadata
@@ -27,7 +27,7 @@ _FLUSH_AFTER = 0.5
 _TIDY_AFTER = 1.0
 
 
-class Store:
+class GraphStore:
     """Everything `Graph` needs to carry out its calls. A folder is opened by the first use, not before."""
 
     def __init__(self, root: str) -> None:
@@ -38,14 +38,14 @@ class Store:
         self.node_index = NodeIndex(self.disk, self.nodes, lambda: self._housekeeper.wake())
         self.metadata = Metadata(self.disk, self.node_index)
         self.events = events.Events()
-        self._housekeeper = Housekeeper(self.disk.checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
+        self._housekeeper = Housekeeper(self._checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
         self._is_ready = False
         self._scan_wanted = False
         self._has_settings = False
 
     # Reading
 
-    @contextmanager
+    @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Keeps other threads of this process off what is kept in memory."""
         with self.disk.lock.threads:
@@ -122,9 +122,9 @@ class Store:
 
     # Writing
 
-    @contextmanager
+    @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the lock; what happened inside is told to the subscribers afterwards."""
+        """Holds the lock; what happened inside is reported to the subscribers afterwards."""
         self.disk.prepare()
         try:
             with self.disk.exclusive():
@@ -182,8 +182,16 @@ class Store:
             self._scan_wanted = True
             self._housekeeper.wake()
 
+    def _checkpoint(self) -> None:
+        with contextlib.suppress(BadFile):
+            self.disk.checkpoint()
+
     def _tidy(self) -> None:
-        """Brings the derived files in step, a little at a time."""
+        """Brings the derived files in step, a little at a time; what an odd file keeps from it is among `problems`."""
+        with contextlib.suppress(BadFile):
+            self._tidy_up()
+
+    def _tidy_up(self) -> None:
         self.node_index.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
@@ -198,9 +206,7 @@ class Store:
         try:
             self._housekeeper.stop()
             if self.disk.can_write():
-                self.disk.checkpoint()
-                if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
-                    self.metadata.rewrite()
+                self._come_to_rest()
         finally:
             self.node_index.close()
             self.nodes.close()
@@ -210,11 +216,20 @@ class Store:
             _open_stores.discard(self)
             self._is_ready = False
 
+    def _come_to_rest(self) -> None:
+        """What an odd file keeps from its place stays in the journal, and `problems` names the file."""
+        with contextlib.suppress(BadFile):
+            self.disk.checkpoint()
+            if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
+                self.metadata.rewrite()
 
-_open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+
+_open_stores: weakref.WeakSet[GraphStore] = weakref.WeakSet()
 
 
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
-        store.close()
+        # All that was acknowledged is in the journal, and nobody is left to be told.
+        with contextlib.suppress(OSError, BadFile):
+            store.close()

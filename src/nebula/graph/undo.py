@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from nebula.graph.flows.change import Change
+from nebula.graph.flows.change import GraphChange
 from nebula.graph.graph import Graph
 
 T = TypeVar("T")
@@ -20,8 +20,8 @@ class EditHistory:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._lock = threading.Lock()
-        self._done: deque[list[Change]] = deque(maxlen=KEPT)
-        self._undone: list[list[Change]] = []
+        self._done: deque[list[GraphChange]] = deque(maxlen=KEPT)
+        self._undone: list[list[GraphChange]] = []
 
     def do(self, action: Callable[[], T]) -> T:
         """Runs an action on the graph; all its changes are undone together."""
@@ -42,6 +42,6 @@ class EditHistory:
         with self._lock:
             return bool(self._undone) and self._turn(self._undone.pop(), self._done)
 
-    def _turn(self, changes: list[Change], onto: deque[list[Change]] | list[list[Change]]) -> bool:
+    def _turn(self, changes: list[GraphChange], onto: deque[list[GraphChange]] | list[list[GraphChange]]) -> bool:
         onto.append([self._graph.apply(change) for change in reversed(changes)])
         return True

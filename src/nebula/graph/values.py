@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.value import value
 
 DEFAULT_FLOW = "main"
@@ -143,7 +144,7 @@ class Connection:
 
 
 @value
-class Entry:
+class FlowEntry:
     """A node's place in a flow: the number the file gives it, and its id."""
 
     index: int
@@ -172,7 +173,7 @@ class Flow:
     created: str = ""
     updated: str = ""
     description: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[FlowEntry, ...] = ()
     edges: tuple[Edge, ...] = ()
 
     @property
@@ -206,9 +207,17 @@ class Problem:
     kind: str
     """`unreadable`, `clash`, `conflict`, `index`, `cycle`, `dangling`, `edge`, `repeated`, `metadata`."""
     path: str
-    message: str
-    repaired: str = ""
-    """What was done about it; empty when nothing was."""
+    what: Sentence
+    done: Sentence | None = None
+    """What was done about it."""
+
+    @property
+    def message(self) -> str:
+        return str(self.what)
+
+    @property
+    def repaired(self) -> str:
+        return str(self.done or "")
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "path": self.path, "message": self.message, "repaired": self.repaired}

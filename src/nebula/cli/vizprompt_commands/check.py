@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, examples
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.stage import one_line
 
 _EXAMPLES = (
@@ -36,8 +36,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         print_json([problem.to_json() for problem in problems])
     else:
         for problem in problems:
-            done = f" — {problem.repaired}" if problem.repaired else ""
-            print_line(one_line(f"{problem.kind}: {problem.path}: {problem.message}{done}"))
+            done = f" — {explain(problem.done)}" if problem.done else ""
+            print_line(one_line(f"{problem.kind}: {problem.path}: {explain(problem.what)}{done}"))
     if not problems:
         print_remark(translate("Nothing is wrong."))
     return 1 if problems else 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser, examples
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, show_node
-from nebula.language import translate
+from nebula.language import explain, translate
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
@@ -48,7 +48,7 @@ def _list(graph: Graph, options: argparse.Namespace) -> int:
     for line in flow_lines(flows):
         print_line(line)
     for problem in graph.unreadable_flows():
-        print_remark(f"{problem.path}: {problem.message}")
+        print_remark(f"{problem.path}: {explain(problem.what)}")
     return 0
 
 

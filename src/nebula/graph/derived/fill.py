@@ -13,6 +13,7 @@ from nebula.graph.disk.node_files import FOLDER
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.ids import sort_key
 from nebula.graph.values import Node
+from nebula.language import Sentence
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,9 +60,9 @@ def _read(disk: DataFolder, nodes: NodeFiles, path: str) -> tuple[files.Signatur
     try:
         return signature, nodes.read(path)
     except BadFile as error:
-        return signature, error.reason
+        return signature, dump_sentence(error.reason)
     except NotFound as error:
-        return signature, str(error)
+        return signature, dump_sentence(Sentence(error.sentence, **error.values))
 
 
 def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: Node) -> None:
@@ -88,6 +89,16 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
     brief = tag_terms + _GAP + summary
     values = (doc, brief, index_text(node.prompt), index_text(node.response))
     db.execute("INSERT INTO texts (rowid, brief, prompt, response) VALUES (?, ?, ?, ?)", values)
+
+
+def dump_sentence(sentence: Sentence) -> str:
+    """What is wrong with a file, as it is kept; said later in the language of whoever asks."""
+    return json.dumps([sentence.sentence, {name: str(each) for name, each in sentence.values.items()}])
+
+
+def load_sentence(text: str) -> Sentence:
+    sentence, values = json.loads(text)
+    return Sentence(sentence, **values)
 
 
 def encode(node: Node) -> str:

@@ -1,7 +1,7 @@
 """Keeps the cache in step with the node files, and answers from it.
 
 Two stages: first which file holds which id (from the index and the folder listings, seconds for a million), then
-what the files say (needed by search only). What changed is told by the length of the index and the times of the
+what the files say (needed by search only). What changed shows in the length of the index and the times of the
 folders; a file edited in place shows by its own size and time when it is looked at.
 """
 
@@ -19,6 +19,7 @@ from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER, NodeFiles
 from nebula.graph.values import Node, Problem
+from nebula.language import Sentence
 
 if TYPE_CHECKING:
     from nebula.graph.derived.database import Database
@@ -315,11 +316,13 @@ class NodeIndex:
 
     def problems(self) -> list[Problem]:
         """Files that cannot be read, and ids that more than one file claims."""
+        from nebula.graph.derived.fill import load_sentence
+
         rows = self.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
-        found = [Problem("unreadable", f"{FOLDER}/{path}", message) for path, message in rows]
+        found = [Problem("unreadable", f"{FOLDER}/{path}", load_sentence(message)) for path, message in rows]
         for path, node_id, winner in self.clashes():
-            message = f"has the same id {node_id} as {FOLDER}/{winner}, which counts"
-            found.append(Problem("clash", f"{FOLDER}/{path}", message))
+            what = Sentence("has the id {node_id} of {path}, which counts", node_id=node_id, path=f"{FOLDER}/{winner}")
+            found.append(Problem("clash", f"{FOLDER}/{path}", what))
         return found
 
     def close(self) -> None:

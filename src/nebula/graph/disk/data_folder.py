@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nebula.files.home import derived_folder
 from nebula.graph.disk.files import STATE, Files
-from nebula.graph.disk.journal import Extend, Journal, Operation, Put, Remove, Step, boot_id, checksum
+from nebula.graph.disk.journal import Extend, Journal, JournalStep, Operation, Put, Remove, boot_id, checksum
 from nebula.graph.disk.lock import StoreLock
 from nebula.graph.disk.numbered_paths import KINDS
 from nebula.graph.errors import BadFile
@@ -161,7 +161,7 @@ class DataFolder(Files):
             if self.journal.mark().epoch == epoch:
                 self.journal.drop(len(steps))
 
-    def _sync(self, steps: Iterable[Step]) -> None:
+    def _sync(self, steps: Iterable[JournalStep]) -> None:
         touched = {op.path for step in steps for op in step.operations}
         kinds = {path.partition("/")[0] for path in touched}
         folders = {os.path.dirname(path) for path in touched} | kinds
@@ -187,7 +187,7 @@ class DataFolder(Files):
             for path, operations in history.items():
                 self._finish(path, operations)
             if restarted:
-                with contextlib.suppress(BadFile):  # told by whoever asks for that flow
+                with contextlib.suppress(BadFile):  # reported to whoever asks for that flow
                     self.flush()
             return list(history)
 
@@ -223,7 +223,7 @@ def _is_torn(current: bytes, data: bytes) -> bool:
     )
 
 
-def _extended(steps: Iterable[Step]) -> set[str]:
+def _extended(steps: Iterable[JournalStep]) -> set[str]:
     return {op.path for step in steps for op in step.operations if isinstance(op, Extend)}
 
 

@@ -19,6 +19,7 @@ from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.folder import Folder
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.graph.errors import BadFile
+from nebula.language import Sentence
 
 STATE = ".state"
 _PROJECT_PART = os.path.join(os.sep, ".nebula", "graph")
@@ -119,9 +120,10 @@ class Files:
             yield
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EXDEV):
-                raise BadFile(path, "a link is in its way") from None
+                raise BadFile(path, Sentence("a link is in its way")) from None
             if error.errno in (errno.ENOTDIR, errno.EISDIR):
-                raise BadFile(path, "not a folder" if error.errno == errno.ENOTDIR else "not a regular file") from None
+                is_file = error.errno == errno.ENOTDIR
+                raise BadFile(path, Sentence("not a folder" if is_file else "not a regular file")) from None
             raise
 
     # Looking
@@ -205,7 +207,8 @@ class Files:
         except OSError as error:
             if error.errno in _ABSENT:
                 raise FileNotFoundError(error.errno, error.strerror, path) from None
-            reason = "a link is in its way" if error.errno == errno.ELOOP else error.strerror or "cannot be opened"
+            is_link = error.errno == errno.ELOOP
+            reason = Sentence("a link is in its way") if is_link else Sentence("{reason}", reason=error.strerror)
             raise BadFile(path, reason) from None
         return _require_regular(handle, path)
 
@@ -215,7 +218,7 @@ class Files:
         try:
             return read_limited(handle, path, limit), signature_of(os.fstat(handle))
         except UnreadableFile as error:
-            raise BadFile(path, error.reason) from None
+            raise BadFile(path, Sentence("{reason}", reason=error.reason)) from None
         finally:
             os.close(handle)
 
@@ -317,7 +320,7 @@ class Files:
 def _require_regular(handle: int, path: str) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise BadFile(path, "not a regular file")
+        raise BadFile(path, Sentence("not a regular file"))
     return handle
 
 

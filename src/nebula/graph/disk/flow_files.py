@@ -25,7 +25,8 @@ from nebula.graph.formats.flow_yaml import (
 )
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.ids import new_id, now, sort_key
-from nebula.graph.values import DEFAULT_FLOW, Connection, Edge, Entry, Flow, Problem
+from nebula.graph.values import DEFAULT_FLOW, Connection, Edge, Flow, FlowEntry, Problem
+from nebula.language import Sentence
 from nebula.value import replace
 
 FOLDER = "flows"
@@ -51,7 +52,7 @@ class Loaded:
         self.foreign = -1
         self.applied = 0
         """How many of the journal's additions of that epoch are in."""
-        self.entries: list[Entry] = []
+        self.entries: list[FlowEntry] = []
         self.edges: list[Edge] = []
         self.updated = ""
         self.composed: Flow | None = None
@@ -117,7 +118,8 @@ class FlowFiles:
             self._take_in(known, additions[known.applied :])
             known.epoch, known.foreign, known.applied = epoch, journal.foreign, len(additions)
             return known
-        raise BadFile(f"{FOLDER}/{path}", "changes faster than it can be read")
+        where = f"{FOLDER}/{path}"
+        raise BadFile(where, Sentence("changes faster than it can be read"))
 
     def _from_file(self, path: str) -> Loaded:
         current = self._disk.signature(f"{FOLDER}/{path}")

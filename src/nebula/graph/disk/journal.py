@@ -61,7 +61,7 @@ class Extend(NamedTuple):
 Operation = Put | Remove | Extend
 
 
-class Step(NamedTuple):
+class JournalStep(NamedTuple):
     boot: str
     operations: tuple[Operation, ...]
 
@@ -117,7 +117,7 @@ class Journal:
     def append(self, operations: Sequence[Operation], *, durable: bool = True) -> bool:
         """Records a step, by default on the disk on return. False when there is no room before a checkpoint."""
         self._look(create=True)
-        step = Step(self._boot, tuple(operations))
+        step = JournalStep(self._boot, tuple(operations))
         record = self._record(step)
         if self._tail + len(record) > self._start() + CAPACITY:
             return False
@@ -146,7 +146,7 @@ class Journal:
         self._look()
         return Mark(self._epoch, self._tail)
 
-    def outline(self) -> list[Step]:
+    def outline(self) -> list[JournalStep]:
         """The steps since the last checkpoint, oldest first, without the contents of files."""
         self._look()
         return self._steps
@@ -156,7 +156,7 @@ class Journal:
         self._look()
         return self._extended
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[JournalStep]:
         """The steps since the last checkpoint with contents."""
         self._look()
         if self._handle < 0:
@@ -197,18 +197,18 @@ class Journal:
     def _begin(self, epoch: int) -> None:
         self._epoch = epoch
         self._tail = self._start()
-        self._steps: list[Step] = []
+        self._steps: list[JournalStep] = []
         self._extended: dict[str, list[Extend]] = {}
 
-    def _record(self, step: Step) -> bytes:
+    def _record(self, step: JournalStep) -> bytes:
         payload = _encode(step)
         head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, len(self._steps), len(payload), zlib.crc32(payload))
         return head + payload
 
-    def _note(self, step: Step) -> None:
+    def _note(self, step: JournalStep) -> None:
         """Contents are kept in the file only: a process that lives long would gather megabytes."""
         ops = tuple(op._replace(data=b"") if isinstance(op, Put) else op for op in step.operations)
-        self._steps.append(Step(step.boot, ops))
+        self._steps.append(JournalStep(step.boot, ops))
         for op in ops:
             if isinstance(op, Extend):
                 self._extended.setdefault(op.path, []).append(op)
@@ -273,7 +273,7 @@ class Journal:
         return int(epoch) if magic == _FILE_MAGIC else -1
 
 
-def _records(data: bytes, epoch: int, tail: int, count: int) -> Iterator[tuple[Step, int]]:
+def _records(data: bytes, epoch: int, tail: int, count: int) -> Iterator[tuple[JournalStep, int]]:
     """The whole records of an epoch from `tail` on, the first having number `count`, each with the place behind it."""
     while tail + _RECORD_HEADER.size <= len(data):
         magic, stamp, number, size, crc = _RECORD_HEADER.unpack_from(data, tail)
@@ -288,7 +288,7 @@ def _records(data: bytes, epoch: int, tail: int, count: int) -> Iterator[tuple[S
         yield step, tail
 
 
-def _encode(step: Step) -> bytes:
+def _encode(step: JournalStep) -> bytes:
     table: list[object] = []
     for op in step.operations:
         if isinstance(op, Put):
@@ -302,7 +302,7 @@ def _encode(step: Step) -> bytes:
     return head + b"".join(op.data for op in step.operations if isinstance(op, Put))
 
 
-def _decode(payload: bytes) -> Step | None:
+def _decode(payload: bytes) -> JournalStep | None:
     """None for what no journal of ours says: the folder may have come from a stranger."""
     head, _, rest = payload.partition(b"\n")
     try:
@@ -313,7 +313,7 @@ def _decode(payload: bytes) -> Step | None:
             operations.append(operation)
     except (ValueError, TypeError, RecursionError):
         return None
-    return Step(str(boot), tuple(operations))
+    return JournalStep(str(boot), tuple(operations))
 
 
 def _operation(row: Sequence[Any], rest: bytes) -> tuple[Operation, bytes]:

@@ -9,6 +9,7 @@ from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.files import ABSENT, Signature
 from nebula.graph.errors import BadFile
 from nebula.graph.ids import now
+from nebula.language import Sentence
 from nebula.value import value
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ providers:
 
 
 @value
-class Settings:
+class GraphSettings:
     max_files_per_folder: int = numbered_paths.DEFAULT_STEP
     default_llm_provider: str = "openai"
     default_model: str = "gpt-4"
@@ -58,41 +59,41 @@ class SettingsFile:
     def __init__(self, disk: DataFolder) -> None:
         self._disk = disk
         self._signature: Signature | None = ABSENT
-        self._settings = Settings()
-        self.problem = ""
+        self._settings = GraphSettings()
+        self.problem: Sentence | None = None
 
     def ensure(self) -> None:
         """Makes the file if there is none."""
         if not self._disk.exists(FILE):
             self._disk.replace(FILE, _TEMPLATE.format(now=now()).encode("utf-8"))
 
-    def read(self) -> Settings:
+    def read(self) -> GraphSettings:
         """The settings as they stand in the file now; the defaults where it is silent or makes no sense."""
         current = self._disk.signature(FILE)
         if current != self._signature:
             self._signature = current
             try:
                 data = self._disk.read(FILE, _MAX_BYTES)
-                self._settings, self.problem = (Settings(), "") if data is None else _parse(data)
+                self._settings, self.problem = (GraphSettings(), None) if data is None else _parse(data)
             except BadFile as error:
-                self._settings, self.problem = Settings(), error.reason
+                self._settings, self.problem = GraphSettings(), error.reason
         return self._settings
 
 
-def _parse(data: bytes) -> tuple[Settings, str]:
+def _parse(data: bytes) -> tuple[GraphSettings, Sentence | None]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadFile(FILE, "not UTF-8") from None
+        raise BadFile(FILE, Sentence("not UTF-8")) from None
     if _is_untouched(text):
-        return Settings(), ""
+        return GraphSettings(), None
     from nebula.graph.formats.yaml_tree import load
 
     root = load(text, FILE)
     values, ollama = root.branch("settings"), root.branch("providers").branch("ollama")
-    odd = [] if root.get("settings") in (None, values) else ["settings is not a mapping"]
-    default = Settings()
-    settings = Settings(
+    odd = [] if root.get("settings") in (None, values) else [Sentence("settings is not a mapping")]
+    default = GraphSettings()
+    settings = GraphSettings(
         max_files_per_folder=min(_whole(values, "max_files_per_folder", default.max_files_per_folder, odd), 1000),
         default_llm_provider=values.text("default_llm_provider", default.default_llm_provider),
         default_model=values.text("default_model", default.default_model),
@@ -101,7 +102,7 @@ def _parse(data: bytes) -> tuple[Settings, str]:
         ollama_host=ollama.text("host", default.ollama_host),
         is_default=False,
     )
-    return settings, "; ".join(odd)
+    return settings, odd[0] if odd else None
 
 
 def _is_untouched(text: str) -> bool:
@@ -110,12 +111,13 @@ def _is_untouched(text: str) -> bool:
     return lines[:1] + lines[3:] == [line for line in _TEMPLATE.split("\n") if "{now}" not in line]
 
 
-def _whole(values: Branch, key: str, default: int, odd: list[str]) -> int:
+def _whole(values: Branch, key: str, default: int, odd: list[Sentence]) -> int:
     item = values.get(key)
     text = values.text(key)
     if item is None:
         return default
     if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
-        odd.append(f"settings.{key} must be a whole number above zero (line {item.line + 1})")
+        sentence = "settings.{key} must be a whole number above zero (line {line})"
+        odd.append(Sentence(sentence, key=key, line=item.line + 1))
         return default
     return int(text[:9])

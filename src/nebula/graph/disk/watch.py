@@ -1,4 +1,4 @@
-"""Which node files changed since the last look, whoever changed them: told by the times of folders and files."""
+"""Which node files changed since the last look, whoever changed them, by the times of folders and files."""
 
 from __future__ import annotations
 

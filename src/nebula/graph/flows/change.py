@@ -34,7 +34,7 @@ class FlowChange:
 
 
 @value
-class Change:
+class GraphChange:
     create: tuple[Node, ...] = ()
     edit: tuple[Node, ...] = ()
     """Nodes as they are to be; each is known by its id."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from nebula.graph.errors import BadRequest, CycleError, NotFound
 from nebula.graph.flows.order import topological_order
-from nebula.graph.values import Connection, Edge, Entry, Flow
+from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 from nebula.value import replace
 
 
@@ -27,7 +27,7 @@ class Topology:
         for edge in flow.edges:
             self.link(edge)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: FlowEntry) -> None:
         self.index_of.setdefault(entry.id, entry.index)
         self.children[entry.index] = []
         self.parents[entry.index] = []
@@ -64,17 +64,17 @@ class Topology:
 
 def extend(
     name: str, topology: Topology, nodes: Iterable[str], connections: Iterable[Connection]
-) -> tuple[list[Entry], list[Edge]]:
+) -> tuple[list[FlowEntry], list[Edge]]:
     """What has to be added to a flow to hold these nodes and connections; those it has already are passed over.
 
     `topology` is brought along in place; after a CycleError it must not be used any more.
     """
-    entries: list[Entry] = []
+    entries: list[FlowEntry] = []
     edges: list[Edge] = []
 
     def enter(node: str) -> int:
         if node not in topology.index_of:
-            entry = Entry(topology.next_index, node)
+            entry = FlowEntry(topology.next_index, node)
             topology.add(entry)
             entries.append(entry)
         return topology.index_of[node]
@@ -138,7 +138,7 @@ def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
     if len(set(nodes)) < len(nodes):
         raise BadRequest("a node can stand only once in a flow")
     branches = {(c.source, c.target): c.branch for c in flow.connections}
-    entries = tuple(Entry(index, node) for index, node in enumerate(nodes, 1))
+    entries = tuple(FlowEntry(index, node) for index, node in enumerate(nodes, 1))
     edges = tuple(
         Edge(index, index + 1, branches.get((nodes[index - 1], nodes[index]))) for index in range(1, len(nodes))
     )
@@ -173,7 +173,7 @@ def stable_order(topology: Topology, members: Sequence[int]) -> list[int]:
 
 
 def find_cycle(flow: Flow) -> list[int]:
-    """Entry numbers along one circle of the flow, first = last; empty when there is none."""
+    """FlowEntry numbers along one circle of the flow, first = last; empty when there is none."""
     topology = Topology(flow)
     waiting = {index: len(parents) for index, parents in topology.parents.items()}
     ready = [index for index, count in waiting.items() if count == 0]

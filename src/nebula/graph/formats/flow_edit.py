@@ -19,10 +19,10 @@ from nebula.graph.formats.flow_yaml import (
     load_flow,
     nodes_section,
 )
-from nebula.graph.values import Edge, Entry, Flow
+from nebula.graph.values import Edge, Flow, FlowEntry
 
 _Change = tuple[int, int, str]
-_Item = TypeVar("_Item", Entry, Edge)
+_Item = TypeVar("_Item", FlowEntry, Edge)
 
 
 def edit(file: FlowFile, flow: Flow) -> FlowFile:

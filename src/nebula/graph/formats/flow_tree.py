@@ -10,7 +10,8 @@ import re
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.flow_yaml import FIELDS, FlowFile, Section
 from nebula.graph.formats.yaml_tree import Branch, Leaf, load
-from nebula.graph.values import Edge, Entry, Flow
+from nebula.graph.values import Edge, Flow, FlowEntry
+from nebula.language import Sentence
 
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
@@ -19,7 +20,7 @@ def read_any_shape(text: str, path: str) -> FlowFile:
     root = load(text, path)
     flow_id = root.text("id")
     if not flow_id:
-        raise BadFile(path, "the flow has no id")
+        raise BadFile(path, Sentence("the flow has no id"))
     # The parser does not count a byte order mark.
     offsets = [int(text.startswith("\ufeff")), *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
     odd: list[_Odd] = []
@@ -42,15 +43,15 @@ def read_any_shape(text: str, path: str) -> FlowFile:
     connections = _section(root, "connections", edge_items, offsets)
     by_line = nodes is not None and nodes.by_line and connections is not None and connections.by_line
     spans = [(offsets[item.line], offsets[_last_line(item) + 1]) for item, _ in odd] if by_line else []
-    remarks = tuple(f"line {item.line + 1}: {remark}" for item, remark in odd)
+    remarks = tuple(Sentence("line {line}: {remark}", line=item.line + 1, remark=remark) for item, remark in odd)
     return FlowFile(flow, text, fields, nodes, connections, remarks=remarks, passed_over=tuple(spans))
 
 
-_Odd = tuple[Leaf | Branch, str]
+_Odd = tuple[Leaf | Branch, Sentence]
 
 
-def _entries(nodes: Leaf | Branch | None, odd: list[_Odd]) -> tuple[list[Entry], list[Leaf | Branch]]:
-    entries: list[Entry] = []
+def _entries(nodes: Leaf | Branch | None, odd: list[_Odd]) -> tuple[list[FlowEntry], list[Leaf | Branch]]:
+    entries: list[FlowEntry] = []
     kept: list[Leaf | Branch] = []
     used: set[int] = set()
     if not isinstance(nodes, Branch):
@@ -59,18 +60,19 @@ def _entries(nodes: Leaf | Branch | None, odd: list[_Odd]) -> tuple[list[Entry],
         node_id = item.text if isinstance(item, Leaf) else item.text("id")
         index = _number(item.text("index", str(place))) if isinstance(item, Branch) else place
         if not node_id or index is None:
-            odd.append((item, "a node without id or number is passed over"))
+            odd.append((item, Sentence("a node without id or number is passed over")))
         elif index in used:
-            odd.append((item, f"number {index} is taken, its node {node_id} is passed over"))
+            sentence = "number {index} is taken, its node {node} is passed over"
+            odd.append((item, Sentence(sentence, index=index, node=node_id)))
         else:
             used.add(index)
-            entries.append(Entry(index, node_id))
+            entries.append(FlowEntry(index, node_id))
             kept.append(item)
     return entries, kept
 
 
 def _edges(
-    connections: Leaf | Branch | None, entries: list[Entry], odd: list[_Odd]
+    connections: Leaf | Branch | None, entries: list[FlowEntry], odd: list[_Odd]
 ) -> tuple[list[Edge], list[Leaf | Branch]]:
     edges: list[Edge] = []
     kept: list[Leaf | Branch] = []
@@ -83,11 +85,13 @@ def _edges(
             (_number(item.text("from")), _number(item.text("to"))) if isinstance(item, Branch) else (None, None)
         )
         if source is None or target is None:
-            odd.append((item, "a connection without a number is passed over"))
+            odd.append((item, Sentence("a connection without a number is passed over")))
         elif source not in known or target not in known:
-            odd.append((item, f"the connection {source} → {target} names no node of the flow and is passed over"))
+            sentence = "the connection {source} → {target} names no node of the flow and is passed over"
+            odd.append((item, Sentence(sentence, source=source, target=target)))
         elif (source, target) in seen:
-            odd.append((item, f"the connection {source} → {target} stands there twice"))
+            sentence = "the connection {source} → {target} stands there twice"
+            odd.append((item, Sentence(sentence, source=source, target=target)))
         else:
             seen.add((source, target))
             edges.append(Edge(source, target, item.text("branch") or None if isinstance(item, Branch) else None))

@@ -13,7 +13,8 @@ import re
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import yaml_text
 from nebula.graph.formats.xml_text import refuse_surrogates
-from nebula.graph.values import Edge, Entry, Flow
+from nebula.graph.values import Edge, Flow, FlowEntry
+from nebula.language import Sentence
 from nebula.value import value
 
 MAX_FLOW_BYTES = 256 * 1024 * 1024
@@ -64,7 +65,7 @@ class FlowFile:
     nodes: Section | None
     connections: Section | None
     own_shape: bool = False
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Sentence, ...] = ()
     """What in the file made no sense and was passed over."""
     passed_over: tuple[Span, ...] = ()
     """Where that stands; empty when it cannot be cut out by lines."""
@@ -91,7 +92,7 @@ def field_text(flow: Flow, field: str) -> str:
     return yaml_text.moment(text) if field in ("created", "updated") else yaml_text.scalar(text)
 
 
-def nodes_section(entries: tuple[Entry, ...]) -> str:
+def nodes_section(entries: tuple[FlowEntry, ...]) -> str:
     return "nodes:\n" + "".join(map(entry_lines, entries)) if entries else "nodes: []\n"
 
 
@@ -99,7 +100,7 @@ def connections_section(edges: tuple[Edge, ...]) -> str:
     return "connections:\n" + "".join(map(edge_lines, edges)) if edges else "connections: []\n"
 
 
-def entry_lines(entry: Entry, indent: str = "  ") -> str:
+def entry_lines(entry: FlowEntry, indent: str = "  ") -> str:
     return f"{indent}- index: {entry.index}\n{indent}  id: {yaml_text.identifier(entry.id)}\n"
 
 
@@ -111,11 +112,11 @@ def edge_lines(edge: Edge, indent: str = "  ") -> str:
 def load_flow(data: bytes, path: str) -> FlowFile:
     """The flow in a file's bytes; `path` is only for the error."""
     if len(data) > MAX_FLOW_BYTES:
-        raise BadFile(path, f"larger than {MAX_FLOW_BYTES} bytes")
+        raise BadFile(path, Sentence("larger than {limit} bytes", limit=MAX_FLOW_BYTES))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadFile(path, f"not UTF-8 (byte {error.start})") from None
+        raise BadFile(path, Sentence("not UTF-8 (byte {byte})", byte=error.start)) from None
     own = _read_own_shape(text)
     if own is not None:
         return own
@@ -138,7 +139,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
     if not found:
         return None
     try:
-        entries = tuple(Entry(int(index), node) for index, node in _ENTRY.findall(found["nodes"]))
+        entries = tuple(FlowEntry(int(index), node) for index, node in _ENTRY.findall(found["nodes"]))
         edges = tuple(
             Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
             for source, target, branch in _EDGE.findall(found["connections"])
@@ -162,7 +163,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
     )
 
 
-def _flow_of(found: re.Match[str], entries: tuple[Entry, ...], edges: tuple[Edge, ...]) -> Flow:
+def _flow_of(found: re.Match[str], entries: tuple[FlowEntry, ...], edges: tuple[Edge, ...]) -> Flow:
     flow_id, name, created, updated, description = (_plain_or_json(found[field]) for field in FIELDS)
     return Flow(flow_id, name, created, updated, description, entries, edges)
 

@@ -20,6 +20,7 @@ from nebula.graph.formats.node_xml import (
     text_element,
 )
 from nebula.graph.values import Node
+from nebula.language import Sentence
 from nebula.value import replace
 
 _KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped"}
@@ -36,12 +37,12 @@ def edit_node(data: bytes, node: Node, path: str) -> bytes:
     try:
         edited = _patched(data, file, node)
         if parse_node(edited, path).node != node:
-            raise BadFile(path, "the change did not take")
+            raise BadFile(path, Sentence("the change did not take"))
     except BadFile:
         # An encoding other than UTF-8, or a shape we do not see through: the whole file in ours.
         edited = dump_node(node)
     if len(edited) > MAX_NODE_BYTES:
-        raise BadText(f"a node of {len(edited)} bytes is over the limit of {MAX_NODE_BYTES}")
+        raise BadText("a node of {size} bytes is over the limit of {limit}", size=len(edited), limit=MAX_NODE_BYTES)
     return edited
 
 
@@ -99,10 +100,10 @@ def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
     """The byte before an element's end tag. Raises BadFile when there is no such element."""
     element = file.first(*path)
     if element is None:
-        raise BadFile("", f"no <{path[-1]}> element")
+        raise BadFile("", Sentence("no <{name}> element", name=path[-1]))
     place = data.rfind(b"</", element.start, element.end)
     if place < 0:
-        raise BadFile("", f"<{path[-1]}> has no inside")
+        raise BadFile("", Sentence("<{name}> has no inside", name=path[-1]))
     return place
 
 

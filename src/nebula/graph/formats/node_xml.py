@@ -14,6 +14,7 @@ from xml.parsers import expat
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import xml_text
 from nebula.graph.values import FileState, Node, Text, Usage
+from nebula.language import Sentence
 
 MAX_NODE_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 16
@@ -28,7 +29,7 @@ def dump_node(node: Node) -> bytes:
     """The file for a node. Raises BadText for what cannot be stored."""
     for name, value in (("the id", node.id), ("the timestamp", node.timestamp)):
         if not _KNOWN_ID.fullmatch(value):
-            raise BadText(f"{name} {value!r} is empty, too long or holds white space")
+            raise BadText("{name} {value} is empty, too long or holds white space", name=name, value=repr(value))
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<node id="{xml_text.attribute(node.id)}" timestamp="{xml_text.attribute(node.timestamp)}">',
@@ -47,7 +48,7 @@ def dump_node(node: Node) -> bytes:
         _refuse_surrogates(node)
         raise
     if len(data) > MAX_NODE_BYTES:
-        raise BadText(f"a node of {len(data)} bytes is over the limit of {MAX_NODE_BYTES}")
+        raise BadText("a node of {size} bytes is over the limit of {limit}", size=len(data), limit=MAX_NODE_BYTES)
     return data
 
 
@@ -117,12 +118,12 @@ def load_head(data: bytes) -> tuple[str, str] | None:
 
 def parse_node(data: bytes, path: str) -> NodeFile:
     if len(data) > MAX_NODE_BYTES:
-        raise BadFile(path, f"larger than {MAX_NODE_BYTES} bytes")
+        raise BadFile(path, Sentence("larger than {limit} bytes", limit=MAX_NODE_BYTES))
     reader = _Reader(data, path)
     try:
         reader.parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: an encoding that is none or unknown
-        raise BadFile(path, f"not a node file: {error}") from None
+        raise BadFile(path, Sentence("not a node file: {problem}", problem=error)) from None
     return NodeFile(_node_of(reader.elements, path), reader.elements)
 
 
@@ -148,11 +149,11 @@ class _Reader:
         self.parser.EndCdataSectionHandler = self.end_cdata
 
     def refuse_doctype(self, *_: object) -> NoReturn:
-        raise BadFile(self.path, "document types and entities are not allowed")
+        raise BadFile(self.path, Sentence("document types and entities are not allowed"))
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self.open) >= MAX_DEPTH:
-            raise BadFile(self.path, f"nested deeper than {MAX_DEPTH}")
+            raise BadFile(self.path, Sentence("nested deeper than {depth}", depth=MAX_DEPTH))
         path = (*self.open[-1].path, name) if self.open else (name,)
         element = Element(path, attributes, self.parser.CurrentByteIndex)
         self.open.append(element)
@@ -194,10 +195,10 @@ class _Reader:
 def _node_of(elements: list[Element], path: str) -> Node:
     root = elements[0]
     if root.path != ("node",):
-        raise BadFile(path, f"the root element is <{root.path[0]}>, not <node>")
+        raise BadFile(path, Sentence("the root element is <{name}>, not <node>", name=root.path[0]))
     node_id = root.attributes.get("id", "")
     if not _KNOWN_ID.fullmatch(node_id):
-        raise BadFile(path, "the node has no usable id")
+        raise BadFile(path, Sentence("the node has no usable id"))
     by_path: dict[tuple[str, ...], list[Element]] = {}
     for element in elements:
         by_path.setdefault(element.path, []).append(element)
@@ -237,7 +238,7 @@ def _number(text: str) -> float:
 _Elements = dict[tuple[str, ...], list[Element]]
 
 
-class Part(NamedTuple):
+class MetadataPart(NamedTuple):
     """One element of `<metadata>`: `write` gives its text, empty where there is nothing to say; `read` its fields."""
 
     name: str
@@ -250,7 +251,7 @@ def _find(elements: _Elements, *path: str) -> list[Element]:
     return elements.get(("node", "metadata", *path), [])
 
 
-def _line(name: str, *, always: bool = False) -> Part:
+def _line(name: str, *, always: bool = False) -> MetadataPart:
     """A field that is one short text."""
 
     def write(node: Node) -> str:
@@ -261,10 +262,10 @@ def _line(name: str, *, always: bool = False) -> Part:
         found = _find(elements, name)
         return {name: found[0].text.strip()} if found else {}
 
-    return Part(name, (name,), write, read)
+    return MetadataPart(name, (name,), write, read)
 
 
-def _lines(name: str, item: str, kind: Callable[[Iterable[str]], Any], *, always: bool = False) -> Part:
+def _lines(name: str, item: str, kind: Callable[[Iterable[str]], Any], *, always: bool = False) -> MetadataPart:
     """A field that is a list of short texts."""
 
     def write(node: Node) -> str:
@@ -273,7 +274,7 @@ def _lines(name: str, item: str, kind: Callable[[Iterable[str]], Any], *, always
     def read(elements: _Elements) -> dict[str, Any]:
         return {name: kind(text for element in _find(elements, name, item) if (text := element.text.strip()))}
 
-    return Part(name, (name,), write, read)
+    return MetadataPart(name, (name,), write, read)
 
 
 def _listed(name: str, items: list[str], *, always: bool = False) -> str:
@@ -327,11 +328,11 @@ def _read_file(element: Element) -> FileState:
 
 PARTS = (
     _line("model", always=True),
-    Part("summary", ("summary", "updated", "last_built"), _write_summary, _read_summary),
+    MetadataPart("summary", ("summary", "updated", "last_built"), _write_summary, _read_summary),
     _lines("tags", "tag", list, always=True),
     _line("session"),
-    Part("usage", ("usage",), _write_usage, _read_usage),
-    Part(
+    MetadataPart("usage", ("usage",), _write_usage, _read_usage),
+    MetadataPart(
         "files",
         ("files",),
         lambda node: _listed("files", list(map(_write_file, node.files))),

@@ -32,8 +32,12 @@ def refuse_surrogates(text: str, what: str) -> None:
     """Raises when the text holds half of a surrogate pair, which no UTF-8 file can carry."""
     found = _SURROGATE.search(text)
     if found:
-        code = ord(found.group())
-        raise BadText(f"{what} holds a lone surrogate (U+{code:04X} at position {found.start()}), which is not text")
+        raise BadText(
+            "{what} holds a lone surrogate (U+{code} at position {place}), which is not text",
+            what=what,
+            code=f"{ord(found.group()):04X}",
+            place=found.start(),
+        )
 
 
 def escape_impossible(text: str) -> tuple[str, bool]:

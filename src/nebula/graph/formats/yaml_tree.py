@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from nebula.graph.errors import BadFile
+from nebula.language import Sentence
 
 MAX_DEPTH = 30
 
@@ -65,12 +66,14 @@ def load(text: str, path: str) -> Branch:
         root = _compose(yaml.parse(text, Loader=loader), path)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark else ""
-        raise BadFile(path, f"not YAML: {getattr(error, 'problem', None) or error}{where}") from None
+        problem = getattr(error, "problem", None) or error
+        raise BadFile(
+            path, Sentence("not YAML: {problem} (line {line})", problem=problem, line=mark.line + 1 if mark else "?")
+        ) from None
     if root is None or (isinstance(root, Leaf) and not root.text):
         return Branch("mapping", 0, 0, False)
     if not isinstance(root, Branch) or root.kind != "mapping":
-        raise BadFile(path, "not a mapping")
+        raise BadFile(path, Sentence("not a mapping"))
     return root
 
 
@@ -80,7 +83,7 @@ def _compose(events: Iterator[Any], path: str) -> Leaf | Branch | None:
     for event in events:
         name = type(event).__name__
         if name == "AliasEvent":
-            raise BadFile(path, "aliases are not allowed")
+            raise BadFile(path, Sentence("aliases are not allowed"))
         if name in ("SequenceEndEvent", "MappingEndEvent"):
             closed = open_branches.pop()
             closed.end_line = event.end_mark.line
@@ -99,18 +102,18 @@ def _compose(events: Iterator[Any], path: str) -> Leaf | Branch | None:
         elif root is None:
             root = made
         else:
-            raise BadFile(path, "more than one document")
+            raise BadFile(path, Sentence("more than one document"))
         if isinstance(made, Branch):
             open_branches.append(made)
             if len(open_branches) > MAX_DEPTH:
-                raise BadFile(path, f"nested deeper than {MAX_DEPTH}")
+                raise BadFile(path, Sentence("nested deeper than {depth}", depth=MAX_DEPTH))
     return root
 
 
 def _attach(parent: Branch, child: Leaf | Branch, path: str) -> None:
     if parent.kind == "mapping" and len(parent.keys) == len(parent.items):
         if not isinstance(child, Leaf):
-            raise BadFile(path, f"a key that is no text (line {child.line + 1})")
+            raise BadFile(path, Sentence("a key that is no text (line {line})", line=child.line + 1))
         parent.keys.append(child)
     else:
         parent.items.append(child)

@@ -1,4 +1,4 @@
-"""Looking for everything that can be wrong in a data folder, and mending it.
+"""Looking for everything that can be wrong in a data folder, and repairing it.
 
 Nothing that holds somebody's words is deleted: of two versions in one file both are kept, of two files with one
 id the lesser gets an id of its own, a file that cannot be read stays where it is.
@@ -21,17 +21,18 @@ from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from nebula.graph.formats.node_edit import reidentified
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
 from nebula.graph.health import git_conflicts
-from nebula.graph.health.flow_repair import mend, merge
+from nebula.graph.health.flow_repair import merge, repaired_flow
 from nebula.graph.ids import new_id, now, sort_key
-from nebula.graph.store import Store
+from nebula.graph.store import GraphStore
 from nebula.graph.values import Node, Problem
+from nebula.language import Sentence
 from nebula.value import replace
 
 
 class Check:
-    """One pass. Later parts see what earlier ones mended. With `repair` the store's lock must be held."""
+    """One pass. Later parts see what earlier ones repaired. With `repair` the store's lock must be held."""
 
-    def __init__(self, store: Store, *, repair: bool) -> None:
+    def __init__(self, store: GraphStore, *, repair: bool) -> None:
         self._store = store
         self._disk = store.disk
         self._repair = repair
@@ -42,7 +43,7 @@ class Check:
         self._settings()
         if self._repair:
             self._disk.flush()
-        # Before mending: what mending makes old is no problem of the folder's.
+        # Before repairing: what that makes old is no problem of the folder's.
         old = self._old_metadata()
         self._node_conflicts()
         self._flow_conflicts()
@@ -53,13 +54,13 @@ class Check:
         self._flow_clashes()
         self._flows()
         for path in old:
-            self._note("metadata", path, "does not say what the nodes say", "written anew")
+            self._note("metadata", path, Sentence("does not say what the nodes say"), Sentence("written anew"))
         if self._repair:
             self._put_in_step()
         return self._found
 
     def _put_in_step(self) -> None:
-        """Brings the derived files after what was mended."""
+        """Brings the derived files after what was repaired."""
         noted = list(self._found)
         self._look()
         self._index(NODES, self._store.node_index.all_files())
@@ -68,8 +69,8 @@ class Check:
         if self._disk.signature(f"{NODES}/index.tsv"):
             self._store.metadata.rewrite()
 
-    def _note(self, kind: str, path: str, message: str, repaired: str = "") -> None:
-        self._found.append(Problem(kind, path, message, repaired if self._repair else ""))
+    def _note(self, kind: str, path: str, what: Sentence, done: Sentence | None = None) -> None:
+        self._found.append(Problem(kind, path, what, done if self._repair else None))
 
     def _look(self) -> None:
         self._store.node_index.refresh()
@@ -85,7 +86,9 @@ class Check:
         if versions is None:
             self._note("unreadable", SETTINGS, problem)
             return
-        self._note("conflict", SETTINGS, "holds two versions of the settings, from a merge", "ours kept")
+        self._note(
+            "conflict", SETTINGS, Sentence("holds two versions of the settings, from a merge"), Sentence("ours kept")
+        )
         if self._repair:
             self._disk.replace(SETTINGS, versions[0].encode("utf-8"), durable=True)
 
@@ -116,7 +119,7 @@ class Check:
                 load_node(data, where)
                 if not git_conflicts.has_own_markers(data):
                     continue
-                problem = ""
+                problem = None
             except BadFile as error:
                 problem = error.reason
             versions = _node_versions(data, where)
@@ -128,14 +131,14 @@ class Check:
     def _part_nodes(self, path: str, data: bytes, ours: Node, theirs: Node) -> None:
         where = f"{NODES}/{path}"
         if ours == theirs:
-            self._note("conflict", where, "holds one node twice, from a merge", "kept once")
+            self._note("conflict", where, Sentence("holds one node twice, from a merge"), Sentence("kept once"))
             self._commit([Put(where, dump_node(ours), checksum(data))])
             return
         if ours.id == theirs.id:
             theirs = replace(theirs, id=new_id())
         target = self._store.nodes.free_path(self._step) if self._repair else ""
-        message = f"holds two nodes, {ours.id} and {theirs.id}, from a merge"
-        self._note("conflict", where, message, f"the second moved to {NODES}/{target}")
+        what = Sentence("holds two nodes, {ours} and {theirs}, from a merge", ours=ours.id, theirs=theirs.id)
+        self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{NODES}/{target}"))
         self._commit([Put(where, dump_node(ours), checksum(data)), Put(f"{NODES}/{target}", dump_node(theirs), -1)])
         if self._repair:
             self._store.nodes.index(target, theirs)
@@ -156,11 +159,14 @@ class Check:
         where = f"{FLOWS}/{path}"
         if ours.flow.id == theirs.flow.id or ours.flow.name == theirs.flow.name:
             merged = replace(merge(ours.flow, theirs.flow), updated=now())
-            self._note("conflict", where, "holds two versions of a flow, from a merge", "joined into one")
+            self._note(
+                "conflict", where, Sentence("holds two versions of a flow, from a merge"), Sentence("joined into one")
+            )
             self._commit([Put(where, edit(ours, merged).text.encode("utf-8"), checksum(data))])
             return
         target = self._store.flows.free_path(self._step) if self._repair else ""
-        self._note("conflict", where, "holds two flows, from a merge", f"the second moved to {FLOWS}/{target}")
+        what = Sentence("holds two flows, from a merge")
+        self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{FLOWS}/{target}"))
         self._commit(
             [
                 Put(where, ours.text.encode("utf-8"), checksum(data)),
@@ -177,12 +183,8 @@ class Check:
     def _clashes(self) -> None:
         for path, node_id, winner in self._store.node_index.clashes():
             fresh = new_id()
-            self._note(
-                "clash",
-                f"{NODES}/{path}",
-                f"has the id {node_id} of {NODES}/{winner}, which counts",
-                f"got the id {fresh}",
-            )
+            what = Sentence("has the id {node_id} of {path}, which counts", node_id=node_id, path=f"{NODES}/{winner}")
+            self._note("clash", f"{NODES}/{path}", what, Sentence("got the id {node_id}", node_id=fresh))
             if self._repair:
                 data = self._store.nodes.read_bytes(path)
                 self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path), checksum(data))])
@@ -197,11 +199,21 @@ class Check:
             flow = item.flow
             winner = by_id[flow.id][0]
             if item.path != winner:
-                self._note("clash", f"{FLOWS}/{item.path}", f"has the id of {FLOWS}/{winner}", "got an id of its own")
+                self._note(
+                    "clash",
+                    f"{FLOWS}/{item.path}",
+                    Sentence("has the id of {path}", path=f"{FLOWS}/{winner}"),
+                    Sentence("got an id of its own"),
+                )
                 flow = replace(flow, id=new_id())
             if flow.name in names:
                 name = next(name for n in range(2, 10**9) if (name := f"{flow.name} ({n})") not in names)
-                self._note("clash", f"{FLOWS}/{item.path}", f"a second flow named {flow.name!r}", f"named {name!r}")
+                self._note(
+                    "clash",
+                    f"{FLOWS}/{item.path}",
+                    Sentence("a second flow named {name}", name=repr(flow.name)),
+                    Sentence("named {name}", name=repr(name)),
+                )
                 flow = replace(flow, name=name)
             names.add(flow.name)
             if flow != item.flow and self._repair:
@@ -228,23 +240,24 @@ class Check:
         for line in tsv.parse(text, KINDS[kind]):
             known = there.get(line.path, ("", ""))
             if line.path not in there:
-                self._note("index", where, f"{line.path} is not there", "line removed")
+                self._note("index", where, Sentence("{path} is not there", path=line.path), Sentence("line removed"))
             elif line.path in named:
-                self._note("index", where, f"{line.path} is named twice", "line removed")
+                self._note("index", where, Sentence("{path} is named twice", path=line.path), Sentence("line removed"))
             else:
                 named.add(line.path)
                 right = tsv.Line(line.path, *known) if known else line
                 if right.id != line.id:
-                    self._note("index", where, f"{line.path} is {right.id}, not {line.id}", "line corrected")
+                    what = Sentence("{path} is {right}, not {wrong}", path=line.path, right=right.id, wrong=line.id)
+                    self._note("index", where, what, Sentence("line corrected"))
                 lines.append(right if right.id != line.id else line)
         for path in there:
             known = there[path]
             if path not in named and known:
-                self._note("index", where, f"{path} is missing", "line added")
+                self._note("index", where, Sentence("{path} is missing", path=path), Sentence("line added"))
                 lines.append(tsv.Line(path, *known))
         wrong = tsv.count_odd(text, KINDS[kind])
         if wrong:
-            self._note("index", where, f"{wrong} lines make no sense", "removed")
+            self._note("index", where, Sentence("{count} lines make no sense", count=wrong), Sentence("removed"))
         if self._repair and len(self._found) > noted:
             self._disk.replace(
                 where, (tsv.HEADER + "".join(line.text() for line in lines)).encode("utf-8"), durable=True
@@ -257,17 +270,17 @@ class Check:
         known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
             file = edit(loaded.file, loaded.flow)
-            mended, findings = mend(file, known)
-            for kind, message, repaired in findings:
-                self._note(kind, f"{FLOWS}/{loaded.path}", message, repaired)
+            fixed, findings = repaired_flow(file, known)
+            for kind, what, done in findings:
+                self._note(kind, f"{FLOWS}/{loaded.path}", what, done)
             if findings and self._repair:
                 old = loaded.file.text.encode("utf-8")
-                text = edit(mended, replace(mended.flow, updated=now())).text
+                text = edit(fixed, replace(fixed.flow, updated=now())).text
                 self._commit([Put(f"{FLOWS}/{loaded.path}", text.encode("utf-8"), checksum(old))])
                 self._store.flows.forget(loaded.path)
 
     def _unreadable_ids(self) -> set[str]:
-        """Nodes whose files are there but cannot be read now: they keep their place in the flows until mended."""
+        """Nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
         there = self._store.node_index.all_files()
         lines = (line for piece, _ in self._store.nodes.index_file.chunks(0) for line in piece)
         return {line.id for line in lines if there.get(line.path, ()) is None}
@@ -299,6 +312,6 @@ def _flow_versions(data: bytes, path: str) -> tuple[FlowFile, FlowFile] | None:
     return ours, theirs
 
 
-def check(store: Store, *, repair: bool) -> list[Problem]:
+def check(store: GraphStore, *, repair: bool) -> list[Problem]:
     """What is wrong, and with `repair` what was done about it."""
     return Check(store, repair=repair).run()

@@ -8,22 +8,23 @@ from itertools import pairwise
 from nebula.graph.flows.topology import find_cycle
 from nebula.graph.formats.flow_edit import edit, rewrite_lists
 from nebula.graph.formats.flow_yaml import FlowFile, load_flow
-from nebula.graph.values import Edge, Entry, Flow
+from nebula.graph.values import Edge, Flow, FlowEntry
+from nebula.language import Sentence
 from nebula.value import replace
 
-Finding = tuple[str, str, str]
-"""Kind, message, and what mending does about it."""
+Finding = tuple[str, Sentence, Sentence]
+"""Kind, message, and what repairing does about it."""
 
 
-def mend(file: FlowFile, known: Container[str]) -> tuple[FlowFile, list[Finding]]:
-    """The file with everything mended, and what that was. `known` are the ids that are nodes."""
-    found: list[Finding] = [("edge", remark, "taken out") for remark in file.remarks]
-    mended = _cut(file) if file.remarks else file
-    flow = mended.flow
+def repaired_flow(file: FlowFile, known: Container[str]) -> tuple[FlowFile, list[Finding]]:
+    """The file with everything repaired, and what that was. `known` are the ids that are nodes."""
+    found: list[Finding] = [("edge", remark, Sentence("taken out")) for remark in file.remarks]
+    fixed = _cut(file) if file.remarks else file
+    flow = fixed.flow
     for step in (_repeated, lambda flow: _dangling(flow, known), _circles):
         flow, more = step(flow)
         found += more
-    return (edit(mended, flow) if flow != mended.flow else mended), found
+    return (edit(fixed, flow) if flow != fixed.flow else fixed), found
 
 
 def _cut(file: FlowFile) -> FlowFile:
@@ -55,7 +56,8 @@ def _repeated(flow: Flow) -> tuple[Flow, list[Finding]]:
         if source != target or edge.source == edge.target:
             edges.setdefault((source, target), Edge(source, target, edge.branch))
     repeated = sorted({entry.id for entry in flow.entries if number[entry.index] != entry.index})
-    found = [("repeated", f"node {node} stands in the flow more than once", "joined into one") for node in repeated]
+    sentence = "node {node} stands in the flow more than once"
+    found = [("repeated", Sentence(sentence, node=node), Sentence("joined into one")) for node in repeated]
     return replace(flow, entries=tuple(entries), edges=tuple(edges.values())), found
 
 
@@ -69,7 +71,8 @@ def _dangling(flow: Flow, known: Container[str]) -> tuple[Flow, list[Finding]]:
         entries=tuple(entry for entry in flow.entries if entry.index not in numbers),
         edges=tuple(edge for edge in flow.edges if edge.source not in numbers and edge.target not in numbers),
     )
-    return kept, [("dangling", f"there is no node {entry.id}", "taken out of the flow") for entry in gone]
+    done = Sentence("taken out of the flow")
+    return kept, [("dangling", Sentence("there is no node {node}", node=entry.id), done) for entry in gone]
 
 
 def _circles(flow: Flow) -> tuple[Flow, list[Finding]]:
@@ -78,8 +81,9 @@ def _circles(flow: Flow) -> tuple[Flow, list[Finding]]:
     while circle := find_cycle(flow):
         steps = set(pairwise(circle))
         last = [edge for edge in flow.edges if (edge.source, edge.target) in steps][-1]
-        way = " → ".join(map(str, circle))
-        found.append(("cycle", f"a circle: {way}", f"connection {last.source} → {last.target} taken out"))
+        what = Sentence("a circle: {way}", way=" → ".join(map(str, circle)))
+        done = Sentence("connection {source} → {target} taken out", source=last.source, target=last.target)
+        found.append(("cycle", what, done))
         flow = replace(flow, edges=tuple(edge for edge in flow.edges if edge is not last))
     return flow, found
 
@@ -92,7 +96,7 @@ def merge(ours: Flow, theirs: Flow) -> Flow:
     for entry in theirs.entries:
         if entry.id not in index:
             index[entry.id] = following
-            entries.append(Entry(following, entry.id))
+            entries.append(FlowEntry(following, entry.id))
             following += 1
     edges = {(edge.source, edge.target): edge for edge in ours.edges}
     for connection in theirs.connections:

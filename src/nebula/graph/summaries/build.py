@@ -26,7 +26,7 @@ from nebula.value import value
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nebula.graph.disk.settings import Settings
+    from nebula.graph.disk.settings import GraphSettings
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
 
@@ -63,7 +63,7 @@ class SummarisedGraph(Protocol):
     def data_dir(self) -> str: ...
 
     @property
-    def settings(self) -> Settings: ...
+    def settings(self) -> GraphSettings: ...
 
     def get_node(self, node_id: str) -> Node: ...
 
@@ -79,7 +79,7 @@ class SummarisedGraph(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BuildOutcome:
     """What became of one node. `error` is a sentence; empty when it was built."""
 
     node_id: str
@@ -92,13 +92,13 @@ class Outcome:
 class Progress:
     done: int
     total: int
-    outcome: Outcome
+    outcome: BuildOutcome
 
 
 @value
 class BuildReport:
-    built: list[Outcome]
-    failed: list[Outcome]
+    built: list[BuildOutcome]
+    failed: list[BuildOutcome]
     not_tried: list[str]
     """Left alone because nothing further would have come of it; still due."""
     stopped: str = ""
@@ -219,8 +219,8 @@ class _Run:
         node_ids: list[str],
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.built: list[Outcome] = []
-        self.failed: list[Outcome] = []
+        self.built: list[BuildOutcome] = []
+        self.failed: list[BuildOutcome] = []
         self.waiting = node_ids[::-1]
         self.stopped = ""
         self._total = len(node_ids)
@@ -237,21 +237,21 @@ class _Run:
             if self._progress:
                 self._progress(Progress(len(self.built) + len(self.failed), self._total, outcome))
 
-    async def _one(self, node_id: str) -> Outcome:
+    async def _one(self, node_id: str) -> BuildOutcome:
         try:
             node = await _build(self._graph, self._tags, node_id, self._model)
         except (AuthError, NotFoundError) as error:
             self.stopped = str(error)  # every other node would hear the same
-            return Outcome(node_id, error=str(error))
+            return BuildOutcome(node_id, error=str(error))
         except ModelError as error:
             self._unavailable += isinstance(error, UnavailableError)
             if self._unavailable >= UNAVAILABLE_IN_A_ROW:
                 self.stopped = str(error)
-            return Outcome(node_id, error=str(error))
+            return BuildOutcome(node_id, error=str(error))
         except (UnreadableReply, GraphError) as error:
-            return Outcome(node_id, error=str(error))
+            return BuildOutcome(node_id, error=str(error))
         self._unavailable = 0
-        return Outcome(node_id, node.summary, list(node.tags))
+        return BuildOutcome(node_id, node.summary, list(node.tags))
 
 
 async def _build(graph: SummarisedGraph, built_tags: BuiltTags, node_id: str, model: ChosenModel | None) -> Node:
