@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 
 from nebula.server.asgi import App
-from nebula.server.connections import LimitedConfig, Limits
+from nebula.server.connections import ConnectionLimits, LimitedConfig
 from nebula.server.gateway.app import create_gateway
 from nebula.server.serving import Listener, listen, rules_for
 from nebula.workspace.audit import AuditLog
@@ -84,7 +84,7 @@ class Gateway:
 
 
 def run_in_thread(
-    app: App, listener: Listener, limits: Limits | None = None
+    app: App, listener: Listener, limits: ConnectionLimits | None = None
 ) -> tuple[uvicorn.Server, threading.Thread]:
     server = uvicorn.Server(LimitedConfig(app, websocket_bytes=MIB, limits=limits))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True)
@@ -97,7 +97,7 @@ def run_in_thread(
 
 
 @contextmanager
-def served(app: App, listener: Listener, limits: Limits | None = None) -> Iterator[None]:
+def served(app: App, listener: Listener, limits: ConnectionLimits | None = None) -> Iterator[None]:
     server, thread = run_in_thread(app, listener, limits)
     try:
         yield

@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from conversation_rig import Server, serving, talk
 from gateway_rig import served
 from nebula.server.asgi import App, Receive, Scope, Send
-from nebula.server.connections import Limits
+from nebula.server.connections import ConnectionLimits
 from nebula.server.gate import Gate, Rules, own_hosts
 from nebula.server.serving import listen
 
@@ -208,7 +208,7 @@ async def _slow_app(scope: Scope, receive: Receive, send: Send) -> None:
 def held_short(**limits: float) -> Iterator[int]:
     listener = listen("127.0.0.1", 0)
     app: App = Gate(_slow_app, Rules(own_hosts("127.0.0.1", listener.port), body_timeout_s=30))
-    with served(app, listener, Limits(**limits)):  # type: ignore[arg-type]
+    with served(app, listener, ConnectionLimits(**limits)):  # type: ignore[arg-type]
         yield listener.port
 
 
@@ -269,7 +269,7 @@ def test_where_all_are_busy_the_next_is_told_so() -> None:
         await _slow_app(scope, receive, send)
 
     listener = listen("127.0.0.1", 0)
-    with served(forever, listener, Limits(connections=2)), ExitStack() as stack:
+    with served(forever, listener, ConnectionLimits(connections=2)), ExitStack() as stack:
         for _ in range(2):
             busy = stack.enter_context(dial(listener.port))
             busy.sendall(get(listener.port))

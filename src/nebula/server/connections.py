@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import h11
@@ -24,6 +23,7 @@ from websockets.http11 import Request as Handshake
 from nebula.events import new_trace_id
 from nebula.server.asgi import WELCOME, App
 from nebula.server.refusals import error_body
+from nebula.value import value
 
 ACCEPTED_AT_ONCE: Final = 64
 """How many clients are let in before the connections made so far are counted again."""
@@ -39,8 +39,8 @@ def most_connections() -> int:
     return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, files // 2 - 2 * ACCEPTED_AT_ONCE))
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+@value
+class ConnectionLimits:
     connections: int = MOST_CONNECTIONS
     head_s: float = 10.0
     """For a request up to its blank line."""
@@ -82,7 +82,9 @@ class Connections:
 class LimitedConfig(uvicorn.Config):
     """How uvicorn runs our apps; `websocket_bytes` above 0 allows WebSockets with messages of that size."""
 
-    def __init__(self, app: App, *, websocket_bytes: int = 0, limits: Limits | None = None, grace_s: int = 10) -> None:
+    def __init__(
+        self, app: App, *, websocket_bytes: int = 0, limits: ConnectionLimits | None = None, grace_s: int = 10
+    ) -> None:
         super().__init__(
             app,
             http=LimitedHttp,
@@ -98,7 +100,7 @@ class LimitedConfig(uvicorn.Config):
             timeout_graceful_shutdown=grace_s,
             backlog=ACCEPTED_AT_ONCE,
         )
-        self.limits = limits or Limits(most_connections())
+        self.limits = limits or ConnectionLimits(most_connections())
         self.open_connections = Connections(self.limits.connections)
 
 

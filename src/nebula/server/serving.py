@@ -15,7 +15,6 @@ import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import uvicorn
@@ -23,6 +22,7 @@ import uvicorn
 from nebula.server.asgi import App
 from nebula.server.connections import LimitedConfig
 from nebula.server.gate import Rules, own_hosts
+from nebula.value import value
 
 GRACE_S: Final = 10
 """How long requests under way may take to finish when the server is asked to stop."""
@@ -30,7 +30,7 @@ BACKLOG: Final = 1024
 EXIT_INTERRUPTED: Final = 130
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Listener:
     socket: socket.socket
     host: str

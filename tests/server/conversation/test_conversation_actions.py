@@ -56,7 +56,7 @@ ASKED_FOR = {
     "build": "node_id?",
     "preview_context": "node_ids prompt? references?",
     "send_prompt": "prompt from? flow_id? mode? references? images?",
-    "approve": "approval_id decision",
+    "approve": "approval_id decision hunks? paths?",
     "cancel": "trace_id?",
     "subscribe": "event? flow_id? since? epoch?",
     "unsubscribe": "event? flow_id?",

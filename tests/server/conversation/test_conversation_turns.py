@@ -33,6 +33,8 @@ async def test_a_turn_with_its_approval(bench):
             assert (data["path"], data["tool"], data["trace_id"]) == ("a.txt", "writeFile", trace_id)
             assert "+one" in data["diff"]
             assert not (bench.project / "a.txt").exists()
+            some = {"approval_id": data["approval_id"], "decision": "some", "hunks": [1]}
+            assert await code_of(client, "approve", **some) == "unsupported"
             await client.ask("approve", approval_id=data["approval_id"], decision="yes")
             heard = await client.turn()
             final = heard[-1]["data"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -37,10 +36,6 @@ INDEX: Final = "index.html"
 class Pages:
     def __init__(self, folder: str = WEB) -> None:
         self._files = dict(_read(folder))
-
-    @property
-    def paths(self) -> Mapping[str, tuple[bytes, str]]:
-        return self._files
 
     async def index(self, _: Request) -> Response:
         return self._response(INDEX)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
@@ -27,6 +26,7 @@ from nebula.server.gateway import bodies
 from nebula.server.gateway.docs import docs_page
 from nebula.server.gateway.operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation
 from nebula.server.refusals import Refusal
+from nebula.value import value
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import ABSENT, Workspace
 from nebula.workspace.errors import Stale, WorkspaceError
@@ -140,7 +140,7 @@ def _endpoint(
     return endpoint
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _JsonResponse:
     """A response of status 200 in JSON, with nothing left to find out when it is sent."""
 

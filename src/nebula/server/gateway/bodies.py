@@ -29,17 +29,17 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class ListRequest(RequestBody):
+class ListBody(RequestBody):
     path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
     extensions: Annotated[list[str] | None, Field(description="Name only files of these kinds.")] = None
     max_items: Annotated[Count | None, Field(description="How many entries at most.")] = None
 
 
-class ReadRequest(RequestBody):
+class ReadBody(RequestBody):
     path: PathText
 
 
-class WriteRequest(RequestBody):
+class WriteBody(RequestBody):
     path: PathText
     content: Annotated[str, Field(examples=["print('hello')\n"])]
     mode: Annotated[
@@ -48,7 +48,7 @@ class WriteRequest(RequestBody):
     ]
 
 
-class SearchRequest(RequestBody):
+class SearchBody(RequestBody):
     path: Annotated[str, Field(description="A directory, relative to the root.", examples=["."])]
     keyword: Annotated[
         str,
@@ -59,7 +59,7 @@ class SearchRequest(RequestBody):
     max_files: Count | None = None
 
 
-class CheckRequest(RequestBody):
+class CheckBody(RequestBody):
     path: PathText
     mode: Literal["create", "overwrite", "append"]
     content: str | None = None

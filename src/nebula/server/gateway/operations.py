@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from nebula.server.gateway import bodies
+from nebula.value import value
 from nebula.workspace.contract import DEFAULT_SEARCH_FILES, FileState, Listing, Workspace
 
 
@@ -28,7 +29,7 @@ class OperationReply:
         return to_json(self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Operation:
     name: str
     summary: str
@@ -43,7 +44,7 @@ class Operation:
     writes: bool = False
 
 
-def _list(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> OperationReply:
+def _list(workspace: Workspace, asked: bodies.ListBody, _: str | None) -> OperationReply:
     listing = workspace.list_files(asked.path, extensions=asked.extensions, max_items=asked.max_items)
     files = [
         {"name": entry.name, "is_dir": entry.is_dir} | ({} if entry.size is None else {"size": entry.size})
@@ -52,12 +53,12 @@ def _list(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> Ope
     return OperationReply({"files": files}, headers=_remarks(listing))
 
 
-def _read(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> OperationReply:
+def _read(workspace: Workspace, asked: bodies.ReadBody, _: str | None) -> OperationReply:
     text = workspace.read_file(asked.path)
     return OperationReply({"content": text.content}, text.size, {"etag": f'"{text.sha256}"'})
 
 
-def _write(workspace: Workspace, asked: bodies.WriteRequest, expected: str | None) -> OperationReply:
+def _write(workspace: Workspace, asked: bodies.WriteBody, expected: str | None) -> OperationReply:
     result = workspace.write_file(asked.path, asked.content, asked.mode, expected=expected)
     headers = {"etag": f'"{result.after}"', "x-size": str(result.size)}
     if result.before is not None:
@@ -65,7 +66,7 @@ def _write(workspace: Workspace, asked: bodies.WriteRequest, expected: str | Non
     return OperationReply({"status": "ok", "path": result.path}, result.size, headers)
 
 
-def _tree(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> OperationReply:
+def _tree(workspace: Workspace, asked: bodies.ListBody, _: str | None) -> OperationReply:
     listing = workspace.list_files(asked.path, recursive=True, extensions=asked.extensions, max_items=asked.max_items)
     files = [
         {"name": entry.name, "path": entry.path, "is_dir": entry.is_dir, "size": entry.size} for entry in listing.files
@@ -75,16 +76,16 @@ def _tree(workspace: Workspace, asked: bodies.ListRequest, _: str | None) -> Ope
     )
 
 
-def _search(workspace: Workspace, asked: bodies.SearchRequest, _: str | None) -> OperationReply:
+def _search(workspace: Workspace, asked: bodies.SearchBody, _: str | None) -> OperationReply:
     hits = workspace.search(asked.path, asked.keyword, max_files=asked.max_files or DEFAULT_SEARCH_FILES)
     return OperationReply({"files": list(hits.files), "truncated": hits.truncated, "remark": hits.remark})
 
 
-def _probe(workspace: Workspace, asked: bodies.ReadRequest, _: str | None) -> OperationReply:
+def _probe(workspace: Workspace, asked: bodies.ReadBody, _: str | None) -> OperationReply:
     return _state(workspace.probe(asked.path))
 
 
-def _check(workspace: Workspace, asked: bodies.CheckRequest, _: str | None) -> OperationReply:
+def _check(workspace: Workspace, asked: bodies.CheckBody, _: str | None) -> OperationReply:
     return _state(workspace.check_write(asked.path, asked.mode, asked.content))
 
 
@@ -113,18 +114,18 @@ _STATE = {"path": "app/main.py", "kind": "file", "size": 15, "sha256": None}
 
 SEED_OPERATIONS: Final = (
     Operation(
-        "list_files", "The entries of a directory", bodies.ListRequest, bodies.ListReply,
+        "list_files", "The entries of a directory", bodies.ListBody, bodies.ListReply,
         {"files": [{"name": "main.py", "is_dir": False, "size": 15}, {"name": "tests", "is_dir": True}]},
         _list, _LIST_ERRORS,
     ),
     Operation(
-        "read_file", "The text of a file", bodies.ReadRequest, bodies.ReadReply, {"content": "print('hello')\n"},
+        "read_file", "The text of a file", bodies.ReadBody, bodies.ReadReply, {"content": "print('hello')\n"},
         _read,
         {400: _KIND, 403: _FORBIDDEN, 404: "No such file.", 413: "The file is too large.", 415: "Not UTF-8."},
         quick=True,
     ),
     Operation(
-        "write_file", "Create, overwrite or append to a file, whole or not at all", bodies.WriteRequest,
+        "write_file", "Create, overwrite or append to a file, whole or not at all", bodies.WriteBody,
         bodies.WriteReply, {"status": "ok", "path": "app/main.py"}, _write, _WRITE_ERRORS, writes=True,
     ),
 )  # fmt: skip
@@ -132,20 +133,20 @@ SEED_OPERATIONS: Final = (
 EXTRA_OPERATIONS: Final = (
     Operation(
         "list_tree", "Everything below a directory that git does not ignore, binary files left out",
-        bodies.ListRequest, bodies.TreeReply,
+        bodies.ListBody, bodies.TreeReply,
         {"path": ".", "files": [{"name": "app/main.py", "path": "app/main.py", "is_dir": False, "size": 15}],
          "truncated": False, "remark": None},
         _tree, _LIST_ERRORS,
     ),
     Operation(
-        "search_files", "The text files below a directory that hold a keyword", bodies.SearchRequest,
+        "search_files", "The text files below a directory that hold a keyword", bodies.SearchBody,
         bodies.SearchReply, {"files": ["app/main.py"], "truncated": False, "remark": None}, _search, _LIST_ERRORS,
     ),
     Operation(
-        "probe", "What lies at a path", bodies.ReadRequest, bodies.StateReply, _STATE, _probe, _LIST_ERRORS,
+        "probe", "What lies at a path", bodies.ReadBody, bodies.StateReply, _STATE, _probe, _LIST_ERRORS,
     ),
     Operation(
-        "check_write", "What /write_file would say; writes nothing", bodies.CheckRequest, bodies.StateReply, _STATE,
+        "check_write", "What /write_file would say; writes nothing", bodies.CheckBody, bodies.StateReply, _STATE,
         _check, _WRITE_ERRORS,
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.language import LANGUAGES
 from nebula.server.conversation.actions.context_preview import place_of, referenced_nodes
-from nebula.server.conversation.actions.declared import Objects, Texts
+from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.server.conversation.turns.turns import Job
@@ -53,7 +53,18 @@ def _last_of(graph: Graph, turns: list[str]) -> list[str]:
     return []
 
 
-async def approve(server: ServerContext, _: Client, *, approval_id: str, decision: str) -> ActionResult:
+async def approve(
+    server: ServerContext,
+    _: Client,
+    *,
+    approval_id: str,
+    decision: str,
+    hunks: Numbers | None = None,
+    paths: Texts | None = None,
+) -> ActionResult:
+    if decision.strip().lower() == "some" or hunks or paths:
+        # Never taken for a sentence that refuses, nor for a yes to everything.
+        raise ActionError("a part of a change cannot be allowed here yet; say yes, no or why not", code="unsupported")
     server.turns.approve(approval_id, decision)
     return ActionResult({"approval_id": approval_id, "decision": decision})
 
