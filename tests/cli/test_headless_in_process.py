@@ -193,6 +193,17 @@ def test_a_session_is_continued_and_resumed_by_its_id(bench: Bench) -> None:
     assert "One." in sent and "Two." in sent
 
 
+def test_a_conversation_too_long_is_shortened_without_a_terminal(bench: Bench) -> None:
+    answers = [f"Answer. {'word ' * 3000} middle of {number}. {'word ' * 3000}" for number in range(3)]
+    with ScriptedModel([*map(Turn, answers), Turn("Short.")]) as server:
+        for number in range(3):
+            run_here(bench, "nebula", "-p", f"question {number}", "-c" if number else "--yes", **server.env())
+        ran = run_here(bench, "nebula", "-c", "--compact", "-p", "and now?", **server.env())
+    assert ran.out == "Short.\n"
+    sent = json.dumps(server.turns[-1].json)
+    assert "middle of 2" in sent and "middle of 0" not in sent and "question 0" in sent
+
+
 def test_an_unknown_session_is_one_clear_line(bench: Bench) -> None:
     with ScriptedModel([Turn("never")]) as server:
         ran = run_here(bench, "nebula", "--resume", "session_nowhere", "-p", "go", **server.env())

@@ -69,6 +69,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
     except NebulaError as error:
         code = EXIT_USAGE if isinstance(error, GraphError) and options.from_nodes else error.exit_code
         return _not_begun(error, code, options, settings, prompt, show)
+    if options.compact:
+        session.conversation.compact()
     try:
         final = await interruptible(session, prompt, show)
     finally:

@@ -142,6 +142,9 @@ def _session_options(parser: Parser) -> None:
         help=translate("go on with a session (without ID: the newest)"),
     )
     parser.add_argument(
+        "--compact", action="store_true", help=translate("send all earlier turns but the newest as summaries")
+    )
+    parser.add_argument(
         "--from",
         dest="from_nodes",
         metavar="NODE",

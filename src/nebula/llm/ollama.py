@@ -113,7 +113,7 @@ class OllamaModel(Connector):
                 notices = (
                     Sentence(
                         "The conversation (about {tokens:,} tokens) is longer than {model} can take ({limit:,}); "
-                        "Ollama will cut its beginning. Use /compact, or another model.",
+                        "Ollama will cut its beginning. Use /compact (--compact with -p), or another model.",
                         tokens=prompt,
                         model=request.model,
                         limit=info.context_length,

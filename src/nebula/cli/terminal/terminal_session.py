@@ -61,6 +61,8 @@ class TerminalSession:
             from_nodes=from_nodes,
             allow=self.options.allow,
         )
+        if self.options.compact:
+            self.session.conversation.compact()
         self.usage = self._usage_before() if resume is not None else []
         self.view = None
         self.plan_offered = False

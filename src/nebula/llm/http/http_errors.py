@@ -92,7 +92,8 @@ def refusal_error(
     text = f"{raw} {said}".lower()
     if status in (400, 413, 422, 429, 500) and any(words in text for words in CONTEXT_WORDS):
         return LimitError(
-            "The conversation does not fit into the context window of {model}{detail}. Shorten it (/compact), or "
+            "The conversation does not fit into the context window of {model}{detail}. "
+            "Shorten it (/compact, or --compact with -p), or "
             "choose a model with a larger one.",
             model=model,
             detail=_in_brackets(said),
