@@ -49,7 +49,7 @@ def test_a_dash_is_standard_input_alone(bench: Bench) -> None:
 def test_a_pipe_that_is_left_open_and_silent_does_not_hold_up_the_task(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nebula.cli import headless_prompt
+    from nebula.cli.headless import prompt as headless_prompt
 
     monkeypatch.setattr(headless_prompt, "PATIENCE_S", 0.01)
     monkeypatch.setattr(headless_prompt, "FIRST_BYTE_S", 0.02)
@@ -60,7 +60,7 @@ def test_a_pipe_that_is_left_open_and_silent_does_not_hold_up_the_task(
 
 
 def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nebula.cli import headless_prompt
+    from nebula.cli.headless import prompt as headless_prompt
 
     monkeypatch.setattr(headless_prompt, "PATIENCE_S", 0.01)
     reader, writer = os.pipe()

@@ -52,7 +52,7 @@ def _run(argv: Sequence[str]) -> int:
         from nebula.cli.interactive import run_interactive
 
         return run_interactive(options)
-    from nebula.cli.headless import run_headless
+    from nebula.cli.headless.run import run_headless
 
     return run_headless(options)
 

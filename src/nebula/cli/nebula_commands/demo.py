@@ -19,7 +19,7 @@ from typing import Any
 from nebula.agent.assembly import open_session
 from nebula.agent.session import Session
 from nebula.cli.arguments import Parser
-from nebula.cli.headless import interruptible
+from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.config import load_settings

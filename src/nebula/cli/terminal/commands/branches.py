@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import named, show_refusal
 from nebula.cli.terminal.commands.nodes import named_node, past_turns, short_ids
 from nebula.cli.terminal.dialogs.numbered_list import choose
@@ -131,7 +131,7 @@ async def _tell_of_files(terminal: TerminalSession) -> None:
 
 
 COMMANDS = (
-    Command("retry", "ask the last prompt again, as a branch beside it", retry),
-    Command("edit", "change the last prompt and ask it, as a branch beside it", edit),
-    Command("fork", "go on from an earlier turn; /fork NODE names it", fork, ("branch",)),
+    SessionCommand("retry", "ask the last prompt again, as a branch beside it", retry),
+    SessionCommand("edit", "change the last prompt and ask it, as a branch beside it", edit),
+    SessionCommand("fork", "go on from an earlier turn; /fork NODE names it", fork, ("branch",)),
 )

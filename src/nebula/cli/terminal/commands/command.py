@@ -14,7 +14,7 @@ Handler = Callable[["TerminalSession", str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SessionCommand:
     name: str
     help: str
     """English; shown in the user's language."""

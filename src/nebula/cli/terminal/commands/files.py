@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.graph.errors import GraphError
@@ -88,8 +88,8 @@ def named(paths: Sequence[str]) -> str:
 
 
 COMMANDS = (
-    Command("undo", "take back the file changes of the last turn", undo),
-    Command("redo", "do again what was undone", redo),
-    Command("diff", "show what the last turn changed; /diff NODE another one", diff),
-    Command("restore", "after /fork, put the files back as that turn left them", restore),
+    SessionCommand("undo", "take back the file changes of the last turn", undo),
+    SessionCommand("redo", "do again what was undone", redo),
+    SessionCommand("diff", "show what the last turn changed; /diff NODE another one", diff),
+    SessionCommand("restore", "after /fork, put the files back as that turn left them", restore),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.width import cut
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -137,6 +137,6 @@ def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, st
 
 
 COMMANDS = (
-    Command("graph", "draw the conversation as a graph", graph),
-    Command("tree", "draw the conversation with its prompts", tree),
+    SessionCommand("graph", "draw the conversation as a graph", graph),
+    SessionCommand("tree", "draw the conversation with its prompts", tree),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.live_line import waiting
 from nebula.config import save_choice
@@ -72,7 +72,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     terminal.screen.line(translate("Model: {model} (saved as your choice)", model=one_line(chosen.name)))
 
 
-MODEL = Command(
+MODEL = SessionCommand(
     "model",
     "list the models and choose one; model NAME switches at once",
     model,

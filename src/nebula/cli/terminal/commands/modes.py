@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nebula.agent.session import MODES
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.turns import take_turn
 from nebula.config import save_choice
@@ -65,9 +65,9 @@ async def curtain(terminal: TerminalSession, argument: str) -> None:
 
 
 COMMANDS = (
-    Command("plan", "switch to plan mode: read only", plan, bare=True),
-    Command("agent", "switch to agent mode: may write, with your approval", agent, ("act", "code"), bare=True),
-    Command("mode", "show the modes and choose one", mode, bare=True, bare_argument=True),
-    Command("backstage", "show or hide the tools at work", backstage, ("verbose", "details")),
-    Command("curtain", "what the live line shows: quiet or paths", curtain),
+    SessionCommand("plan", "switch to plan mode: read only", plan, bare=True),
+    SessionCommand("agent", "switch to agent mode: may write, with your approval", agent, ("act", "code"), bare=True),
+    SessionCommand("mode", "show the modes and choose one", mode, bare=True, bare_argument=True),
+    SessionCommand("backstage", "show or hide the tools at work", backstage, ("verbose", "details")),
+    SessionCommand("curtain", "what the live line shows: quiet or paths", curtain),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
@@ -34,7 +34,7 @@ async def _wants_questions(terminal: TerminalSession) -> bool:
         return False
 
 
-PERMISSIONS = Command(
+PERMISSIONS = SessionCommand(
     "permissions",
     "what is written without asking, and back to asking",
     permissions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate
 
@@ -21,4 +21,4 @@ async def accept(terminal: TerminalSession, argument: str) -> None:
     await take_turn(terminal, f"{prompt}\n{argument}" if argument else prompt)
 
 
-ACCEPT = Command("accept", "carry out the plan of the last turn", accept, ("approve",))
+ACCEPT = SessionCommand("accept", "carry out the plan of the last turn", accept, ("approve",))

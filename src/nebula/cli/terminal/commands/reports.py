@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
@@ -94,8 +94,8 @@ def _first_sentence(text: str) -> str:
 
 
 COMMANDS = (
-    Command("cost", "tokens and dollars of this session", cost, ("usage", "stats")),
-    Command("context", "what is sent with the next prompt, and what it costs", context),
-    Command("tools", "what the model may call in this mode", tools),
-    Command("compact", "send all turns but the newest as summaries", compact, ("compress", "summarize")),
+    SessionCommand("cost", "tokens and dollars of this session", cost, ("usage", "stats")),
+    SessionCommand("context", "what is sent with the next prompt, and what it costs", context),
+    SessionCommand("tools", "what the model may call in this mode", tools),
+    SessionCommand("compact", "send all turns but the newest as summaries", compact, ("compress", "summarize")),
 )

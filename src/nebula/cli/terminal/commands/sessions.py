@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.session_choice import choose_session, session_line
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
@@ -86,8 +86,8 @@ def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[Ses
 
 
 COMMANDS = (
-    Command("sessions", "list the sessions of this directory", list_them, ("history",)),
-    Command("resume", "go on with another session", resume, ("continue",)),
-    Command("clear", "begin a new session", clear, ("new", "reset")),
-    Command("exit", "leave", leave, ("quit", "q", "bye"), bare=True),
+    SessionCommand("sessions", "list the sessions of this directory", list_them, ("history",)),
+    SessionCommand("resume", "go on with another session", resume, ("continue",)),
+    SessionCommand("clear", "begin a new session", clear, ("new", "reset")),
+    SessionCommand("exit", "leave", leave, ("quit", "q", "bye"), bare=True),
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands import branches, files, maps, modes, permissions, plans, reports, sessions
-from nebula.cli.terminal.commands.command import Command
+from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.output.width import pad
@@ -37,8 +37,8 @@ async def show_help(terminal: TerminalSession, _: str = "") -> None:
         line(f"  {pad(key, _HELP_COLUMN)} {translate(meaning)}", hang=_HELP_COLUMN + 3)
 
 
-TABLE: tuple[Command, ...] = (
-    Command("help", "this list", show_help, ("?", "h", "commands")),
+TABLE: tuple[SessionCommand, ...] = (
+    SessionCommand("help", "this list", show_help, ("?", "h", "commands")),
     *modes.COMMANDS,
     MODEL,
     plans.ACCEPT,
@@ -64,7 +64,7 @@ KEYS = (
 BARE = {"quit", *(command.name for command in TABLE if command.bare)}
 
 
-def _by_name() -> Mapping[str, Command]:
+def _by_name() -> Mapping[str, SessionCommand]:
     names = {command.name: command for command in TABLE}
     return names | {alias: command for command in TABLE for alias in command.aliases}
 
@@ -72,7 +72,7 @@ def _by_name() -> Mapping[str, Command]:
 _COMMANDS = _by_name()
 
 
-def find(text: str) -> tuple[Command, str] | None:
+def find(text: str) -> tuple[SessionCommand, str] | None:
     """The command that this line is, with its argument; None for a prompt."""
     words = text.split(None, 1)
     if not words:

@@ -1,4 +1,4 @@
-"""nebula -p: one task, no questions, results on stdout and remarks on stderr."""
+"""The one turn of `nebula -p`: opened, shown in the chosen format, and ended properly whatever happens."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
 from nebula.cli.arguments import checked_root
-from nebula.cli.headless_prompt import read_prompt
-from nebula.cli.headless_text import TextFace
+from nebula.cli.headless.prompt import read_prompt
+from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.config import Settings
