@@ -8,16 +8,15 @@ transaction: it is done wholly or, after a crash, not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from nebula.index.segments import Segment
 from nebula.index.values import Skipped
 from nebula.value import value
 
 
-@value
-class FileState:
-    """What is known of an indexed file: enough to tell whether it changed."""
+class FileState(NamedTuple):
+    """What is known of an indexed file: enough to tell whether it changed. Thousands are made for each look."""
 
     blob: str
     size: int
@@ -38,9 +37,8 @@ class Shape:
     dead_files: Mapping[int, frozenset[int]]
 
 
-@value
-class Candidate:
-    """A chunk that may be a hit, with what ranks it."""
+class Candidate(NamedTuple):
+    """A chunk that may be a hit, with what ranks it. Hundreds are made for each search."""
 
     segment: int
     place: int
@@ -101,6 +99,10 @@ class Store(Protocol):
 
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
         """The live chunks among these places, by segment."""
+        ...
+
+    def lines(self) -> int:
+        """Of all files together."""
         ...
 
     def meta(self, key: str) -> str: ...

@@ -10,6 +10,9 @@ from nebula.index.constants import COMMON_PATH_TERM, MAX_POSTINGS, PATH_K1
 from nebula.index.contract import Shape, Store
 from nebula.index.postings import WEIGHTS
 
+_SAMPLE = 4_000
+"""Scores looked at to guess where the best begin."""
+
 Scores = dict[int, list[float]]
 """Segment → a score for each of its places."""
 
@@ -92,10 +95,7 @@ def _score_paths(store: Store, terms: Mapping[str, float], shape: Shape) -> dict
 
 def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     """The places with the highest scores, at least `limit` of them where so many score at all."""
-    sample = sorted(score for row in scores.values() for score in row[:: max(1, len(row) // 2000)] if score)
-    total = sum(map(len, scores.values()))
-    share = limit / max(1, total)
-    threshold = sample[-min(len(sample), int(len(sample) * share * 1.5) + 8)] if sample else 0.0
+    threshold = _threshold(scores, limit)
     while True:
         found = []
         for segment, row in scores.items():
@@ -110,3 +110,11 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     for _, segment, place in found:
         places.setdefault(segment, []).append(place)
     return places
+
+
+def _threshold(scores: Scores, limit: int) -> float:
+    """A score that rather more than `limit` places exceed, from a sample of them."""
+    step = max(1, sum(map(len, scores.values())) // _SAMPLE)
+    sample = sorted(score for row in scores.values() for score in row[::step] if score)
+    wanted = limit * 3 // (step * 2) + 4
+    return sample[-wanted] if wanted <= len(sample) else 0.0

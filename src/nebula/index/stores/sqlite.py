@@ -106,6 +106,10 @@ class SqliteStore:
     def skipped(self) -> dict[str, tuple[str, int, int]]:
         return {path: (reason, size, mtime) for path, reason, size, mtime in self._db.execute("SELECT * FROM skipped")}
 
+    def lines(self) -> int:
+        found: int = self._db.execute("SELECT coalesce(sum(lines), 0) FROM file").fetchone()[0]
+        return found
+
     # --- changes
 
     def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
@@ -251,7 +255,7 @@ class SqliteStore:
 
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
         return [
-            Candidate(*row)
+            Candidate._make(row)
             for segment, wanted in places.items()
             for row in self._db.execute(
                 "SELECT c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size,"

@@ -1,0 +1,234 @@
+"""The code index beside ripgrep and plain SQLite full text: first index, updates, renames, reopening, queries.
+
+    .venv/bin/python bench/index.py --tree DIR      a checkout, best of django; it is copied, never changed
+    .venv/bin/python bench/index.py                 the standard library of this Python
+
+Wall times, with the processor time beside them: on a busy machine trust the latter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nebula.index.index import DATABASE_NAME, Index
+
+_COLD = """
+import resource, sys, time
+started = time.perf_counter()
+from nebula.index.index import Index
+with Index.open(sys.argv[1], home=sys.argv[2]) as index:
+    index.sync()
+own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+print(time.perf_counter() - started, own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime)
+print(own.ru_maxrss / 1024, children.ru_maxrss / 1024)
+"""
+_REOPEN = """
+import sys, time
+started = time.perf_counter()
+from nebula.index.index import Index
+with Index.open(sys.argv[1], home=sys.argv[2]) as index:
+    index.search("where is the session saved")
+print(time.perf_counter() - started)
+"""
+QUESTIONS = (
+    "where is the session cookie set",
+    "parse command line arguments and print the usage",
+    "raise an error when the connection is closed before the response is complete",
+    "cache template loader",
+    "validate email address with a regular expression",
+    "get_user_by_name",
+    "how are pending migrations found and applied to the database in order",
+    "convert a date to a string in the local time zone",
+    "lock file so that two processes do not write at the same time",
+    "HTTP header names are case insensitive",
+    "セッションの有効期限を確認する処理",
+    "open file",
+)
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.1f} ms"
+
+
+def row(name: str, *cells: str) -> None:
+    print(f"| {name:<58} | " + " | ".join(f"{cell:>22}" for cell in cells) + " |", flush=True)
+
+
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    action()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def spread(times: Sequence[float]) -> str:
+    ordered = sorted(times)
+    return f"{statistics.median(ordered) * 1e3:.1f} / {ordered[int(len(ordered) * 0.95)] * 1e3:.1f} ms"
+
+
+def copy_tree(tree: Path, folder: Path) -> Path:
+    project = folder / "project"
+    shutil.copytree(tree, project, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__", "site-packages"))
+    git = ["git", "-C", str(project), "-c", "user.name=b", "-c", "user.email=b@example.org", "-c", "gc.auto=0"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *command], check=True, env=os.environ | {"GIT_CONFIG_GLOBAL": os.devnull})
+    return project
+
+
+def first_index(project: Path, home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _COLD, str(project), str(home)], check=True, capture_output=True, text=True
+    )
+    wall, cpu, own, child = map(float, done.stdout.split())
+    with Index.open(str(project), home=str(home)) as index:
+        status = index.status()
+        lines = index.store.lines()
+        source = sum(state.size for state in index.store.states().values())
+    (database,) = home.rglob(DATABASE_NAME)
+    row("first index: lines/s (bar 100,000)", f"{lines / wall:,.0f}", f"{lines / (cpu / 2):,.0f} by CPU of 2 cores")
+    row(f"  {status.files:,} files, {lines:,} lines, {status.chunks:,} chunks", f"{wall:.1f} s", f"{cpu:.1f} s CPU")
+    row("memory: this process, its largest helper (bar 150 MB)", f"{own:.0f} MB", f"{child:.0f} MB")
+    row("disk: times the source (bar 2.5)", f"{database.stat().st_size / source:.2f}", f"{source / 1e6:.1f} MB source")
+
+
+def plain_full_text(project: Path, folder: Path) -> None:
+    """What most write first: lines of a file in windows, FTS5 as it comes."""
+
+    def build() -> None:
+        db = sqlite3.connect(folder / "plain.db")
+        db.execute("CREATE VIRTUAL TABLE t USING fts5(path, body)")
+        for file in project.rglob("*"):
+            if file.is_file() and ".git" not in file.parts and file.stat().st_size < 524_288:
+                text = file.read_bytes()
+                if b"\0" not in text:
+                    lines = text.decode("utf-8", "replace").split("\n")
+                    parts = ["\n".join(lines[i : i + 40]) for i in range(0, len(lines), 40)]
+                    db.executemany("INSERT INTO t VALUES (?, ?)", [(str(file), part) for part in parts])
+        db.commit()
+        db.close()
+
+    row("plain FTS5, 40-line windows: build", *map(milliseconds, timed(build)))
+    db = sqlite3.connect(folder / "plain.db")
+
+    def ask(question: str) -> None:
+        words = " OR ".join(f'"{word}"' for word in question.split())
+        db.execute("SELECT path FROM t WHERE t MATCH ? ORDER BY rank LIMIT 10", (words,)).fetchall()
+
+    times = [timed(lambda q=q: ask(q)) for q in QUESTIONS for _ in range(5)]  # type: ignore[misc]
+    row("plain FTS5: query p50 / p95", spread([wall for wall, _ in times]), spread([cpu for _, cpu in times]))
+    db.close()
+
+
+def ripgrep(project: Path) -> None:
+    program = shutil.which("rg")
+    if program is None:
+        row("ripgrep", "not installed")
+        return
+    times = []
+    for question in QUESTIONS:
+        words = "|".join(word for word in question.split() if len(word) > 3)
+        times.append(timed(lambda w=words: subprocess.run([program, "-c", "-i", w, str(project)], stdout=-3))[0])  # type: ignore[misc]
+    row("ripgrep for any of the words: p50 / p95", spread(times))
+
+
+def queries(index: Index) -> None:
+    index.search(QUESTIONS[0])
+    times = [timed(lambda q=q: index.search(q)) for q in QUESTIONS for _ in range(10)]  # type: ignore[misc]
+    walls, cpus = [wall for wall, _ in times], [cpu for _, cpu in times]
+    row(f"query p50 / p95 at {index.status().chunks:,} chunks (bar 10 / 40 ms)", spread(walls), spread(cpus))
+
+
+def one_file(project: Path, index: Index) -> None:
+    lines = "".join(f"def name_{i}(value):\n" + "    return compute(value)\n" * 14 + "\n\n" for i in range(41))
+    times = []
+    for i in range(15):
+        word = f"zanzibar{chr(97 + i) * 4}"
+        (project / "edited.py").write_text(f"# {i}\n{word} = 1\n{lines}")
+        times.append(timed(lambda: index.ingest(["edited.py"])))
+        assert index.search(word)[0].path == "edited.py"
+    row(
+        "one file of 700 lines until searchable, median (bar 20 ms)",
+        milliseconds(statistics.median(wall for wall, _ in times)),
+        milliseconds(statistics.median(cpu for _, cpu in times)),
+    )
+
+
+def renames(project: Path, index: Index) -> None:
+    files = sorted(path for path in index.store.states() if path.endswith(".py"))[:400]
+    moves = [(path, path.replace(".py", "_moved.py")) for path in random.Random(1).sample(files, 100)]
+    for old, new in moves:
+        os.rename(project / old, project / new)
+    report = None
+
+    def move() -> None:
+        nonlocal report
+        report = index.rename(moves)
+
+    row("100 pure renames (bar 50 ms)", *map(milliseconds, timed(move)))
+    assert report is not None and report.renamed == 100, report
+    row("a look at all files with nothing to do", *map(milliseconds, timed(index.sync)))
+
+
+def reopening(project: Path, home: Path) -> None:
+    times = []
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", _REOPEN, str(project), str(home)], check=True, capture_output=True, text=True
+        )
+        times.append(float(done.stdout))
+    row("reopen and answer, imports included (bar 100 ms)", milliseconds(statistics.median(times)))
+
+
+def hook(project: Path, home: Path) -> None:
+    from nebula.index.hook import install, uninstall
+
+    git = ["git", "-C", str(project), "-c", "user.name=b", "-c", "user.email=b@example.org"]
+
+    def commits() -> float:
+        times = []
+        for i in range(12):
+            (project / "edited.py").write_text(f"x = {i}{time.time_ns()}\n")
+            subprocess.run([*git, "add", "edited.py"], check=True)
+            times.append(timed(lambda: subprocess.run([*git, "commit", "-q", "-m", "x"], check=True))[0])
+        return statistics.median(times)
+
+    without = commits()
+    install(str(project), str(home))
+    row("hook: added to a commit, median (bar 40 ms)", milliseconds(commits() - without), milliseconds(without))
+    uninstall(str(project))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tree", type=Path, default=Path(sysconfig.get_paths()["stdlib"]))
+    tree = parser.parse_args().tree
+    with tempfile.TemporaryDirectory(prefix="nebula-bench-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        project, home = copy_tree(tree, folder), folder / "home"
+        print(f"{tree}\n")
+        row("what", "wall", "processor")
+        row("---", "---:", "---:")
+        first_index(project, home)
+        reopening(project, home)
+        with Index.open(str(project), home=str(home)) as index:
+            queries(index)
+            one_file(project, index)
+            renames(project, index)
+        hook(project, home)
+        plain_full_text(project, folder)
+        ripgrep(project)
+
+
+if __name__ == "__main__":
+    main()
