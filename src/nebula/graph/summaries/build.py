@@ -18,6 +18,7 @@ from nebula.graph.summaries.built_tags import BuiltTags
 from nebula.graph.summaries.extract import MARKS, cut, extract, is_extract, leading_sentences
 from nebula.graph.summaries.reply import SummaryReply, UnreadableReply, read_reply
 from nebula.graph.tokens import estimate_tokens
+from nebula.language import explain
 from nebula.llm.contract import ModelReply, ModelRequest
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
@@ -241,15 +242,15 @@ class _Run:
         try:
             node = await _build(self._graph, self._tags, node_id, self._model)
         except (AuthError, NotFoundError) as error:
-            self.stopped = str(error)  # every other node would hear the same
-            return BuildOutcome(node_id, error=str(error))
+            self.stopped = explain(error)  # every other node would hear the same
+            return BuildOutcome(node_id, error=explain(error))
         except ModelError as error:
             self._unavailable += isinstance(error, UnavailableError)
             if self._unavailable >= UNAVAILABLE_IN_A_ROW:
-                self.stopped = str(error)
-            return BuildOutcome(node_id, error=str(error))
+                self.stopped = explain(error)
+            return BuildOutcome(node_id, error=explain(error))
         except (UnreadableReply, GraphError) as error:
-            return BuildOutcome(node_id, error=str(error))
+            return BuildOutcome(node_id, error=explain(error))
         self._unavailable = 0
         return BuildOutcome(node_id, node.summary, list(node.tags))
 
