@@ -71,6 +71,12 @@ def test_a_value_not_given_on_the_command_line_does_not_count(places):
         ("database_path", "/tmp/x"),
         ("allow_ext", [".sh"]),
         ("index_url", "postgres://evil.example"),
+        ("sandbox_read", ["/"]),
+        ("command_timeout_s", 1),
+        ("command_memory_mb", 1),
+        ("command_processes", 1),
+        ("command_output_bytes", 1),
+        ("command_layer_mb", 1),
     ],
 )
 def test_a_project_may_not_set_endpoint_root_or_approval(places, key, value):

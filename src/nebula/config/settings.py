@@ -96,6 +96,14 @@ class Settings:
     check_timeout_s: float = setting(120.0, seconds, file=PROJECT)
     repair_rounds: int = setting(2, count, file=PROJECT)
 
+    command_timeout_s: float = setting(600.0, seconds)
+    command_memory_mb: int = setting(4096, positive)
+    command_processes: int = setting(512, positive)
+    command_output_bytes: int = setting(1024 * 1024, positive)
+    command_layer_mb: int = setting(2048, positive)
+    sandbox_read: tuple[str, ...] = setting((), strings)
+    """Directories and files outside the project that commands may read."""
+
     database_path: str = setting("", string)
     audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)
     mcp_url: str = setting("", address, "EC_MCP_URL", file=NOBODY)
