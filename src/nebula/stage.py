@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.events import Approval, Diff, Error, Final, Message, Notice, Plan, Retry, Step, Task, ToolResult
 from nebula.language import translate_to
-from nebula.value import replace
+from nebula.value import replace, value
 
 if TYPE_CHECKING:
     from nebula.events import Event, FileChange, Stamped
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 Act = Literal[1, 2]
 
 
-# Cues. Named tuples, like all values here: making a dataclass takes ten times as long, at every start.
+# Cues
 
 
-class Say(NamedTuple):
+@value
+class Say:
     """The model's own words, whole; act 1 before tools run, act 2 at the end."""
 
     text: str
@@ -37,7 +38,8 @@ class Say(NamedTuple):
         return {"cue": "say", "act": self.act, "show": self.text}
 
 
-class Curtain(NamedTuple):
+@value
+class Curtain:
     """Work goes on: show activity and elapsed time until any other cue but `Backstage` comes."""
 
     path: str = ""
@@ -47,7 +49,8 @@ class Curtain(NamedTuple):
         return {"cue": "curtain", "path": self.path}
 
 
-class Remark(NamedTuple):
+@value
+class Remark:
     """A plain sentence by the program, not the model."""
 
     text: str
@@ -56,7 +59,8 @@ class Remark(NamedTuple):
         return {"cue": "remark", "text": self.text}
 
 
-class Ask(NamedTuple):
+@value
+class Ask:
     """Somebody must say yes or no. Path and diff are fit to be shown, with nothing in them that cannot be seen."""
 
     approval: Approval
@@ -65,7 +69,8 @@ class Ask(NamedTuple):
         return {"cue": "ask"} | self.approval.to_json()
 
 
-class Close(NamedTuple):
+@value
+class Close:
     """The turn is over; `line` is what the program says of it."""
 
     final: Final
@@ -75,7 +80,8 @@ class Close(NamedTuple):
         return {"cue": "close", "status": self.final.status, "line": self.line}
 
 
-class Backstage(NamedTuple):
+@value
+class Backstage:
     """What the curtain hides, for those who asked, in a place of its own."""
 
     title: str
@@ -90,7 +96,8 @@ Cue = Say | Curtain | Remark | Ask | Close | Backstage
 # The play
 
 
-class StageOptions(NamedTuple):
+@value
+class StageOptions:
     """How the audience wants it."""
 
     lang: str = "en"
@@ -98,7 +105,8 @@ class StageOptions(NamedTuple):
     backstage: bool = False
 
 
-class Scene(NamedTuple):
+@value
+class Scene:
     """What the audience has had of this turn so far."""
 
     spoken: bool = False
@@ -119,7 +127,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Error | Notice):
         return _remark(scene, event.message, event.in_language(options.lang))
     if isinstance(event, Approval) and event.decision is None:
-        return scene._replace(curtain_down=False), (Ask(_seen_whole(event)),)
+        return replace(scene, curtain_down=False), (Ask(_seen_whole(event)),)
     return _interlude(scene, event, options)
 
 
@@ -127,7 +135,7 @@ def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
     act: Act = 1 if event.message.tool_uses else 2
     text = neutralise(event.message.content)
     said: tuple[Cue, ...] = (Say(text, act),) if text.strip() else ()
-    scene = scene._replace(spoken=scene.spoken or bool(said), answered=act == 2, curtain_down=act == 1)
+    scene = replace(scene, spoken=scene.spoken or bool(said), answered=act == 2, curtain_down=act == 1)
     return scene, (*said, Curtain()) if act == 1 else said
 
 
@@ -136,7 +144,7 @@ def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene
     path = _path_at_work(event) if options.curtain == "paths" else ""
     if path or not scene.curtain_down:
         cues.append(Curtain(path))
-        scene = scene._replace(curtain_down=True)
+        scene = replace(scene, curtain_down=True)
     if options.backstage:
         cues.extend(_behind(event))
     return scene, tuple(cues)
@@ -147,7 +155,7 @@ def _remark(scene: Scene, sentence: str, said: str) -> tuple[Scene, tuple[Cue, .
     text = neutralise(said).strip()
     if not text or sentence in scene.remarks:
         return scene, ()
-    return scene._replace(remarks=(*scene.remarks, sentence), curtain_down=False), (Remark(text),)
+    return replace(scene, remarks=(*scene.remarks, sentence), curtain_down=False), (Remark(text),)
 
 
 def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -155,7 +163,7 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
     if not scene.spoken and final.text.strip():
         # A turn that was not seen from its beginning still has its answer.
         cues.append(Say(neutralise(final.text), 2))
-        scene = scene._replace(spoken=True, answered=True)
+        scene = replace(scene, spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
     said = translate_to(options.lang, final.remark)
     told = final.status == "error" and scene.remarks
@@ -164,7 +172,7 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
     scene, remark = _remark(scene, final.remark or said, said)
     cues.extend(remark)
     cues.append(Close(final, closing_line(final, options.lang)))
-    return scene._replace(curtain_down=False), tuple(cues)
+    return replace(scene, curtain_down=False), tuple(cues)
 
 
 class Stage:

@@ -9,12 +9,13 @@ were built, else extracts), then tags, then nothing; what is left out is named. 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nebula.agent.budget import message_texts, message_tokens, total_tokens
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.graph.context.packing import Part
@@ -28,13 +29,15 @@ SMALLEST_FRAME = 64
 """Tokens for the words around the summaries."""
 
 
-class WholeTurn(NamedTuple):
+@value
+class WholeTurn:
     name: str
     messages: tuple[Message, ...]
     tokens: int
 
 
-class PastContext(NamedTuple):
+@value
+class PastContext:
     """How the past goes into a request."""
 
     whole: tuple[WholeTurn, ...]

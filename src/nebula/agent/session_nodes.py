@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from nebula.value import value
 
 
-class SessionNode(NamedTuple):
+@value
+class SessionNode:
     """A node that a session made, and the nodes it continued, by their ids."""
 
     node_id: str

@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nebula.events import Message, Task, ToolResult
 from nebula.memory.append import Appender
 from nebula.memory.rows import storable
 from nebula.memory.trace import json_line
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.events import Event, Stamped
@@ -84,7 +85,8 @@ def _header_part(name: str) -> str:
     return re.sub(_UNFIT_FOR_HEADER, "_", storable(name))
 
 
-class LogEntry(NamedTuple):
+@value
+class LogEntry:
     """What a reader of the log finds: the header without `## `, the text as logged, the calls as JSON texts."""
 
     header: str

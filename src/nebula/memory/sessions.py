@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.memory.errors import UnknownSession, UnreadableRow
 from nebula.memory.rows import calls_text, read_time, results_text, storable, to_turns, write_time
 from nebula.memory.schema import file_errors, open_database
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.messages import AssistantMessage, Message, ToolUseResult
@@ -31,7 +32,8 @@ SELECT s.id, s.started_at, s.ended_at, s.model_used, s.project_path,
 """  # noqa: S608  the one inserted value is a number of ours
 
 
-class SessionInfo(NamedTuple):
+@value
+class SessionInfo:
     """One session as a list shows it."""
 
     id: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from nebula.value import value
 
@@ -29,13 +29,13 @@ class DialectForm:
     """Empty: as the tool describes itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolSpec:
     """Name, description and the JSON schema of the arguments."""
 
     name: str
     description: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = MappingProxyType({})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", own_json(self.parameters))
@@ -56,7 +56,7 @@ class ToolSpec:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DeclaredSpec(ToolSpec):
     """A tool of ours, with what a connector has to know beside what it sends."""
 

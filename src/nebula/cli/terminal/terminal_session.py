@@ -15,6 +15,7 @@ from nebula.config import Settings
 from nebula.language import explain, translate
 from nebula.stage import StageOptions, one_line
 from nebula.tools.approval import allow_all
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
@@ -96,7 +97,7 @@ class TerminalSession:
     def toggle_backstage(self) -> None:
         """Shown from now on, together with the tools that have already run."""
         shown = not self.stage_options.backstage
-        self.stage_options = self.stage_options._replace(backstage=shown)
+        self.stage_options = replace(self.stage_options, backstage=shown)
         said = translate("Backstage on: tools are shown.") if shown else translate("Backstage off.")
         self.screen.line(said, "dim")
         if self.view is not None:

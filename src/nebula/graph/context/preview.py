@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from nebula.graph.context import text as context_text
@@ -18,6 +17,7 @@ from nebula.graph.flows.path import GraphReader, path_to
 from nebula.graph.tokens import count_tokens, counter
 from nebula.graph.values import Node
 from nebula.messages import strip_hidden_characters
+from nebula.value import value
 
 DEFAULT_BUDGET = 8_000
 MAX_MENTIONS = 50
@@ -26,7 +26,7 @@ _SLACK = 8
 """Tokens kept back: a text can cost a little more than its parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ContextPreview:
     """The context of a prompt: its parts in the order of the text, and what had to stay out."""
 
@@ -38,9 +38,9 @@ class ContextPreview:
     budget: int
     exact: bool
     """Counted with the model's own vocabulary; False is an estimate."""
-    text: str = field(repr=False)
+    text: str
     """The whole context with the prompt in it, as one message."""
-    system: str = field(repr=False)
+    system: str
     """The context alone, for a system message before a prompt sent as a message of its own; empty without parts."""
 
     @property

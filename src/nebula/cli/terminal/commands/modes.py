@@ -11,6 +11,7 @@ from nebula.cli.terminal.turns import take_turn
 from nebula.config import save_choice
 from nebula.language import translate
 from nebula.stage import one_line
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -59,7 +60,7 @@ async def backstage(terminal: TerminalSession, _: str = "") -> None:
 async def curtain(terminal: TerminalSession, argument: str) -> None:
     other = CURTAINS[1 - CURTAINS.index(terminal.stage_options.curtain)]
     chosen = argument.lower() if argument.lower() in CURTAINS else other
-    terminal.stage_options = terminal.stage_options._replace(curtain=chosen)
+    terminal.stage_options = replace(terminal.stage_options, curtain=chosen)
     save_choice(terminal.settings, curtain=chosen)
     terminal.screen.line(translate("During the work the live line shows: {curtain}", curtain=chosen))
 

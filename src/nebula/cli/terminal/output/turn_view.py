@@ -7,6 +7,7 @@ from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, Retry, Stamped
 from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Remark, Say, Stage, StageOptions
+from nebula.value import replace
 
 BACKSTAGE_LINES = 12
 """What backstage shows of one result; log.txt has all of it."""
@@ -20,7 +21,7 @@ class TurnView:
     def __init__(self, screen: Screen, live: LiveLine, options: StageOptions) -> None:
         self._screen = screen
         self._live = live
-        self._stage = Stage(options._replace(backstage=True))
+        self._stage = Stage(replace(options, backstage=True))
         self._backstage = options.backstage
         self._hidden: list[Backstage] = []
         self._refusals = Refusals()
