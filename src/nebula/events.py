@@ -238,7 +238,7 @@ class Retry(Event):
     """What failed: `limit` a rate limit, `unavailable` a server or the network, `bad_reply` an unusable reply."""
 
 
-class _Told:
+class _Spoken:
     """An event that is one sentence: a template and its values, said in whatever language the reader has."""
 
     __slots__ = ()
@@ -255,7 +255,7 @@ class _Told:
 
 
 @value
-class Notice(_Told, Event):
+class Notice(_Spoken, Event):
     """Something that the user should know; nothing failed."""
 
     type: ClassVar[str] = "notice"
@@ -269,7 +269,7 @@ class Notice(_Told, Event):
 
 
 @value
-class Error(_Told, Event):
+class Error(_Spoken, Event):
     """What went wrong, in one sentence that says what to do."""
 
     type: ClassVar[str] = "error"
@@ -385,7 +385,7 @@ class EventStream:
             try:
                 record(stamped)
             except TurnNotKept:
-                raise  # by the first recorder: nobody else has heard of this event, and it has no number yet
+                raise  # by the first recorder: nobody else has seen this event, and it has no number yet
             except Exception as problem:
                 if must_record:
                     self.seq += 1

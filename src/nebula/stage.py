@@ -166,8 +166,8 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
         scene = replace(scene, spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
     said = translate_to(options.lang, final.remark)
-    told = final.status == "error" and scene.remarks
-    if not said and cut_short and not told:
+    explained = final.status == "error" and scene.remarks
+    if not said and cut_short and not explained:
         said = _how_it_ended(final, options.lang)
     scene, remark = _remark(scene, final.remark or said, said)
     cues.extend(remark)

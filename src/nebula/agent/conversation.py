@@ -38,7 +38,7 @@ class PastTurn:
     node_id: str | None = None
     summary: str = ""
     parents: tuple[str, ...] | None = None
-    """The nodes that it continued, where this sitting knows them."""
+    """The nodes that it continued, where this process knows them."""
     _tokens: int = -1
 
     @property
@@ -91,7 +91,7 @@ class Conversation:
         return [message for turn in self.turns for message in turn.messages]
 
     def compact(self) -> int:
-        """From now on all turns but the newest go as summaries; tells how many more that are."""
+        """From now on all turns but the newest go as summaries; returns how many more that are."""
         before = self.compact_until
         self.compact_until = max(before, len(self.turns) - 1)
         return self.compact_until - before

@@ -143,7 +143,7 @@ async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending
 
 
 def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
-    """A prompt too long to send loses its end, and the user hears of it."""
+    """A prompt too long to send loses its end, and the user is informed."""
     cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
     if cut == prompt:
         return prompt
@@ -206,7 +206,7 @@ def _emit_reply(turn: Turn, reply: ModelReply, seconds: float) -> None:
     notice = _CUT_SHORT.get(reply.stop)
     stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
     turn.stream.emit(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop))
-    if notice and reply.message.content:  # one without a word is told at the end of the turn
+    if notice and reply.message.content:  # one without a word is reported at the end of the turn
         turn.stream.emit(replace(notice, task_id=turn.task_id))
 
 

@@ -1,4 +1,4 @@
-"""Live facts about the project that the system prompt carries: gathered anew for each turn, small and cheap."""
+"""Live facts about the project that the system prompt carries: gathered again for each turn, small and cheap."""
 
 from __future__ import annotations
 

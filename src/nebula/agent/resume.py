@@ -1,4 +1,4 @@
-"""Going on with a session of an earlier sitting.
+"""Going on with a session that was closed, or killed, before.
 
 The memory knows every message, also of a turn that was killed before it could become a node; the graph knows the
 path, branches and merges included. A session that went straight on is taken from memory alone. One that branched is

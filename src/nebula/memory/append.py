@@ -9,7 +9,7 @@ from nebula.memory.errors import MemoryFileError
 
 
 class Appender:
-    """Opens the file anew for each entry: a file removed under a long session (`git clean`) simply starts again.
+    """Opens the file again for each entry: a file removed under a long session (`git clean`) simply starts again.
 
     A project may come from a stranger, so a link or a pipe that lies where the file should be is refused: what
     is said here must not end up in a file of the stranger's choice.

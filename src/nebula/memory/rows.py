@@ -57,7 +57,7 @@ def _json_text(value: Any) -> str:
 def to_turns(rows: Iterable[Row], unreadable: Callable[[UnreadableRow], None]) -> list[list[Message]]:
     """A turn begins with each prompt; what precedes the first one, in a file of another program, is a turn as well.
 
-    A row that cannot be read is left out, and `unreadable` is told.
+    A row that cannot be read is left out, and `unreadable` is called.
     """
     env = UserEnvContext.generate_new()
     turns: list[list[Message]] = []

@@ -169,7 +169,7 @@ def _look(path: str, mode: str) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Two processes that meet on a new file can be told "locked" here at once: SQLite does not wait for this switch."""
+    """Two processes that meet on a new file may get "locked" at once: SQLite does not wait for this switch."""
     import sqlite3
 
     give_up = time.monotonic() + BUSY_TIMEOUT_S

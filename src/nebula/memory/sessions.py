@@ -133,13 +133,13 @@ class Sessions:
     # What was said
 
     def messages(self, session_id: str) -> list[Message]:
-        """The whole history in order, tools included, as it stands: a turn that was cut off is not mended here."""
+        """The whole history in order, tools included, as it stands: a turn that was cut off is not repaired here."""
         return [message for turn in self.turns(session_id) for message in turn]
 
     def turns(
         self, session_id: str, unreadable: Callable[[UnreadableRow], None] = lambda _: None
     ) -> list[list[Message]]:
-        """The same, one list for each prompt. `unreadable` hears of each row that had to be left out."""
+        """The same, one list for each prompt. `unreadable` is called for each row that had to be left out."""
         rows = self._rows(
             "SELECT id, timestamp, role, content, tool_calls, tool_results FROM messages WHERE session_id = ? "
             "ORDER BY id",

@@ -23,7 +23,7 @@ DEFAULT_BUDGET = 8_000
 MAX_MENTIONS = 50
 _HIDDEN = re.compile("[\U000e0000-\U000e007f]")
 _SLACK = 8
-"""Tokens kept back: a text can cost a little more than its parts."""
+"""Tokens kept back: a string can cost a little more than its parts."""
 
 
 @value

@@ -74,12 +74,12 @@ def words(lang: str) -> Words:
 
 
 def mentioned_ids(text: str) -> list[str]:
-    """Node ids that stand in a text, each once."""
+    """Node ids that stand in a string, each once."""
     return list(dict.fromkeys(match.lower() for match in _MENTION.findall(text)))
 
 
 def asked_ids(text: str) -> list[str]:
-    """Ids of the nodes whose details a text asks for, in the words that the context offers."""
+    """Ids of the nodes whose details a string asks for, in the words that the context offers."""
     return list(dict.fromkeys((first or second).lower() for first, second in _ASKED.findall(text)))
 
 
