@@ -153,6 +153,8 @@ class LimitedHttp(H11Protocol):
             self._open.owes_nothing(self)
         else:
             self._open.owes(self, self.transport)
+        if awaited is h11.IDLE and self.timeout_keep_alive_task is not None and not self.conn.trailing_data[0]:
+            awaited = None  # between two requests uvicorn's own clock runs, and a shorter one
         if awaited is not self._awaited:
             self._stop_clock()
             self._awaited = awaited
