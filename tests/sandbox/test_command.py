@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from nebula.sandbox.capability import capability
 from nebula.sandbox.command import Stop, run
 from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
 from nebula.sandbox.errors import SandboxError
@@ -30,16 +29,6 @@ def ran(project: Path, line: str, **limits: float) -> CommandResult:
     result = run(Command(str(project), line, Limits(**limits)), read_back=False)  # type: ignore[arg-type]
     assert not os.path.exists(project / "outside")
     return result
-
-
-def test_this_machine_can() -> None:
-    assert capability().available, capability().reason
-
-
-def test_the_answer_is_remembered_for_the_boot(tmp_path: Path) -> None:
-    assert capability(str(tmp_path)).available
-    (note,) = tmp_path.iterdir()
-    assert Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip() in note.name
 
 
 def test_exit_code_and_output(project: Path) -> None:
@@ -254,6 +243,17 @@ def test_the_folder_of_nebula_itself_is_covered(project: Path, tmp_path: Path, m
     monkeypatch.setenv("NEBULA_HOME", str(tmp_path / "nebula-home"))
     done = run(Command(str(project), "ls -A ../nebula-home", read_only=(str(tmp_path),)), read_back=False)
     assert (done.exit_code, done.output) == (0, "")
+
+
+def test_as_root_it_works_as_the_owner_of_the_project(project: Path) -> None:
+    uid = 54321 if os.geteuid() == 0 else os.geteuid()
+    for path in (project, project / "hello.txt"):
+        os.chown(path, uid, os.getegid() if uid == os.geteuid() else uid)
+    (project / "hello.txt").chmod(0o600)
+    with run(
+        Command(str(project), "id -u; echo more >> hello.txt; echo x > new; mkdir ~/made; touch /tmp/made")
+    ) as done:
+        assert (done.output, done.changes.paths) == (f"{uid}\n", ("hello.txt", "new"))
 
 
 def test_a_launcher_is_ready_before_the_second_command(project: Path) -> None:

@@ -177,7 +177,7 @@ SECRETS = {
     "private keys": "cat deploy/server.pem ~/.ssh/id_rsa ~/.aws/credentials $OUTSIDE/precious /root/.ssh/* /home/*/.ssh/*",
     "nebula's own files": "cat .nebula/* ~/.nebula/*; ls .nebula; find / -name '*.nebula*' -o -name memory.db 2>/dev/null",
     "keys in the environment": "env; export -p; cat /proc/self/environ /proc/$PPID/environ",
-    "password hashes": "cat /etc/shadow /etc/gshadow | grep ':[$]' && echo HOLE; ls /etc/ssl/private | grep . && echo HOLE; true",
+    "password hashes": "cat /etc/shadow /etc/gshadow | grep -q . && echo HOLE; ls /etc/ssl/private | grep . && echo HOLE; true",
     "passwords in git settings": "cat .git/config; git config -l; git remote -v; git credential fill <<< url=https://example.com",
     "the machine": "ls /sys /boot /srv /mnt /media /var/lib /var/log; cat /sys/class/dmi/id/* /var/log/*",
     "folders beside": "ls ..; ls $OUTSIDE; ls /tmp /home /work; find / -name precious 2>/dev/null",

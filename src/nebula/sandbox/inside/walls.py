@@ -24,15 +24,19 @@ def drop_capabilities(user: tuple[int, int]) -> None:
     for capability in range(last + 1):
         prctl("capabilities", _CAPBSET_DROP, capability)
     prctl("capabilities", _CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)
-    uid, gid = user
-    if os.geteuid() == 0:  # root works as the project's owner
-        os.setgroups([])
-        os.setresgid(gid, gid, gid)
-        os.setresuid(uid, uid, uid)
+    if user != (os.geteuid(), os.getegid()):  # root works as the project's owner
+        _become(*user)
     header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)
     call("capabilities", "capset", header, bytes(24))
     prctl("no_new_privs", _NO_NEW_PRIVS, 1)
     prctl("dumpable", _DUMPABLE, 0)  # this process stays out of reach of the command's debuggers
+
+
+def _become(uid: int, gid: int) -> None:
+    if _read("/proc/self/setgroups").strip() == "allow":  # not so in every container
+        os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
 
 
 def restrict_writes(writable: list[str]) -> bool:
