@@ -92,7 +92,7 @@ def test_tool_texts_stand_in_order_between_the_others() -> None:
     node = Node("i", "t", texts)
     again = load_node(dump_node(node), "x")
     assert again == node
-    assert [text.text for text in again.tool_texts] == ['{"a": 1}', "[RAW]"]
+    assert [text.text for text in again.texts if text.role == "tool"] == ['{"a": 1}', "[RAW]"]
     assert again.response == "r"
 
 

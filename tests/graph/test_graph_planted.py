@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from nebula.files.home import derived_folder
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.graph import Graph
-from nebula.graph.summaries.build import build_now
+from nebula.graph.summaries.build import build
 from nebula.language import explain_to
 
 pytestmark = pytest.mark.timeout(30)
@@ -39,7 +40,7 @@ def test_nothing_derived_lies_in_the_project(project: Path) -> None:
     with Graph(data_dir(project)) as graph:
         graph.search_nodes(text="needle")
         graph.update_node(graph.list_nodes()[0].id, prompt="new")
-        build_now(graph, model=None)
+        asyncio.run(build(graph))
         assert sorted(os.listdir(data_dir(project) / ".state")) == ["journal", "lock"]
         derived = set(os.listdir(derived_folder(graph.data_dir)))
         assert {"graph.db", "built_tags.jsonl"} <= derived
@@ -53,7 +54,7 @@ def test_a_link_in_the_state_folder_reaches_nobody(project: Path, tmp_path: Path
     (data_dir(project) / ".state" / "dangling.db").symlink_to(tmp_path / "made")
     with Graph(data_dir(project)) as graph:
         node = graph.create_node("q", "a", tags=["x"])
-        build_now(graph, node_ids=[node.id], model=None)
+        asyncio.run(build(graph, node_ids=[node.id]))
         graph.delete_node(graph.search_nodes(text="one")[0].id)
     assert victim.read_text("utf-8") == "alias ls=ls\n"
     assert not (tmp_path / "made").exists()

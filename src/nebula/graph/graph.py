@@ -334,11 +334,6 @@ class Graph:
         with self._store.reading():
             return [problem for problem in self._store.flows.problems() if problem.kind == "unreadable"]
 
-    def list_flow_heads(self) -> list[Flow]:
-        """All flows without their nodes and connections: quick, however long they are."""
-        with self._store.reading():
-            return [head for _, head in self._store.flows.heads()]
-
     def create_flow(self, name: str, description: str = "") -> Flow:
         """A new, empty flow; one of that name that is there already is returned as it is."""
         with self._store.writing():

@@ -83,10 +83,6 @@ class Node:
         return self.said_by("assistant")
 
     @property
-    def tool_texts(self) -> tuple[Text, ...]:
-        return tuple(text for text in self.texts if text.role == "tool")
-
-    @property
     def due(self) -> bool:
         """True when the summary has to be built: edited since, or never built."""
         return self.updated or not self.summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, examples
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, shown_ids, split_list
 from nebula.language import translate
 
@@ -42,6 +42,10 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             text=options.text or "",
             limit=options.limit,
         )
+        if nodes.unread:
+            print_remark(
+                translate("Not searched yet, the index is still being built: {count} nodes.", count=nodes.unread)
+            )
         shown = {} if options.json else shown_ids(graph, [node.id for node in nodes])
     if options.json:
         print_json([node.to_json() for node in nodes])

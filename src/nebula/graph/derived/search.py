@@ -37,9 +37,6 @@ class Query:
             text if text.strip() else "",
         )
 
-    def is_empty(self) -> bool:
-        return not (self.tags or self.keywords or self.text)
-
 
 class Found(list[Node]):
     """Nodes, best first. `unread` nodes were not looked at: there are many, and the index is still being built."""

@@ -149,23 +149,6 @@ def build_node(graph: SummarisedGraph, node_id: str, model: ChosenModel | str | 
     return _finished(work())
 
 
-def build_now(
-    graph: SummarisedGraph,
-    *,
-    all: bool = False,
-    node_ids: Sequence[str] | None = None,
-    model: ChosenModel | str | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> BuildReport:
-    """`build` for callers that are not asynchronous; `model` as for `build_node`."""
-
-    async def work() -> BuildReport:
-        async with _writer(graph, model) as writer:
-            return await build(graph, all=all, node_ids=node_ids, model=writer, progress=progress)
-
-    return _finished(work())
-
-
 @asynccontextmanager
 async def _writer(graph: SummarisedGraph, model: ChosenModel | str | None) -> AsyncIterator[ChosenModel | None]:
     if model is not None and not isinstance(model, str):
