@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sandbox_rig
 from nebula.sandbox.command import run
-from nebula.sandbox.contract import Change, Command, CommandResult, Entry, Limits
+from nebula.sandbox.contract import Command, CommandResult, Entry, LayerChange, Limits
 from nebula.sandbox.secrets import SecretFinder
 from sandbox_rig import apply, tree
 
@@ -264,7 +264,7 @@ def test_links_and_odd_things(project: Path) -> None:
             "tool": "set-user-ID",
         }
         by_path = {change.path: change for change in done.changes.changes}
-        assert by_path["l"] == Change("l", "created", None, Entry("link", 0o777, 11, target="/etc/passwd"))
+        assert by_path["l"] == LayerChange("l", "created", None, Entry("link", 0o777, 11, target="/etc/passwd"))
         assert by_path["tool"].after is not None and by_path["tool"].after.mode == 0o755
 
 

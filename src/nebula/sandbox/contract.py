@@ -64,7 +64,7 @@ class Entry:
 
 
 @value
-class Change:
+class LayerChange:
     path: str
     """Relative to the project, `/` between names; bytes that are not UTF-8 as lone surrogates."""
     kind: str
@@ -107,11 +107,11 @@ class GitChange:
 class ChangeSet:
     """To apply: deletions first, deepest paths first, then the rest in the order given."""
 
-    changes: tuple[Change, ...] = ()
-    ignored: tuple[Change, ...] = ()
+    changes: tuple[LayerChange, ...] = ()
+    ignored: tuple[LayerChange, ...] = ()
     """Of files that the caller's `is_ignored` leaves out; without digests."""
     git: tuple[GitChange, ...] = ()
-    git_files: tuple[Change, ...] = ()
+    git_files: tuple[LayerChange, ...] = ()
     """The files behind `git`."""
     refused: tuple[Refused, ...] = ()
 
@@ -139,7 +139,7 @@ class Layer(Protocol):
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The content of a created or changed file as the command left it, at most `limit` bytes."""
 
-    def conflicts(self, changes: Iterable[Change]) -> list[str]:
+    def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
         """Paths of those changes where the project is no longer what it was when the layer was read."""
 
     def close(self) -> None: ...

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from nebula.files.beneath import FILE_FLAGS, best_opener
 from nebula.files.reading import read_all
-from nebula.sandbox.contract import Change
+from nebula.sandbox.contract import LayerChange
 
 Stamp = tuple[int, ...]
 
@@ -34,7 +34,7 @@ class OpenLayer:
         finally:
             os.close(handle)
 
-    def conflicts(self, changes: Iterable[Change]) -> list[str]:
+    def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
         return [change.path for change in changes if change.conflict or self.stamp(change.path) != change.stamp]
 
     def stamp(self, path: str) -> Stamp | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.sandbox.changes import content, git
 from nebula.sandbox.changes.renames import pair_renames
-from nebula.sandbox.contract import Change, ChangeSet, Entry, Refused
+from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
 from nebula.sandbox.layer import OpenLayer, stamp_of
 from nebula.value import replace, value
 
@@ -50,7 +50,7 @@ def read_changes(
     )
 
 
-def _in_order(changes: list[Change]) -> list[Change]:
+def _in_order(changes: list[LayerChange]) -> list[LayerChange]:
     return sorted(changes, key=lambda change: (change.path, change.kind != "deleted"))
 
 
@@ -74,9 +74,9 @@ class _Reader:
         self._hidden = frozenset(hidden)
         self._is_ignored = is_ignored or _is_never_ignored
         self._started_ns = started_ns
-        self.changes: list[Change] = []
-        self.ignored: list[Change] = []
-        self.git_files: list[Change] = []
+        self.changes: list[LayerChange] = []
+        self.ignored: list[LayerChange] = []
+        self.git_files: list[LayerChange] = []
         self.refused: list[Refused] = []
 
     def walk(self, folder: _Folder) -> None:
@@ -117,10 +117,10 @@ class _Reader:
         ignored = folder.ignored or self._judge(path, is_folder=True)
         mode = content.ordinary_mode(stat.S_IMODE(after.st_mode), before and before.st_mode)
         if before is None:
-            self._add(Change(path, "created", None, Entry("folder", mode)), ignored)
+            self._add(LayerChange(path, "created", None, Entry("folder", mode)), ignored)
         elif mode != stat.S_IMODE(before.st_mode):
             old = Entry("folder", stat.S_IMODE(before.st_mode))
-            self._add(Change(path, "mode", old, Entry("folder", mode), stamp=stamp_of(before)), ignored)
+            self._add(LayerChange(path, "mode", old, Entry("folder", mode), stamp=stamp_of(before)), ignored)
         if folder.depth >= DEEPEST:
             self.refused.append(Refused(path, "too deep"))
             return
@@ -185,13 +185,15 @@ class _Reader:
 
     def _change(
         self, path: str, kind: str, old: Entry | None, new: Entry | None, before: os.stat_result | None
-    ) -> Change:
+    ) -> LayerChange:
         if before is None:
-            return Change(path, kind, old, new, secret=self._is_masked(path))
+            return LayerChange(path, kind, old, new, secret=self._is_masked(path))
         conflict = not stat.S_ISDIR(before.st_mode) and before.st_ctime_ns >= self._started_ns
-        return Change(path, kind, old, new, secret=self._is_masked(path), conflict=conflict, stamp=stamp_of(before))
+        return LayerChange(
+            path, kind, old, new, secret=self._is_masked(path), conflict=conflict, stamp=stamp_of(before)
+        )
 
-    def _add(self, change: Change, ignored: bool) -> None:
+    def _add(self, change: LayerChange, ignored: bool) -> None:
         if git.is_git_path(change.path):
             self.git_files.append(change)
         else:

@@ -7,12 +7,12 @@ from collections import defaultdict
 
 from nebula.files.beneath import FOLDER_FLAGS, best_opener
 from nebula.sandbox.changes import content
-from nebula.sandbox.contract import Change
+from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import OpenLayer
 from nebula.value import replace
 
 
-def pair_renames(layer: OpenLayer, changes: list[Change]) -> list[Change]:
+def pair_renames(layer: OpenLayer, changes: list[LayerChange]) -> list[LayerChange]:
     """Only files whose size occurs on both sides are read."""
     wanted = {change.after.size for change in changes if _is_new_file(change) and change.after is not None}
     deleted: defaultdict[str, list[str]] = defaultdict(list)
@@ -25,7 +25,7 @@ def pair_renames(layer: OpenLayer, changes: list[Change]) -> list[Change]:
     return [_paired(change, deleted) for change in changes] if deleted else changes
 
 
-def _paired(change: Change, deleted: defaultdict[str, list[str]]) -> Change:
+def _paired(change: LayerChange, deleted: defaultdict[str, list[str]]) -> LayerChange:
     digest = change.after and change.after.digest
     candidates = deleted.get(digest or "", []) if _is_new_file(change) else []
     if not candidates:
@@ -36,7 +36,7 @@ def _paired(change: Change, deleted: defaultdict[str, list[str]]) -> Change:
     return replace(change, renamed_from=chosen)
 
 
-def _is_new_file(change: Change) -> bool:
+def _is_new_file(change: LayerChange) -> bool:
     return change.kind == "created" and change.after is not None and change.after.kind == "file"
 
 
