@@ -47,3 +47,10 @@ def test_a_notice_is_english_on_the_wire_and_in_the_readers_language():
         "message": "The prompt is longer than 4 bytes; its end was not sent.",
     }
     assert "4 バイト" in notice.in_language("ja")
+
+
+def test_an_error_inside_a_sentence_is_redacted_too():
+    stream, (recorded, _) = stream_of(KEY)
+    stream.emit(Notice("It failed: {problem}", {"problem": OSError(f"no {KEY} here"), "count": 3}))
+    assert recorded[0].event.message == f"It failed: no {REDACTED} here"
+    assert recorded[0].event.values["count"] == 3

@@ -7,7 +7,8 @@ settings from the start, and learns the values of a secret file when a tool read
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from types import MappingProxyType
 
 from .tool_results import Json, Text, ToolUseResult
 
@@ -68,34 +69,51 @@ class Redactor:
         return ToolUseResult(result.tool_use_id, (Text(SECRET_CONTENT),), result.status)
 
     def _is_in(self, value: Any) -> bool:
-        return any(secret in text for text in _strings(value) for secret in self._secrets)
+        """Runs for every event, so it walks plainly instead of through nested generators."""
+        if isinstance(value, str):
+            for secret in self._secrets:
+                if secret in value:
+                    return True
+        elif isinstance(value, dict | MappingProxyType):
+            for key, inner in value.items():
+                if self._is_in(key) or self._is_in(inner):
+                    return True
+        elif isinstance(value, list | tuple):
+            for inner in value:
+                if self._is_in(inner):
+                    return True
+        elif fields := _fields(value):
+            for name in fields:
+                if self._is_in(getattr(value, name)):
+                    return True
+        elif not isinstance(value, int | float | None):
+            return self._is_in(str(value))  # an error or a sentence that stands in another's place
+        return False
 
     def _copy(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value) if self._is_in(value) else value
-        if isinstance(value, Mapping):
+        if isinstance(value, dict | MappingProxyType):
             return {self._copy(key): self._copy(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
             return type(value)([self._copy(inner) for inner in value])
-        names = _fields(value)
-        return type(value)(*[self._copy(getattr(value, name)) for name in names]) if names else value
+        if fields := _fields(value):
+            return type(value)(*[self._copy(getattr(value, name)) for name in fields])
+        return self.text(str(value)) if self._is_in(value) else value
 
 
 def _strings(value: Any) -> Iterable[str]:
+    """Those in a JSON value, names of keys aside."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _strings(key)
+    elif isinstance(value, dict):
+        for inner in value.values():
             yield from _strings(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _strings(inner)
-    else:
-        for name in _fields(value):
-            yield from _strings(getattr(value, name))
 
 
-def _fields(value: Any) -> tuple[str, ...]:
+def _fields(value: Any) -> Iterable[str]:
     """Of a `@value`; nothing else has them."""
-    return tuple(getattr(type(value), "__fields__", ()))
+    return getattr(type(value), "__fields__", ())
