@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.tools.test_tools import Desk, put
 
 from nebula.tools.contract import ToolFailure
-from nebula.tools.text_edits import apply_edits, read_edits
+from nebula.tools.files.text_edits import apply_edits, read_edits
 
 
 def edited(text, *edits):

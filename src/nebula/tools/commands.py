@@ -31,7 +31,7 @@ PASSED_ON = frozenset(
 
 
 @value
-class CommandResult:
+class CheckResult:
     """How a command ended. `code` is None where it had to be stopped."""
 
     command: str
@@ -44,9 +44,9 @@ class CommandResult:
         return self.code == 0
 
 
-async def run_command(command: str, root: str, timeout_s: float) -> CommandResult:
+async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
     if not command.strip():
-        return CommandResult(command, 127, "The command is empty.")
+        return CheckResult(command, 127, "The command is empty.")
     try:
         process = await asyncio.create_subprocess_shell(
             command,
@@ -58,7 +58,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CommandResul
             start_new_session=True,
         )
     except OSError as problem:
-        return CommandResult(command, 127, f"The command cannot be started: {problem.strerror}.")
+        return CheckResult(command, 127, f"The command cannot be started: {problem.strerror}.")
     kept = _HeadAndTail(MAX_OUTPUT_BYTES)
     try:
         async with asyncio.timeout(timeout_s):
@@ -73,7 +73,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CommandResul
     output, left_out = kept.text()
     if code is None:
         output += f"\nStopped: it took longer than {timeout_s:g} seconds."
-    return CommandResult(command, code, output, left_out)
+    return CheckResult(command, code, output, left_out)
 
 
 def reduced_environment() -> dict[str, str]:

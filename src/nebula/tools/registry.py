@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nebula.messages import AssistantMessage, Json, Message, ToolResultStatus, ToolUseResult, UserMessage
-from nebula.tools import edit_file, list_files, read_file, read_node, run_check, search_in_directory, write_file
+from nebula.tools import read_node, run_check
 from nebula.tools.approval import Approvals, Approved
 from nebula.tools.contract import Tool
 from nebula.tools.declaration import ToolDeclaration, ToolKit
+from nebula.tools.files import edit_file, list_files, read_file, search_in_directory, write_file
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import AfterChange, CallAudit, ToolSet
 from nebula.tools.writing import Unasked, WritingTool

@@ -7,7 +7,7 @@ from typing import Any
 
 from nebula.events import CheckRun
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.commands import CommandResult, run_command
+from nebula.tools.commands import CheckResult, run_command
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import Checks, ToolDeclaration
 
@@ -35,7 +35,7 @@ class RunCheck:
         return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)
 
 
-def last_line(result: CommandResult) -> str:
+def last_line(result: CheckResult) -> str:
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
     return lines[-1][:200] if lines else ""
 

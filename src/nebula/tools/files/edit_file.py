@@ -8,8 +8,8 @@ from typing import Any
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.files.text_edits import TextEdit, apply_edits, read_edits
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.text_edits import TextEdit, apply_edits, read_edits
 from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.guard.paths import normal_path
