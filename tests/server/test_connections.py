@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from conversation_rig import Server, serving, talk
-from gateway_rig import served
+from gateway_rig import gateway_command, served
 from nebula.server.asgi import App, Receive, Scope, Send
 from nebula.server.connections import ConnectionLimits
 from nebula.server.gate import Gate, Rules, own_hosts
@@ -186,6 +186,19 @@ async def test_1400_silent_clients_stop_nobody(bench, half: bytes | None) -> Non
             assert (await client.ask("list_flows"))["status"] == "success", "whoever was there stays"
         assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 800
     # `serving` sees to it that nothing was printed.
+
+
+def test_1400_silent_clients_do_not_stop_the_gateway_either(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("still here", encoding="utf-8")
+    with ExitStack() as stack:
+        with few_files(1024):
+            gateway = stack.enter_context(gateway_command(tmp_path, env={"EC_TOKEN": "t"}))
+        assert gateway.process is not None and gateway.process.stderr is not None
+        for _ in range(1400):
+            stack.enter_context(dial(gateway.port)).sendall(b"POST /read_file HTTP/1.1\r\nhost: 127")
+        assert gateway.post("read_file", {"path": "a.txt"}).json == {"content": "still here"}
+        gateway.process.terminate()
+        assert gateway.process.stderr.read() == ""
 
 
 # Time and number, closer
