@@ -15,7 +15,7 @@ from nebula.graph.summaries.reply import UnreadableReply
 from nebula.llm.catalog import connect
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
-from nebula.llm.http.retry import NO_RETRY, RetryPolicy
+from nebula.llm.http.retry import RetryPolicy
 from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
 
 GOOD = Turn("要約: 良い要約です。\nタグ: Python, 非同期, asyncio")
@@ -35,7 +35,10 @@ def no_model_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
 
 
-def writer(server: ScriptedModel, provider: str = "openai", retry: RetryPolicy = NO_RETRY) -> ChosenModel:
+ONCE = RetryPolicy(max_attempts=1)
+
+
+def writer(server: ScriptedModel, provider: str = "openai", retry: RetryPolicy = ONCE) -> ChosenModel:
     names = {"openai": ("gpt-4.1-nano", server.openai_url), "gemini": ("gemini-2.5-flash", server.gemini_url)}
     name, url = names.get(provider, ("qwen3:8b", server.ollama_url))
     return ChosenModel(connect(provider, base_url=url, api_key="test-key", retry=retry), name)

@@ -129,10 +129,8 @@ RECORDING = {
 }
 
 
-async def test_a_recording_is_played_in_order_and_ends(tmp_path: Path) -> None:
-    file = tmp_path / "recording.json"
-    file.write_text(json.dumps(RECORDING), encoding="utf-8")
-    model = ReplayModel.from_file(file, pace_s=0.001)
+async def test_a_recording_is_played_in_order_and_ends() -> None:
+    model = ReplayModel(RECORDING, pace_s=0.001)
     assert model.provider == "replay"
     heard = []
     for _ in range(3):
@@ -146,12 +144,9 @@ async def test_a_recording_is_played_in_order_and_ends(tmp_path: Path) -> None:
     assert [message.content for message in heard[1:]] == ["Done.", "The recording ends here."]
 
 
-def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text('{"a": 1}', encoding="utf-8")
-    with pytest.raises(BadReplyError):
-        ReplayModel.from_file(tmp_path / "x.json")
-    with pytest.raises(BadReplyError, match=r"missing\.json"):
-        ReplayModel.from_file(tmp_path / "missing.json")
+def test_what_is_no_recording_is_refused() -> None:
+    with pytest.raises(BadReplyError, match="list of replies"):
+        ReplayModel({"a": 1})
 
 
 def calls_of(*fragments: dict[str, object]) -> list[tuple[str | None, str, object]]:
@@ -193,11 +188,12 @@ def test_half_an_emoji_waits_for_its_other_half() -> None:
 async def chosen(
     tmp_path: Path, env: dict[str, str], name: str = "", *, project: str = "", user: str = "", **more: str
 ) -> ChosenModel:
-    """What is chosen with these variables, a project's model and the user's own."""
+    """What is chosen with these variables, a project's model (or that of a role) and the user's own."""
+    setting = more.get("role", "model")
     home, root = tmp_path / "home", tmp_path / "project"
     for folder, model in ((home, user), (root / ".nebula", project)):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.json").write_text(json.dumps({"model": model} if model else {}), encoding="utf-8")
+        (folder / "config.json").write_text(json.dumps({setting: model} if model else {}), encoding="utf-8")
     settings = load_settings(str(root), {"NEBULA_HOME": str(home), "OLLAMA_HOST": refused_url()} | env)
     found = await choose_model(settings, name, **more)
     await found.connector.aclose()
@@ -303,3 +299,25 @@ async def test_what_a_project_asked_for_in_vain_is_said_once(tmp_path: Path) -> 
         await found.connector.aclose()
     assert isinstance(heard[0][0], ModelNotice) and "gemini-2.5-pro" in str(heard[0][0].text)
     assert not any(isinstance(item, ModelNotice) for item in heard[1])
+
+
+@pytest.mark.parametrize("role", ["planner", "executor"])
+@pytest.mark.parametrize(
+    ("environment", "user", "project", "expected"),
+    [
+        ({}, "", "", ("openai", "gpt-4.1-nano")),
+        ({"NEBULA_MODEL": "gpt-4.1"}, "", "", ("openai", "gpt-4.1")),
+        ({"NEBULA_PROVIDER": "ollama"}, "gemini-2.5-pro", "", ("gemini", "gemini-2.5-pro")),
+        ({}, "ollama/qwen3:8b", "gpt-4.1", ("ollama", "qwen3:8b")),
+        ({"NEBULA_PROVIDER": "ollama"}, "", "openai/gpt-4.1", ("ollama", "hermes3:8b")),
+        ({"NEBULA_MODEL": "gpt-4.1-mini"}, "", "gpt-4.1", ("openai", "gpt-4.1")),
+    ],
+)
+async def test_a_role_has_its_own_model_within_the_same_bounds(
+    tmp_path: Path, role: str, environment: dict[str, str], user: str, project: str, expected: tuple[str, str]
+) -> None:
+    with ScriptedModel([]) as server:
+        everything = {k: v for each in ("openai", "gemini", "ollama") for k, v in server.env(each).items()}
+        found = await chosen(tmp_path, everything | environment, user=user, project=project, role=role)
+    assert (found.provider, found.name) == expected
+    assert (found.remark is None) == (project in ("", expected[1]))

@@ -41,13 +41,14 @@ def load_settings(
     ]
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    overruled: dict[str, Any] = {}
     for origin, layer in layers:
         said = {key: each for key, each in layer.items() if each not in (None, "")}  # an empty string says nothing
-        if origin == bare.project_config_path and "model" in said:
-            values["user_model"] = values.get("model", "")
+        if origin == bare.project_config_path:
+            overruled = {key: values[key] for key in said if key in values}
         values |= said
         origins |= dict.fromkeys(said, origin)
-    settings = replace(bare, **values, origins=origins, remarks=_at_most(MAX_REMARKS, remarks))
+    settings = replace(bare, **values, overruled=overruled, origins=origins, remarks=_at_most(MAX_REMARKS, remarks))
     return replace(settings, trust=settings.trust or env.get("NEBULA_TRUST") == "1" or is_trusted(settings))
 
 

@@ -114,8 +114,8 @@ class Settings:
 
     trust: bool = False
     """The project's own commands may run: remembered for what they say, or said for this start."""
-    user_model: str = ""
-    """The model that counts where the project's own is set aside: the user's choice, or empty."""
+    overruled: Mapping[str, Any] = MappingProxyType({})
+    """What the user's own file says of keys that the project sets: it counts where the project's is set aside."""
     origins: Mapping[str, str] = MappingProxyType({})
     remarks: tuple[Sentence, ...] = ()
     """Things in the files that were not used, one sentence each, for stderr."""

@@ -59,18 +59,21 @@ class _Wanted:
 NOTHING_SAID = _Wanted()
 
 
-async def choose_model(settings: Settings, name: str = "", *, provider: str = "", suggested: str = "") -> ChosenModel:
+async def choose_model(
+    settings: Settings, name: str = "", *, provider: str = "", suggested: str = "", role: str = "model"
+) -> ChosenModel:
     """The model by this name, or the one the settings choose. Raises ModelError.
 
-    `suggested` is `provider/model` as a data folder names it, for a user who chose nothing.
+    `role` is the setting that chooses: `model`, or `planner` and `executor`, which fall back on it. `suggested` is
+    `provider/model` as a data folder names it, for a user who chose nothing.
     """
     remark: Sentence | None = None
     outright, model = split_name(name)
     wanted = _Wanted(provider or outright, model)
     if wanted == NOTHING_SAID:
-        wanted = _users_choice(settings)
-        if settings.is_from_project("model"):
-            named = _Wanted(*split_name(settings.model))
+        wanted = _users_choice(settings, role)
+        if settings.is_from_project(role):
+            named = _Wanted(*split_name(getattr(settings, role)))
             wanted, remark = await _within_users_provider(settings, wanted, named)
         elif suggested and wanted == NOTHING_SAID:
             wanted, _ = await _within_users_provider(settings, wanted, _Wanted(*split_name(suggested)))
@@ -120,11 +123,16 @@ def how_to_set_up(row: Provider | None = None) -> Sentence:
     )
 
 
-def _users_choice(settings: Settings) -> _Wanted:
+def _users_choice(settings: Settings, role: str) -> _Wanted:
     """What the user said, a project's wish left aside."""
-    chosen = settings.model if "model" in settings.origins else ""
-    outright, model = split_name(settings.user_model if settings.is_from_project("model") else chosen)
-    return _Wanted(outright or settings.provider, model)
+    said = getattr(settings, role) if role in settings.origins else ""
+    outright, model = split_name(settings.overruled.get(role, "") if settings.is_from_project(role) else said)
+    if role == "model":
+        return _Wanted(outright or settings.provider, model)
+    if not model:
+        return _users_choice(settings, "model")
+    # A role may have a provider of its own; `provider` says where all else goes.
+    return _Wanted(outright or known_provider(model) or settings.provider, model)
 
 
 async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:

@@ -7,8 +7,6 @@ with that list under `replies`. It is played in order, whatever is asked.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -34,16 +32,6 @@ class ReplayModel:
         self._pace_s = pace_s
         self.position = 0
         """How many replies have been played."""
-
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, pace_s: float = 0.0) -> ReplayModel:
-        try:
-            with open(path, encoding="utf-8") as file:
-                return cls(json.load(file), pace_s=pace_s)
-        except (OSError, ValueError) as error:
-            raise BadReplyError(
-                "The recording {path} cannot be read: {reason}", path=os.fspath(path), reason=str(error)
-            ) from None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         reply: Mapping[str, Any] = {"text": END}

@@ -35,7 +35,6 @@ class RetryPolicy:
 
 
 DEFAULT_RETRY = RetryPolicy()
-NO_RETRY = RetryPolicy(max_attempts=1)
 
 
 async def with_retries(
