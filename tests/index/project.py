@@ -82,7 +82,7 @@ def all_terms(index: Index) -> list[str]:
     from nebula.index.stores.sqlite import SqliteStore
 
     assert isinstance(store, SqliteStore)
-    return [term for (term,) in store._db.execute("SELECT DISTINCT term FROM posting ORDER BY term")]
+    return [term for (term,) in store.db.execute("SELECT DISTINCT term FROM posting ORDER BY term")]
 
 
 def function(name: str, *words: str) -> str:

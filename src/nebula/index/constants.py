@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of the index on disk: terms, weights, spans. Another one is not read but rebuilt."""
 APPLICATION_ID: Final = 0x4E_49_44_58
 """Marks the SQLite file as an index of ours ("NIDX")."""
@@ -139,3 +139,16 @@ WATCH_SHARE: Final = 0.05
 """Of one core that watching may cost; a large project is looked at less often."""
 MAX_ENTRY_BYTES: Final = 64_000_000
 """Of one queued commit: half a million paths."""
+
+# --- vectors --------------------------------------------------------------------------------------------------------
+VECTOR_WEIGHT: Final = 1.0
+"""The meaning beside the words: worth as much as the words of the chunk."""
+NEAREST: Final = 100
+"""Chunks, nearest in meaning, that are ranked though they may share no word with the question."""
+EMBED_BATCH: Final = 64
+"""Texts in one request: what common servers take, and little to lose when one fails."""
+EMBED_TEXT_LETTERS: Final = 6_000
+"""Of one text: some 1,500 tokens; most embedders read no more."""
+EMBED_TIMEOUT_S: Final = 60.0
+QUESTION_TIMEOUT_S: Final = 5.0
+"""A search answers by words alone rather than wait longer for the question's vector."""

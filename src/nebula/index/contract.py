@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from nebula.index.segments import Segment
 from nebula.index.values import Skipped
+from nebula.index.vectors import Packed
 from nebula.value import value
 
 
@@ -56,6 +57,18 @@ class Candidate(NamedTuple):
     rank: float
     file_place: int
     committed: bool
+
+
+@value
+class Unembedded:
+    """A text that has no vector yet: these lines of a file with this content."""
+
+    digest: bytes
+    path: str
+    blob: str
+    start: int
+    end: int
+    symbol: str
 
 
 class Store(Protocol):
@@ -136,5 +149,23 @@ class Store(Protocol):
     def changed_since_rank(self) -> int:
         """How many files were added, replaced or removed since `set_ranks`."""
         ...
+
+    # --- vectors, by model and by what was embedded
+
+    def models(self) -> dict[str, int]:
+        """Name → how many chunks have a vector of it."""
+        ...
+
+    def unembedded(self, model: str, limit: int) -> list[Unembedded]: ...
+
+    def add_vectors(self, model: str, vectors: Sequence[tuple[bytes, Packed]]) -> None: ...
+
+    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Packed]: ...
+
+    def all_vectors(self, model: str) -> Iterable[tuple[int, int, float, bytes]]:
+        """(segment, place, scale, data) of every chunk that has one."""
+        ...
+
+    def drop_model(self, model: str) -> None: ...
 
     def close(self) -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Sequence
 
 from nebula.files.database import ForeignDatabase
@@ -11,13 +12,17 @@ from nebula.files.home import derived_folder
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
 from nebula.index.contract import Candidate, Store
+from nebula.index.embedders.contract import Embedder
+from nebula.index.embedders.fill import Progress, fill
 from nebula.index.follow import Follower
 from nebula.index.queue import Change, Queue
+from nebula.index.ranking.meaning import Meaning, VectorCache
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
 from nebula.index.segments import Source
 from nebula.index.stores.sqlite import SqliteStore, remove_database
 from nebula.index.values import Hit, Report, Skipped, Status, joined
+from nebula.llm.errors import ModelError
 
 DATABASE_NAME = "index.db"
 
@@ -28,17 +33,35 @@ class Index:
     Used by one thread at a time; several processes may have the same index open.
     """
 
-    def __init__(self, root: str, store: Store, *, home: str | None = None, max_bytes: int = MAX_FILE_BYTES) -> None:
+    def __init__(
+        self,
+        root: str,
+        store: Store,
+        *,
+        home: str | None = None,
+        max_bytes: int = MAX_FILE_BYTES,
+        embedders: Sequence[Embedder] = (),
+    ) -> None:
+        """`embedders`: the chosen one first, then those that may answer until it has seen everything."""
         self.root = Root(root, limit=max_bytes)
         self.store = store
         self.queue = Queue(root, home)
+        self.embedders = tuple(embedders)
         self._follower = Follower(self.root, store)
+        self._vectors = VectorCache()
 
     @classmethod
-    def open(cls, root: str, *, home: str | None = None, max_bytes: int = MAX_FILE_BYTES) -> Index:
+    def open(
+        cls,
+        root: str,
+        *,
+        home: str | None = None,
+        max_bytes: int = MAX_FILE_BYTES,
+        embedders: Sequence[Embedder] = (),
+    ) -> Index:
         """The index of a project, made if there is none. One that is damaged, or from another version, is made anew."""
         path = os.path.join(derived_folder(root, home), DATABASE_NAME)
-        return cls(root, open_store(path), home=home, max_bytes=max_bytes)
+        return cls(root, open_store(path), home=home, max_bytes=max_bytes, embedders=embedders)
 
     def close(self) -> None:
         self.store.close()
@@ -85,13 +108,39 @@ class Index:
     def search(self, question: str, limit: int = 10, *, path_prefix: str = "", language: str = "") -> list[Hit]:
         """The best chunks, each as its file is now. A file that changed is read again first, or left out."""
         hits: list[Hit] = []
+        meaning = self._meaning(question)
         for _ in range(FRESH_ROUNDS):
-            found = rank(self.store, question, limit, path_prefix=path_prefix, language=language)
+            found = rank(self.store, question, limit, path_prefix=path_prefix, language=language, meaning=meaning)
             hits, stale = self._read(found)
             if not stale:
                 break
             self.ingest(stale)
         return hits
+
+    def answering(self) -> Embedder | None:
+        """The embedder whose vectors are used: the chosen one once it has seen every chunk, until then the fullest."""
+        seen = self.store.models()
+        if self.embedders and seen.get(self.embedders[0].name, 0) >= self.store.shape().chunks:
+            return self.embedders[0]
+        fullest = max(self.embedders, key=lambda each: seen.get(each.name, 0), default=None)
+        return fullest if fullest is not None and seen.get(fullest.name) else None
+
+    def _meaning(self, question: str) -> Meaning | None:
+        embedder = self.answering()
+        if embedder is None or not question.strip():
+            return None
+        try:
+            (vector,) = embedder.embed([question], is_question=True)
+        except ModelError:  # not reachable, no quota: words alone answer as well
+            return None
+        return Meaning(self.store, embedder.name, vector, self._vectors)
+
+    def embed(self, stop: threading.Event | None = None, progress: Progress | None = None) -> int:
+        """Gives every chunk a vector of the chosen embedder; returns how many texts that took.
+
+        It takes as long as the embedder does: for a thread of its own, with an index of its own.
+        """
+        return fill(self.root, self.store, self.embedders[0], stop=stop, progress=progress) if self.embedders else 0
 
     def _read(self, found: list[tuple[float, Candidate]]) -> tuple[list[Hit], list[str]]:
         commit = self.store.meta("commit")
@@ -112,7 +161,11 @@ class Index:
     def status(self) -> Status:
         shape = self.store.shape()
         skipped = tuple(Skipped(path, reason) for path, (reason, _, _) in sorted(self.store.skipped().items()))
-        return Status(shape.files, shape.chunks, len(self.queue.entries()), 0, 0, skipped, self.store.meta("commit"))
+        chosen = self.embedders[0].name if self.embedders else ""
+        embedded = self.store.models().get(chosen, 0)
+        total = int(self.store.meta("embedded_total") or 0)
+        queued = len(self.queue.entries())
+        return Status(shape.files, shape.chunks, queued, embedded, total, skipped, self.store.meta("commit"), chosen)
 
 
 def open_store(path: str) -> SqliteStore:

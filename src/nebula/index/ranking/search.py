@@ -12,24 +12,35 @@ from nebula.index.constants import (
     KIND_PENALTY,
     PATH_WEIGHT,
     RANK_WEIGHT,
+    VECTOR_WEIGHT,
 )
 from nebula.index.contract import Candidate, Store
 from nebula.index.ranking.kinds import asked_for
+from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.scoring import Scored, best_places
 from nebula.index.terms.question import question_terms
 
 
 def rank(
-    store: Store, question: str, limit: int, *, path_prefix: str = "", language: str = ""
+    store: Store,
+    question: str,
+    limit: int,
+    *,
+    path_prefix: str = "",
+    language: str = "",
+    meaning: Meaning | None = None,
 ) -> list[tuple[float, Candidate]]:
+    """The best chunks with their scores, the best first. `meaning` is what an embedder makes of the question."""
     terms = question_terms(question)
-    if not terms:
+    if not terms and meaning is None:
         return []
     scored = Scored(store, terms)
     if path_prefix or language:
         scored.keep_only(store.places_of(path_prefix, language))
     places = best_places(scored.chunks, CANDIDATES)
     _add_best_of_files(store, scored, places)
+    if meaning is not None:
+        meaning.add_nearest(places)
     candidates = [
         each
         for each in store.candidates(places)
@@ -37,13 +48,15 @@ def rank(
     ]
     asked = asked_for(question)
     own = [scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates]
-    own_top = max(own, default=1.0)
+    own_top = max(own, default=0.0) or 1.0
+    similar = meaning.similarity(candidates) if meaning is not None else {}
     file_top = max((max(row, default=0.0) for row in scored.files.values()), default=0.0) or 1.0
     ranked = []
     for score, c in zip(own, candidates, strict=True):
         whole = FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
         penalty = 0.0 if c.kind in asked else KIND_PENALTY[c.kind]
-        ranked.append((score / own_top + whole + RANK_WEIGHT * c.rank - penalty, c))
+        near = VECTOR_WEIGHT * similar.get(c.digest, 0.0)
+        ranked.append((score / own_top + whole + near + RANK_WEIGHT * c.rank - penalty, c))
     ranked.sort(key=_order)
     return _without_copies(ranked)[:limit]
 

@@ -1,0 +1,19 @@
+"""What an embedder is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+Vector = Sequence[float]
+
+
+class Embedder(Protocol):
+    @property
+    def name(self) -> str:
+        """Which vectors may be compared: those of one name. Never holds a key."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, is_question: bool = False) -> list[Vector]:
+        """A vector for each text, in order, all of one length. Raises nebula.llm's errors."""
+        ...

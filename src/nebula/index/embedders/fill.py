@@ -1,0 +1,65 @@
+"""Gives the chunks of an index their vectors, a batch at a time, while it already answers by words.
+
+What is embedded is the symbol and the text, never the path: a rename needs no new vector, and neither does any part of
+an edited file that stayed the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from nebula.index.chunks.lines import Lines
+from nebula.index.constants import EMBED_BATCH
+from nebula.index.contract import Store, Unembedded
+from nebula.index.embedders.contract import Embedder
+from nebula.index.reading import Root
+from nebula.index.segments import Source
+from nebula.index.vectors import pack
+
+Progress = Callable[[int, int], None]
+"""Told how many chunks have a vector, and how many there are."""
+
+
+def fill(
+    root: Root,
+    store: Store,
+    embedder: Embedder,
+    *,
+    stop: threading.Event | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Embeds what has no vector yet, until all have one or `stop` is set. Returns how many texts were embedded.
+
+    A file that changed meanwhile is left for later.
+    """
+    embedded = 0
+    passed: set[bytes] = set()
+    while stop is None or not stop.is_set():
+        rows = [row for row in store.unembedded(embedder.name, EMBED_BATCH + len(passed)) if row.digest not in passed]
+        texts = _texts(root, rows[:EMBED_BATCH])
+        passed |= {row.digest for row in rows[:EMBED_BATCH]} - texts.keys()
+        if texts:
+            vectors = embedder.embed(list(texts.values()))
+            store.add_vectors(embedder.name, list(zip(texts, map(pack, vectors), strict=True)))
+            embedded += len(texts)
+            if progress is not None:
+                progress(store.models().get(embedder.name, 0), store.shape().chunks)
+        elif not rows:
+            break
+    return embedded
+
+
+def _texts(root: Root, rows: list[Unembedded]) -> dict[bytes, str]:
+    """Digest → what to embed, of files that are as they were indexed."""
+    files: dict[str, Lines | None] = {}
+    texts = {}
+    for row in rows:
+        if row.path not in files:
+            source = root.read(row.path, 0, 0)
+            same = isinstance(source, Source) and source.blob == row.blob
+            files[row.path] = Lines(source.data) if isinstance(source, Source) and same else None
+        lines = files[row.path]
+        if lines is not None:
+            texts[row.digest] = f"{row.symbol}\n{lines.text(row.start, row.end)}"
+    return texts

@@ -1,0 +1,148 @@
+"""Vectors: optional, late, kept by content, fused with the words, and never in the way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from index.embedding_server import EmbeddingServer, vector
+from index.project import Project, function
+from nebula.config.settings import Settings
+from nebula.index.embedders.choose import make_embedder
+from nebula.index.embedders.contract import Embedder
+from nebula.index.embedders.endpoints import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
+from nebula.index.errors import IndexFailed
+from nebula.index.index import Index
+from nebula.index.vectors import cosine, pack, unit
+from nebula.llm.errors import BadReplyError, ModelError
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    server = EmbeddingServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.write("garage.py", function("park_car", "brake") + function("wash_car", "water", "soap", "rinse", "dry"))
+    project.write("clinic.py", function("visit_doctor", "appointment"))
+    project.write("kitchen.py", function("boil_water", "kettle"))
+    return project
+
+
+def opened(project: Project, *embedders: Embedder) -> Index:
+    return Index.open(str(project.root), home=str(project.home), embedders=embedders)
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "header"),
+    [
+        (lambda url: OpenAIEmbedder("small", f"{url}/v1", "k3y"), "/v1/embeddings", ("authorization", "Bearer k3y")),
+        (
+            lambda url: GeminiEmbedder("emb-1", url, "k3y"),
+            "/v1beta/models/emb-1:batchEmbedContents",
+            ("x-goog-api-key", "k3y"),
+        ),
+        (lambda url: OllamaEmbedder("nomic-embed-text", url), "/api/embed", ("content-type", "application/json")),
+    ],
+)
+def test_each_service_gives_vectors_in_order(server: EmbeddingServer, make, path: str, header: tuple[str, str]) -> None:  # type: ignore[no-untyped-def]
+    embedder = make(server.url)
+    found = embedder.embed(["one car", "two doctor"])
+    assert found == [vector(text) for text in server.texts]
+    assert server.paths == [path]
+    assert server.headers[0][header[0]] == header[1]
+    assert "k3y" not in embedder.name
+
+
+def test_questions_and_passages_get_the_prefixes_a_model_wants(server: EmbeddingServer) -> None:
+    embedder = OllamaEmbedder("multilingual-e5-large", server.url)
+    embedder.embed(["text"])
+    embedder.embed(["text"], is_question=True)
+    assert server.texts == ["passage: text", "query: text"]
+
+
+def test_a_refusal_is_a_sentence_and_an_odd_reply_too(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OpenAIEmbedder("small", server.url, "k3y")
+    server.fails_with = 401
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        embedder.embed(["text"])
+    server.fails_with = 0
+    monkeypatch.setattr(server, "reply", lambda path, body: {"data": []})
+    with pytest.raises(BadReplyError):
+        embedder.embed(["text"])
+
+
+def test_a_choice_names_service_and_model() -> None:
+    assert make_embedder("ollama/nomic-embed-text", Settings()).name == "ollama/nomic-embed-text"
+    with pytest.raises(IndexFailed):
+        make_embedder("nonsense", Settings())
+
+
+def test_a_packed_vector_points_the_same_way() -> None:
+    numbers = vector("the car is parked near the doctor and the kettle")
+    assert cosine(unit(numbers), pack(numbers)) == pytest.approx(1.0, abs=0.01)
+
+
+def test_meaning_finds_what_shares_no_word(project: Project, server: EmbeddingServer) -> None:
+    with opened(project, OllamaEmbedder("m", server.url)) as index:
+        index.sync()
+        assert index.search("automobile") == []
+        steps: list[tuple[int, int]] = []
+        assert index.embed(progress=lambda done, total: steps.append((done, total))) == 4
+        assert steps[-1] == (4, 4)
+        assert index.search("automobile")[0].path == "garage.py"
+        assert index.status().embedded == 4
+        assert index.status().embedder == "ollama/m"
+
+
+def test_renames_and_unchanged_parts_are_not_embedded_again(project: Project, server: EmbeddingServer) -> None:
+    with opened(project, OllamaEmbedder("m", server.url)) as index:
+        index.sync()
+        index.embed()
+        (project.root / "clinic.py").rename(project.root / "hospital.py")
+        project.write(
+            "garage.py", function("park_car", "brake", "again") + function("wash_car", "water", "soap", "rinse", "dry")
+        )
+        index.sync()
+        server.texts.clear()
+        assert index.embed() == 1
+        assert len(server.texts) == 1 and "again" in server.texts[0]
+        assert index.status().embedded_total == 5
+
+
+def test_words_answer_when_the_embedder_does_not(project: Project, server: EmbeddingServer) -> None:
+    with opened(project, OllamaEmbedder("m", server.url)) as index:
+        index.sync()
+        index.embed()
+        server.fails_with = 500
+        assert index.search("kettle")[0].path == "kitchen.py"
+
+
+def test_a_changed_embedder_fills_while_the_old_one_answers(project: Project, server: EmbeddingServer) -> None:
+    old, new = OllamaEmbedder("old", server.url), OllamaEmbedder("new", server.url)
+    with opened(project, old) as index:
+        index.sync()
+        index.embed()
+    with opened(project, new, old) as index:
+        assert index.answering() is old
+        assert index.search("automobile")[0].path == "garage.py"
+        index.embed()
+        assert index.answering() is new
+        assert index.search("automobile")[0].path == "garage.py"
+
+
+def test_filling_can_be_stopped_and_goes_on_later(project: Project, server: EmbeddingServer) -> None:
+    stop = threading.Event()
+    stop.set()
+    with opened(project, OllamaEmbedder("m", server.url)) as index:
+        index.sync()
+        assert index.embed(stop) == 0
+        assert index.embed() == 4
+        assert index.embed() == 0
