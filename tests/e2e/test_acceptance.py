@@ -78,7 +78,6 @@ def test_a_project_from_nothing_over_three_turns(bench):
     assert first.out == "What kind of program shall it be?\n"
     assert bench.read("greet/cli.py") == "print('hello')\n"
     assert bench.read("README.md") == "# greet\n"
-    assert "empty" in server.turns[0].json["messages"][0]["content"]
     last = str(server.turns[-1].json["messages"])
     assert "build me something" in last
     assert "What kind of program" in last
@@ -110,7 +109,7 @@ def test_kill_9_in_the_middle_of_a_tool_round_resumes_with_all_that_was_recorded
 
 
 def test_every_turn_is_a_node_joined_to_the_one_it_continued(bench):
-    with ScriptedModel([Turn("one"), Turn("two"), Turn("three")]) as server:
+    with ScriptedModel([Turn("First."), Turn("Second."), Turn("Third.")]) as server:
         first = bench.run("nebula", "-p", "a", "--output-format", "json", **server.env()).json["node_id"]
         second = bench.run("nebula", "-p", "b", "-c", "--output-format", "json", **server.env()).json["node_id"]
         third = bench.run("nebula", "-p", "c", "--from", first, "--output-format", "json", **server.env()).json[
@@ -125,7 +124,8 @@ def test_every_turn_is_a_node_joined_to_the_one_it_continued(bench):
     assert [node.id for node in graph.get_history(second)] == [first, second]
     assert [node.id for node in graph.get_history(third)] == [first, third]
     assert graph.get_node(second).prompt == "b"
-    assert "two" not in str(server.turns[2].json["messages"])
+    assert "First." in str(server.turns[2].json["messages"])
+    assert "Second." not in str(server.turns[2].json["messages"])
 
 
 def test_the_node_owns_its_tool_log_usage_and_file_states(bench):

@@ -177,13 +177,13 @@ def test_a_key_that_was_said_aloud_is_in_no_record(bench):
             assert key.encode() not in path.read_bytes(), path
 
 
-def test_a_prompt_without_an_answer_joins_the_next_one(bench):
+def test_a_prompt_without_an_answer_does_not_join_the_next_one(bench):
     with ScriptedModel([Fault.status_code(401), Turn("ok")]) as server:
         assert bench.run("nebula", "-p", "first", **server.env()).code == 1
         assert bench.run("nebula", "-p", "second", "--continue", **server.env()).code == 0
     sent = server.turns[1].json["messages"]
-    assert [message["role"] for message in sent] == ["system", "user"]
-    assert "first\n\nsecond" in sent[1]["content"]
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "user"]
+    assert "first" in sent[1]["content"] and "first" not in sent[3]["content"]
 
 
 def test_a_runaway_turn_ends_with_a_remark(bench):
@@ -303,9 +303,9 @@ def test_a_directory_that_is_gone_is_one_clear_line(bench):
 def test_a_task_that_cannot_begin_has_its_stream_all_the_same(bench, args):
     env = ScriptedModel().env() if args else {"OLLAMA_HOST": refused_url()}
     ran = bench.run("nebula", "-p", "go", "--output-format", "stream-json", *args, **env)
-    assert ran.code == 1
+    assert ran.code == (64 if "--from" in args else 1)
     assert [event["type"] for event in ran.events] == ["task", "error", "final"]
-    assert ran.events[-1]["exit_code"] == 1
+    assert ran.events[-1]["exit_code"] == ran.code
     assert bench.trace() == ran.events
 
 
