@@ -351,3 +351,11 @@ def test_after_an_interruption_what_was_typed_ahead_waits_to_be_looked_at(bench:
     with ScriptedModel([Turn("slow", fault=Fault.slow(30)), Turn("never")]) as server:
         sit_down_here(bench, person, **server.env())
     assert len(server.turns) == 1
+
+
+def test_the_language_of_the_users_own_config_is_spoken(bench: Bench) -> None:
+    (bench.home / ".nebula").mkdir()
+    (bench.home / ".nebula" / "config.json").write_text('{"lang": "ja"}', encoding="utf-8")
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", stdin="mode plan\nexit\n", **server.env())
+    assert "モード: plan" in ran.out
