@@ -359,3 +359,12 @@ def test_the_language_of_the_users_own_config_is_spoken(bench: Bench) -> None:
     with ScriptedModel([]) as server:
         ran = run_here(bench, "nebula", stdin="mode plan\nexit\n", **server.env())
     assert "モード: plan" in ran.out
+
+
+def test_the_tree_shows_this_talk_and_all_of_them_when_asked(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        run_here(bench, "nebula", "-p", "an older talk", **server.env())
+        ran = run_here(bench, "nebula", stdin="\nthis talk\n/tree\n/graph\n/tree all\nexit\n", **server.env())
+    part, everything = ran.out.split("/tree all")
+    assert "an older talk" not in part.split("Two.")[1] and part.count("this talk") == 3
+    assert "an older talk" in everything and "this talk" in everything
