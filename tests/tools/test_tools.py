@@ -327,3 +327,18 @@ def test_the_ledger_learns_from_a_conversation(tmp_path):
         desk.ledger, [AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results([result])]
     )
     assert desk.run("editFile", path="a.txt", new_content="new\n")[1] == {"success": True}
+
+
+def test_ranges_of_a_file_of_any_size_can_be_read_and_edited_around(tmp_path):
+    desk = Desk(tmp_path)
+    put(tmp_path, "huge.txt", "".join(f"line {number}\n" for number in range(1, 100_001)))
+    assert "start_line" in desk.run("readFile", path="huge.txt")[1]["error"]
+    value = desk.run("readFile", path="huge.txt", start_line=99_999, end_line=200_000)[1]
+    assert value["content"] == "line 99999\nline 100000\n"
+    assert (value["start_line"], value["end_line"], value["total_lines"]) == (99_999, 100_000, 100_000)
+    value = desk.run("readFile", path="huge.txt", start_line=50_000)[1]
+    assert value["content"].startswith("line 50000\n")
+    assert "left out" in value["cut"]
+    assert desk.ledger.knows_lines("huge.txt", value["sha256"], *value["shown"][0])
+    edits = [{"old_text": "line 99999\n", "new_text": "x\n"}]
+    assert "bytes" in desk.run("editFile", path="huge.txt", edits=edits)[1]["error"]  # told before anybody is asked

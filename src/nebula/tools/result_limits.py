@@ -18,11 +18,11 @@ def quoted_size(text: str) -> int:
 
 def whole_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
     """How many lines of the head and of the tail fit into `room` bytes of JSON, half of it each."""
-    head = _fitting(lines, room // 2)
-    return head, _fitting(lines[:head:-1], room // 2)
+    head = fitting_lines(lines, room // 2)
+    return head, fitting_lines(lines[:head:-1], room // 2)
 
 
-def _fitting(lines: Sequence[str], room: int) -> int:
+def fitting_lines(lines: Sequence[str], room: int) -> int:
     for count, line in enumerate(lines):
         room -= quoted_size(line)
         if room < 0:

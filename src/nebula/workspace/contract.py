@@ -57,6 +57,22 @@ class FileText:
 
 
 @value
+class FileLines:
+    """Some lines of a file of any size."""
+
+    path: str
+    content: str
+    first: int
+    last: int
+    """Less than what was asked for where the file ends before, or the lines are too many."""
+    total_lines: int
+    sha256: str
+    """Of the whole file."""
+    size: int
+    secret: bool = False
+
+
+@value
 class FileState:
     path: str
     kind: FileKind
@@ -65,6 +81,8 @@ class FileState:
     """Of a file's bytes, where the call looked into it (check_write does, probe does not)."""
     content: str | None = None
     """The text a write would replace, where the call has it at hand; None says nothing."""
+    max_bytes: int | None = None
+    """How large a write may make it, where the call knows."""
 
     @property
     def expected(self) -> str:
@@ -108,6 +126,10 @@ class Workspace(Protocol):
         only files of those kinds are named, no directories."""
 
     def read_file(self, path: str) -> FileText: ...
+
+    def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
+        """Lines of a file that may be too large to be read whole; None stands for the end. Of lines that together
+        are larger than a file may be, those that fit."""
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None

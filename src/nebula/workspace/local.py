@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
@@ -15,6 +16,7 @@ from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     DEFAULT_SEARCH_FILES,
+    FileLines,
     FileState,
     FileText,
     Listing,
@@ -27,6 +29,7 @@ from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
+from nebula.workspace.line_ranges import read_line_range
 from nebula.workspace.records import digest
 
 if TYPE_CHECKING:
@@ -90,16 +93,8 @@ class ReadingWorkspace:
 
     def read_file(self, path: str) -> FileText:
         place = normal_path(path)
-        self._judge.reading(place)
         limit = self._judge.policy.max_bytes
-        secret = place.standing.secret
-
-        def judge_target(real: NormalPath) -> None:
-            nonlocal secret
-            self._judge.reading(real)
-            secret = secret or real.standing.secret
-
-        fd = self._jail.open_for_reading(place, judge_target)
+        fd, secret = self._open(place)
         try:
             size = require_regular(fd, place.text).st_size
             content = os.read(fd, min(size, limit) + 1)
@@ -112,11 +107,34 @@ class ReadingWorkspace:
             os.close(fd)
         if len(content) > limit:
             raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
+        return FileText(place.text, _shown(content, place), digest(content), len(content), secret)
+
+    def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
+        place = normal_path(path)
+        first = _count(first, 1, sys.maxsize)
+        last = None if last is None else _count(last, 1, sys.maxsize)
+        fd, secret = self._open(place)
         try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            raise NotUtf8("{path}: is not UTF-8 text, so it cannot be shown.", path=place.text) from None
-        return FileText(place.text, text, digest(content), len(content), secret)
+            require_regular(fd, place.text)
+            found = read_line_range(fd, first, last, self._judge.policy.max_bytes)
+        except OSError as error:
+            raise translate(error, place.text) from None
+        finally:
+            os.close(fd)
+        text = _shown(found.content, place)
+        return FileLines(place.text, text, first, found.last, found.total_lines, found.sha256, found.size, secret)
+
+    def _open(self, place: NormalPath) -> tuple[int, bool]:
+        """A descriptor of a file that may be read, and whether it is a secret one."""
+        secret = place.standing.secret
+
+        def judge_target(real: NormalPath) -> None:
+            nonlocal secret
+            self._judge.reading(real)
+            secret = secret or real.standing.secret
+
+        self._judge.reading(place)
+        return self._jail.open_for_reading(place, judge_target), secret
 
     def list_files(
         self,
@@ -236,9 +254,10 @@ class LocalWorkspace(ReadingWorkspace):
         request = self._request(path, content or "", mode, None)
         found = self._writing.get().find(request.path)
         judge_write(request, found)
+        limit = request.max_bytes
         if found.status is None:
-            return FileState(request.path.text, "missing")
-        return FileState(request.path.text, "file", found.status.st_size, found.sha256, _decoded(found.content))
+            return FileState(request.path.text, "missing", max_bytes=limit)
+        return FileState(request.path.text, "file", found.status.st_size, found.sha256, _decoded(found.content), limit)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
@@ -291,12 +310,19 @@ def _require_keyword(keyword: object) -> None:
     _encoded(keyword)
 
 
-def _count(number: object, default: int) -> int:
+def _count(number: object, default: int, highest: int | None = None) -> int:
     if number is None:
         return default
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise MalformedRequest("A limit must be a whole number of at least 1.")
-    return min(number, default * 10)
+    return min(number, highest or default * 10)
+
+
+def _shown(content: bytes, place: NormalPath) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise NotUtf8("{path}: is not UTF-8 text, so it cannot be shown.", path=place.text) from None
 
 
 def _extensions(extensions: Sequence[str] | None) -> tuple[str, ...] | None:

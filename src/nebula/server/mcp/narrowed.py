@@ -14,6 +14,7 @@ from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     DEFAULT_SEARCH_FILES,
     FileEntry,
+    FileLines,
     FileState,
     FileText,
     Listing,
@@ -81,6 +82,10 @@ class NarrowedWorkspace:
     def read_file(self, path: str) -> FileText:
         self._require(path)
         return self._inner.read_file(path)
+
+    def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
+        self._require(path)
+        return self._inner.read_lines(path, first, last)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None

@@ -69,7 +69,7 @@ class EditFile(WritingTool):
         proposal = Proposal.of("editFile", state.path, present, content, sha256)
         if not self._has_read(proposal, whole=not edits):
             raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)
-        if edits and len(content) > len(present):
+        if edits and (state.max_bytes is None or len(content.encode()) > state.max_bytes):
             self.workspace.check_write(path, "overwrite", content)  # how large it becomes is known only now
         return proposal
 

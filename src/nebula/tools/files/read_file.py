@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +10,10 @@ from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.result_limits import cut_middle, quoted_size, whole_lines
-from nebula.workspace.contract import Workspace
+from nebula.tools.result_limits import cut_middle, fitting_lines, quoted_size, whole_lines
+from nebula.workspace.contract import FileLines, Workspace
+from nebula.workspace.diff import split_lines
+from nebula.workspace.errors import TooLarge
 
 SPEC = DeclaredSpec(
     "readFile",
@@ -44,16 +45,37 @@ class ReadFile:
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         path = text_argument(args, "path")
         first, last = number_argument(args, "start_line"), number_argument(args, "end_line")
-        file = await asyncio.to_thread(self._workspace.read_file, path)
         room = call.room - _FRAME_BYTES
-        if first is None and last is None and quoted_size(file.content) <= room:
+        if first is None and last is None:
+            return await self._whole(path, room)
+        if last is not None and last < (first or 1):
+            raise ToolFailure(f"There are no lines {first or 1} to {last}.")
+        lines = await asyncio.to_thread(self._workspace.read_lines, path, first or 1, last)
+        return self._outcome(path, lines, last, room)
+
+    async def _whole(self, path: str, room: int) -> Outcome:
+        try:
+            file = await asyncio.to_thread(self._workspace.read_file, path)
+        except TooLarge as error:
+            raise ToolFailure(
+                f"{error} Read a part of it with start_line and end_line.", code=error.status, policy=True
+            ) from None
+        if quoted_size(file.content) <= room:
             self._ledger.saw(path, file.content)
             return Outcome.ok({"content": file.content}, secret=file.secret, size=file.size)
-        part = _part(path, file.content, first, last, room)
-        self._ledger.saw_part(path, file.sha256, part["total_lines"], part["shown"])
+        total = len(split_lines(file.content))
+        lines = FileLines(file.path, file.content, 1, total, total, file.sha256, file.size, file.secret)
+        return self._outcome(path, lines, None, room)
+
+    def _outcome(self, path: str, lines: FileLines, last: int | None, room: int) -> Outcome:
+        if lines.first > max(lines.total_lines, 1):
+            wanted = f"{lines.first} to {last or 'the end'}"
+            raise ToolFailure(f"There are no lines {wanted}: {path} has {lines.total_lines} lines.")
+        part = _part(lines, min(last or lines.total_lines, lines.total_lines), room)
+        self._ledger.saw_part(path, lines.sha256, lines.total_lines, part["shown"])
         if "cut" not in part:
             del part["shown"]
-        return Outcome.ok({**part, "sha256": file.sha256}, secret=file.secret, size=file.size)
+        return Outcome.ok({**part, "sha256": lines.sha256}, secret=lines.secret, size=lines.size)
 
 
 def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
@@ -67,21 +89,21 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
         ledger.saw_part(path, result["sha256"], result["total_lines"], result.get("shown", whole))
 
 
-def _part(path: str, content: str, first: int | None, last: int | None, room: int) -> dict[str, Any]:
+def _part(lines: FileLines, end: int, room: int) -> dict[str, Any]:
     """The lines asked for, or as many of their head and tail as there is room for."""
-    lines = list(io.StringIO(content))
-    start = first or 1
-    end = min(last or len(lines), len(lines))
-    if start > max(len(lines), 1) or (last is not None and last < start):
-        raise ToolFailure(f"There are no lines {start} to {last or 'the end'}: {path} has {len(lines)} lines.")
-    wanted = lines[start - 1 : end]
-    text = "".join(wanted)
-    part: dict[str, Any] = {"content": text, "start_line": start, "end_line": end, "total_lines": len(lines)}
-    if quoted_size(text) <= room:
+    start = lines.first
+    part: dict[str, Any] = {
+        "content": lines.content,
+        "start_line": start,
+        "end_line": end,
+        "total_lines": lines.total_lines,
+    }
+    if quoted_size(lines.content) <= room and lines.last >= end:
         return part | {"shown": [[start, end]]}
-    head, tail = whole_lines(wanted, room)
+    wanted = split_lines(lines.content)
+    head, tail = whole_lines(wanted, room) if lines.last >= end else (fitting_lines(wanted, room), 0)
     if not head and not tail:
-        shown, left_out = cut_middle(text, room // _WORST_ESCAPE)
+        shown, left_out = cut_middle(lines.content, room // _WORST_ESCAPE)
         cut = f"{left_out} bytes are left out: a line of this file is longer than what can be shown."
         return part | {"content": shown, "cut": cut, "shown": []}
     gap = (start + head, end - tail)

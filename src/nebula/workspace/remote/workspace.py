@@ -17,6 +17,7 @@ from nebula.workspace.contract import (
     ABSENT,
     DEFAULT_SEARCH_FILES,
     FileEntry,
+    FileLines,
     FileState,
     FileText,
     Listing,
@@ -24,6 +25,7 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
+from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import NotUtf8, ReadOnly
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.records import digest
@@ -82,6 +84,14 @@ class RemoteWorkspace:
         sha256 = answer.headers.get("etag", "").strip('"') or digest(data)
         place = normal_path(path)
         return FileText(place.text, content, sha256, len(data), place.standing.secret)
+
+    def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
+        """Of a file that the gateway reads whole: it has no way to read a part of one."""
+        file = self.read_file(path)
+        lines = split_lines(file.content)
+        end = len(lines) if last is None else min(last, len(lines))
+        text = "".join(lines[first - 1 : end])
+        return FileLines(file.path, text, first, end, len(lines), file.sha256, file.size, file.secret)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
