@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+import pytest
 from tests.tools.test_tools import Answers, Desk, put
 
 from nebula.llm.dialect.tools import make_offer
@@ -139,3 +140,42 @@ def test_an_answer_holds_for_the_content_that_was_shown(tmp_path):
     assert "-other" in second.proposal.diff
     assert outcome.refused
     assert (tmp_path / "a.txt").read_text() == "other\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "applied", "left"),
+    [("hunks 1", [5], [50, 95]), ("hunks 1, 3", [5, 95], [50]), ("Hunk 2", [50], [5, 95]), ("yes", [5, 50, 95], [])],
+)
+def test_a_change_can_be_approved_hunk_by_hunk(tmp_path, said, applied, left):
+    answers = Answers(Decision.read(said))
+    desk = Desk(tmp_path, answers)
+    lines = [f"line {number}\n" for number in range(1, 101)]
+    put(tmp_path, "a.txt", "".join(lines))
+    desk.run("readFile", path="a.txt")
+    edits = [{"old_text": f"line {number}\n", "new_text": f"new {number}\n"} for number in (5, 50, 95)]
+    outcome, value = desk.run("editFile", path="a.txt", edits=edits)
+    for number in applied:
+        lines[number - 1] = f"new {number}\n"
+    assert (tmp_path / "a.txt").read_text() == "".join(lines)
+    assert [hunk.text.count("@@ -") for hunk in answers.questions[0].proposal.change.hunks] == [1, 1, 1]
+    assert (outcome.changes[0].added, outcome.changes[0].removed) == (len(applied), len(applied))
+    assert value["success"] is True
+    assert all(f"+new {number}\n" in value["remark"] for number in left)
+    assert ("remark" in value) == bool(left)
+    assert outcome.decision == said.lower().replace("hunk 2", "hunks 2")
+    again = [{"old_text": f"new {applied[0]}\n", "new_text": "x\n"}]  # what came of it counts as read
+    answers.answers.append(Decision(True))
+    assert desk.run("editFile", path="a.txt", edits=again)[1] == {"success": True}
+
+
+def test_hunks_that_do_not_exist_are_a_no(tmp_path):
+    desk = Desk(tmp_path, Answers(Decision.read("hunks 2, 3")))
+    outcome, value = desk.run("writeFile", path="a.txt", content="x\n")
+    assert outcome.refused
+    assert "error" in value
+    assert not (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.parametrize("said", ["hunks", "hunks 0", "hunks one", "hunk by hunk please"])
+def test_other_words_about_hunks_are_a_reason(said):
+    assert Decision.read(said) == Decision(False, reason=said)

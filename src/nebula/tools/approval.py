@@ -15,14 +15,19 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from nebula.events import Approval, new_trace_id
-from nebula.messages import ToolSpec
+from nebula.messages import Json, Text, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
 from nebula.value import replace, value
+from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import Stale, WorkspaceError
 
 MAX_QUESTIONS = 5
 """How often one write is asked about again because its file keeps changing."""
+
+MAX_LEFT_OUT = 10_000
+"""Bytes of what was left out of a change that the model is shown."""
 
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
@@ -47,10 +52,12 @@ class Decision:
     scope: Literal["once", "message", "pattern", "session"] = "once"
     reason: str = ""
     pattern: str = ""
+    hunks: tuple[int, ...] = ()
+    """Of a yes to some of the hunks of a change: their numbers, from 1; empty: all of it."""
 
     @classmethod
     def read(cls, text: str) -> Decision:
-        """From the words of the wire: "yes", "no", "all", or a sentence, which refuses and tells why."""
+        """From the words of the wire: "yes", "no", "all", "hunks 1, 3", or a sentence, which refuses and says why."""
         word = text.strip()
         if agrees(word):
             return cls(True)
@@ -59,9 +66,13 @@ class Decision:
             return cls(True, "session")
         if key in ("", "no", "n", "いいえ"):
             return cls(False)
+        if chosen := re.fullmatch(r"hunks? ([1-9][0-9]*(?:[ ,]+[1-9][0-9]*)*)", key):
+            return cls(True, hunks=tuple(map(int, re.findall("[0-9]+", chosen[1]))))
         return cls(False, reason=word)
 
     def word(self) -> str:
+        if self.hunks:
+            return f"hunks {', '.join(map(str, self.hunks))}"
         if self.allowed:
             return "all" if self.scope == "session" else "yes"
         return self.reason or "no"
@@ -138,14 +149,15 @@ class Approved:
         for attempt in range(MAX_QUESTIONS):
             proposal = await asyncio.to_thread(self._tool.propose, args)
             decision = await self._decide(proposal, call, again=attempt > 0)
-            if not decision.allowed:
+            chosen = proposal.only(decision.hunks) if decision.hunks else proposal
+            if not decision.allowed or (decision.hunks and not chosen.change.hunks):
                 reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
                 raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
             try:
-                outcome = await asyncio.to_thread(self._tool.carry_out, proposal)
+                outcome = await asyncio.to_thread(self._tool.carry_out, chosen)
             except Stale:
                 continue
-            return replace(outcome, decision=decision.word())
+            return replace(outcome, content=_answer(outcome, proposal, chosen), decision=decision.word())
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
 
     async def _decide(self, proposal: Proposal, call: Call, *, again: bool) -> Decision:
@@ -180,6 +192,14 @@ class Approved:
                 except (ToolFailure, WorkspaceError):
                     continue  # this one fails by itself when its turn comes, and says why
         return proposals
+
+
+def _answer(outcome: Outcome, proposal: Proposal, chosen: Proposal) -> tuple[Text | Json, ...]:
+    """What the model is told; of a change that was made in part, also what was left out of it."""
+    if chosen is proposal:
+        return outcome.content
+    left_out, _ = cut_middle(diff_texts(proposal.path, chosen.new, proposal.new).text, MAX_LEFT_OUT)
+    return (Json({"success": True, "remark": "The user left out a part of this change:\n" + left_out}),)
 
 
 async def allow_all(_: Question) -> Decision:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal
 
 from nebula.messages import ToolSpec
@@ -16,7 +16,7 @@ from nebula.tools.contract import AppliedChange, Call, Outcome, ToolFailure
 from nebula.tools.ledger import ReadLedger
 from nebula.value import value
 from nebula.workspace.contract import Workspace
-from nebula.workspace.diff import TextDiff, diff_texts
+from nebula.workspace.diff import TextDiff, apply_hunks, diff_texts
 
 
 @value
@@ -34,6 +34,11 @@ class Proposal:
     @classmethod
     def of(cls, tool: str, path: str, old: str | None, new: str, before: str) -> Proposal:
         return cls(tool, path, old, new, before, diff_texts(path, old, new))
+
+    def only(self, hunks: Collection[int]) -> Proposal:
+        """The same with some of its hunks alone, counted from 1."""
+        chosen = [hunk for number, hunk in enumerate(self.change.hunks, start=1) if number in hunks]
+        return Proposal.of(self.tool, self.path, self.old, apply_hunks(self.old, chosen), self.before)
 
     @property
     def mode(self) -> Literal["create", "overwrite"]:

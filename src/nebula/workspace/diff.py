@@ -19,6 +19,8 @@ class Hunk:
     new: tuple[str, ...]
     blocks: tuple[Block, ...]
     """Which of these lines really differ, counted from the start of the texts."""
+    text: str
+    """As a unified diff shows it, with the lines around it."""
 
 
 @value
@@ -46,14 +48,12 @@ def diff_texts(path: str, old: str | None, new: str | None, *, context: int = 3)
         f"--- {'/dev/null' if old is None else 'a/' + path}\n",
         f"+++ {'/dev/null' if new is None else 'b/' + path}\n",
     ]
-    groups = _groups(blocks, context)
-    body = [line for group in groups for line in _render(group, before, after, context)]
     hunks = tuple(
-        Hunk(a, tuple(before[a:b]), c, tuple(after[c:d]), tuple(group))
-        for group in groups
+        Hunk(a, tuple(before[a:b]), c, tuple(after[c:d]), tuple(group), "".join(_render(group, before, after, context)))
+        for group in _groups(blocks, context)
         for a, b, c, d in [(group[0][0], group[-1][1], group[0][2], group[-1][3])]
     )
-    return TextDiff("".join(head + body), added, removed, hunks)
+    return TextDiff("".join([*head, *(hunk.text for hunk in hunks)]), added, removed, hunks)
 
 
 def apply_hunks(old: str | None, hunks: Iterable[Hunk]) -> str:
