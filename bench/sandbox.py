@@ -7,6 +7,7 @@ sandbox.py [--runs 40] [--files 7000]
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -29,10 +30,16 @@ def is_secret(path: str) -> bool:
     return name.startswith(".env") or name.endswith((".pem", ".key"))
 
 
-def seconds(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
+def seconds(action: Callable[[], object]) -> tuple[float, float]:
+    """On the clock, and on the processors: a busy machine adds little to the second."""
+    started, before = time.perf_counter(), processor_seconds()
     action()
-    return time.perf_counter() - started
+    return time.perf_counter() - started, processor_seconds() - before
+
+
+def processor_seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def fill(project: Path, files: int) -> None:
@@ -81,7 +88,7 @@ def bubblewrap(project: Path) -> list[str]:
     ]
 
 
-def starts(small: Path, large: Path, runs: int) -> dict[str, list[float]]:
+def starts(small: Path, large: Path, runs: int) -> dict[str, list[tuple[float, float]]]:
     """Interleaved, so that what else the machine does falls on all alike."""
     finder = SecretFinder(is_secret)
     outside = bubblewrap(small)
@@ -130,34 +137,25 @@ def main() -> int:
     with place() as first, place() as second:
         fill(first.project, 10)
         fill(second.project, options.files)
-        found = starts(first.project, second.project, options.runs)
+        measured = starts(first.project, second.project, options.runs)
         back = reading_back(second.project, 5)
+    found = {name: [taken for taken, _ in values] for name, values in measured.items()}
     best = {name: min(values) for name, values in found.items()}
-    rows = [
-        [
-            name,
-            f"{median(values) * 1000:.1f}",
-            f"{best[name] * 1000:.1f}",
-            f"{median(values) / median(found['sh -c true']):.1f}×",
-        ]
-        for name, values in found.items()
-    ]
-    table(f"Start, {options.runs} runs, interleaved", ["what", "median ms", "best ms", "of sh -c true"], rows)
-    rows = [
-        [
-            f"read back {CHANGED} changed files of {options.files}",
-            f"{median(back) * 1000:.0f}",
-            f"{min(back) * 1000:.0f}",
-        ]
-    ]
-    table("Reading back", ["what", "median ms", "best ms"], rows)
+    rows = []
+    for name, values in found.items():
+        work = sum(each for _, each in measured[name]) / len(values)
+        rows.append([name, *(f"{value * 1000:.1f}" for value in (median(values), best[name], work))])
+    head = ["what", "median ms", "best ms", "processor ms"]
+    table(f"Start, {options.runs} runs, interleaved", head, rows)
+    what = f"read back {CHANGED} changed files of {options.files}"
+    table("Reading back", head[:3], [[what, f"{median(back) * 1000:.0f}", f"{min(back) * 1000:.0f}"]])
     print()
     holds = True
     for name in ("layer, first command", "layer, small project"):
         more = (best[name] - best["sh -c true"]) * 1000
         holds &= bar(f"{name}: more than sh -c true (best of all runs)", more, 30, " ms")
-    large = median(found["layer, large project"]) / median(found["layer, small project"])
-    holds &= bar(f"{options.files} untouched files / 10", large, 1.25, "×")
+    ratio = best["layer, large project"] / best["layer, small project"]
+    holds &= bar(f"{options.files} untouched files / 10 (best of all runs)", ratio, 1.25, "×")
     holds &= bar(f"reading back {CHANGED} changed files", median(back), 0.5, " s")
     return 0 if holds else 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import sandbox_rig
 from nebula.sandbox.command import Stop, run
 from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
 from nebula.sandbox.errors import SandboxError
@@ -84,6 +85,22 @@ def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.Monk
 def test_variables_of_the_caller_are_added(project: Path) -> None:
     done = run(Command(str(project), "echo $COLOUR", env={"COLOUR": "red"}), read_back=False)
     assert done.output == "red\n"
+
+
+def test_the_walls_do_not_stand_in_the_way_of_ordinary_work(project: Path) -> None:
+    program = str(Path(sandbox_rig.__file__).parent / "ordinary_work.py")
+    done = run(Command(str(project), f"/usr/bin/python3 {program}", read_only=(program,)), read_back=False)
+    assert done.output.splitlines() == [
+        "pool 100",
+        "semaphore",
+        "shared memory",
+        "sqlite wal",
+        "asyncio child",
+        "temporary folder True",
+        "debug True",
+        "nice 5",
+        "git b'?? hello.txt\\n'",
+    ]
 
 
 def test_loopback_works_for_the_command_itself(project: Path) -> None:

@@ -26,39 +26,39 @@ _READABLE_BY_ALL = {stat.S_IFREG: 0o004, stat.S_IFDIR: 0o005}
 _YOUNG_NS = 50_000_000
 """A folder changed this recently may change again within one tick of the file system's clock."""
 
-_Listing = tuple[tuple[str, ...], tuple[str, ...]]
-"""Names of folders to look into, and of what is secret."""
+_Listing = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]]
+"""Of a folder: its stamp, the folders to look into, what is secret; as paths below the root."""
 
 
 class SecretFinder:
-    """Remembers what it saw, for one judge of names."""
+    """Remembers what it saw, for one judge of paths."""
 
     def __init__(self, is_secret: Callable[[str], bool]) -> None:
         self._is_secret = is_secret
-        self._known: dict[str, tuple[tuple[int, ...], _Listing]] = {}
+        self._known: dict[str, _Listing] = {}
 
     def find(self, root: str, hidden: tuple[str, ...]) -> list[str]:
         found: list[str] = []
-        seen: dict[str, tuple[tuple[int, ...], _Listing]] = {}
         waiting = [""]
+        now = time.time_ns()
         while waiting:
             folder = waiting.pop()
             place = f"{root}/{folder}"
             try:
-                stamp = _stamp(place)
+                status = os.stat(place)
+                stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
                 known = self._known.get(place)
-                listing = known[1] if known and known[0] == stamp else self._list(place, folder, hidden)
+                if known is None or known[0] != stamp:
+                    known = (stamp, *self._list(place, folder, hidden))
+                    if now - stamp[1] > _YOUNG_NS:
+                        self._known[place] = known
             except OSError:
                 continue  # gone, or closed to us: then it is closed to the command
-            if time.time_ns() - stamp[0] > _YOUNG_NS:
-                seen[place] = stamp, listing
-            below, secret = listing
-            waiting += [folder + name + "/" for name in below]
-            found += [folder + name for name in secret]
-        self._known = {**{at: each for at, each in self._known.items() if not at.startswith(f"{root}/")}, **seen}
+            waiting += known[1]
+            found += known[2]
         return found
 
-    def _list(self, place: str, folder: str, hidden: tuple[str, ...]) -> _Listing:
+    def _list(self, place: str, folder: str, hidden: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         below, secret = [], []
         with os.scandir(place) as entries:
             for entry in entries:
@@ -66,15 +66,10 @@ class SecretFinder:
                 if path in hidden or entry.name == ".git":
                     continue
                 if self._is_secret(path):
-                    secret.append(entry.name)
+                    secret.append(path)
                 elif entry.is_dir(follow_symlinks=False):
-                    below.append(entry.name)
+                    below.append(f"{path}/")
         return tuple(below), tuple(secret)
-
-
-def _stamp(place: str) -> tuple[int, ...]:
-    found = os.stat(place)
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
 
 
 def cleaned_git_config(root_fd: int) -> bytes | None:
