@@ -72,6 +72,17 @@ def test_output_of_exactly_the_limit_is_whole(project: Path) -> None:
     assert ran(project, "printf %s 0123456789", output_bytes=10).output == "0123456789"
 
 
+@pytest.mark.parametrize(("line", "problem"), [("echo " + "x" * 200_000, "too long"), ("echo \0", "null byte")])
+def test_a_line_that_cannot_be_started(project: Path, line: str, problem: str) -> None:
+    done = ran(project, line)
+    assert done.exit_code == 127 and problem in done.output
+
+
+def test_a_fault_of_our_own_is_shown(project: Path) -> None:
+    with pytest.raises(SandboxError, match="TypeError"):
+        ran(project, "true", layer_bytes="many")  # type: ignore[arg-type]
+
+
 def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("LD_PRELOAD", "")

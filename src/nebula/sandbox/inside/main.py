@@ -67,6 +67,8 @@ def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
         _send(control, ("failed", failed.step, failed.number))
     except OSError as error:
         _send(control, ("failed", f"{error.filename or 'layer'}", error.errno or 1))
+    except BaseException:  # noqa: BLE001 - this process must end here; what went wrong is part of the output
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(0)
 
@@ -119,6 +121,8 @@ def _become_command(config: dict[str, Any]) -> None:
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         limits.set_limits(config["processes"], config["layer_bytes"])
         os.execve(config["shell"], [config["shell"], "-c", config["command"]], config["env"])  # noqa: S606
+    except (OSError, ValueError) as error:  # too long, or with a NUL in it
+        os.write(2, f"The command cannot be started: {error}\n".encode())
     finally:
         os._exit(127)
 
