@@ -47,6 +47,8 @@ def do(operations: list[tuple[object, ...]], folder: Path) -> None:
 @given(before=st.lists(operation, max_size=12), inside=st.lists(operation, min_size=1, max_size=12))
 @example(before=[("folder", "d"), ("write", "d/e", "one\n")], inside=[("remove", "d"), ("folder", "d")])
 @example(before=[("write", "d/e/f", "one\n")], inside=[("remove", "d"), ("folder", "d/e"), ("write", "d/e/g", "")])
+@example(before=[("write", "d/e", "")], inside=[("remove", "d"), ("write", "d", "")])
+@example(before=[("write", "d", "")], inside=[("remove", "d"), ("write", "d/e", "")])
 @example(before=[("write", "a", "one\n")], inside=[("touch", "a"), ("mode", "a", 0o644)])
 @example(before=[("write", "d/e/f", "one\n")], inside=[("mode", "d/e/f", 0), ("mode", "d/e", 0), ("mode", "d", 0)])
 def test_a_change_set_applied_to_a_copy_gives_what_the_command_left(

@@ -51,7 +51,15 @@ def read_changes(
 
 
 def _in_order(changes: list[LayerChange]) -> list[LayerChange]:
-    return sorted(changes, key=lambda change: (change.path, change.kind != "deleted"))
+    """Sorted; what stands in the place of something deleted depends on the same file of the project."""
+    gone = {change.path: change for change in changes if change.kind == "deleted"}
+    joined = [
+        replace(change, stamp=gone[change.path].stamp, conflict=gone[change.path].conflict)
+        if change.kind == "created" and change.path in gone
+        else change
+        for change in changes
+    ]
+    return sorted(joined, key=lambda change: (change.path, change.kind != "deleted"))
 
 
 @value
