@@ -115,7 +115,10 @@ class Metadata:
         rows, unread = self._node_index.count_roughly(), self._node_index.count_unread()
         if unread > _FEW:
             return False
-        age = time.time() - os.stat(self._mark_path()).st_mtime
+        try:
+            age = time.time() - os.stat(self._mark_path()).st_mtime
+        except FileNotFoundError:
+            return False  # another process has done it meanwhile
         return rows <= _MANY or age > _LONG_AGO
 
     def rewrite(self) -> bool:
