@@ -92,7 +92,7 @@ class Routed:
         try:
             await self.api.router(scope, receive, send)
         except WorkspaceError as error:
-            raise Refusal(error.sentence, status=error.status, code=error.code, **error.values) from None
+            raise Refusal("{problem}", problem=error, status=error.status, code=error.code) from None
         except HTTPException as problem:
             raise _unrouted(problem) from None
 
