@@ -19,7 +19,8 @@ _ENV = {
 
 
 class Project:
-    def __init__(self, folder: Path, *, with_git: bool = True) -> None:
+    def __init__(self, folder: Path, *, with_git: bool = True, url: str = "") -> None:
+        self.url = url
         self.root = folder / "project"
         self.home = folder / "home"
         self.root.mkdir(parents=True)
@@ -47,7 +48,7 @@ class Project:
         self.git("commit", "-q", "--allow-empty", "-m", message)
 
     def index(self) -> Index:
-        return Index.open(str(self.root), home=str(self.home))
+        return Index.open(str(self.root), home=str(self.home), url=self.url)
 
     def fresh(self) -> Index:
         """An index of the same files, built from scratch elsewhere."""
@@ -78,11 +79,7 @@ def contents(index: Index) -> dict[str, object]:
 
 
 def all_terms(index: Index) -> list[str]:
-    store = index.store
-    from nebula.index.stores.sqlite import SqliteStore
-
-    assert isinstance(store, SqliteStore)
-    return [term for (term,) in store.db.execute("SELECT DISTINCT term FROM posting ORDER BY term")]
+    return [term for (term,) in index.store.db.execute("SELECT DISTINCT term FROM posting ORDER BY term")]
 
 
 def function(name: str, *words: str) -> str:

@@ -28,8 +28,8 @@ def server() -> Iterator[EmbeddingServer]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = Project(tmp_path)
+def project(tmp_path: Path, url: str) -> Project:
+    project = Project(tmp_path, url=url)
     project.write("garage.py", function("park_car", "brake") + function("wash_car", "water", "soap", "rinse", "dry"))
     project.write("clinic.py", function("visit_doctor", "appointment"))
     project.write("kitchen.py", function("boil_water", "kettle"))
@@ -37,7 +37,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def opened(project: Project, *embedders: Embedder) -> Index:
-    return Index.open(str(project.root), home=str(project.home), embedders=embedders)
+    return Index.open(str(project.root), home=str(project.home), url=project.url, embedders=embedders)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from nebula.index.watch import watch
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = Project(tmp_path)
+def project(tmp_path: Path, url: str) -> Project:
+    project = Project(tmp_path, url=url)
     project.write("a.py", function("lighthouse"))
     project.write("b.py", function("beacon", "harbour"))
     project.write("c.py", function("lantern"))

@@ -15,11 +15,6 @@ from index.project import Project, contents, function
 from nebula.index.errors import OutsideRoot
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
-
-
 def paths(project: Project, question: str) -> list[str]:
     with project.index() as index:
         return [hit.path for hit in index.search(question)]
@@ -173,7 +168,7 @@ def test_a_worktree_has_its_own_index(project: Project) -> None:
     (other / "a.py").write_text(function("beacon"))
     from nebula.index.index import Index
 
-    with project.index() as index, Index.open(str(other), home=str(project.home)) as second:
+    with project.index() as index, Index.open(str(other), home=str(project.home), url=project.url) as second:
         index.sync()
         second.sync()
         assert index.search("beacon") == []
@@ -190,7 +185,8 @@ def test_a_folder_without_git_is_indexed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5_000, b""])
-def test_a_damaged_index_is_made_anew(project: Project, damage: bytes) -> None:
+def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    project = Project(tmp_path)
     project.write("a.py", function("lighthouse"))
     with project.index() as index:
         index.sync()
@@ -201,7 +197,8 @@ def test_a_damaged_index_is_made_anew(project: Project, damage: bytes) -> None:
         assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
 
 
-def test_an_index_of_a_newer_version_is_made_anew(project: Project) -> None:
+def test_an_index_of_a_newer_version_is_made_anew(tmp_path: Path) -> None:
+    project = Project(tmp_path)
     import sqlite3
 
     project.write("a.py", function("lighthouse"))
@@ -270,12 +267,14 @@ def take(project: Project, step: tuple[object, ...]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(STEPS)
-def test_after_any_history_the_index_equals_a_fresh_one(steps: list[tuple[object, ...]]) -> None:
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+@given(steps=STEPS)
+def test_after_any_history_the_index_equals_a_fresh_one(url: str, steps: list[tuple[object, ...]]) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
-        project = Project(folder)
+        project = Project(folder, url=url)
         project.commit("first")
         for step in steps:
             take(project, step)

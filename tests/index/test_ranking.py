@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from index.project import Project, function
 from nebula.index.ranking.kinds import CODE, DATA, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
 
 
 def found(project: Project, question: str, **filters: str) -> list[str]:

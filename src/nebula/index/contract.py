@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from nebula.index.segments import Segment
+from nebula.index.stores.database import Database
 from nebula.index.values import Skipped
 from nebula.index.vectors import Packed
 from nebula.value import value
@@ -47,7 +48,7 @@ class Candidate(NamedTuple):
     start: int
     end: int
     symbol: str
-    digest: bytes
+    digest: str
     path: str
     blob: str
     size: int
@@ -63,7 +64,7 @@ class Candidate(NamedTuple):
 class Unembedded:
     """A text that has no vector yet: these lines of a file with this content."""
 
-    digest: bytes
+    digest: str
     path: str
     blob: str
     start: int
@@ -72,6 +73,11 @@ class Unembedded:
 
 
 class Store(Protocol):
+    @property
+    def db(self) -> Database:
+        """For a transaction around several reads."""
+        ...
+
     def shape(self) -> Shape: ...
 
     def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
@@ -158,12 +164,12 @@ class Store(Protocol):
 
     def unembedded(self, model: str, limit: int) -> list[Unembedded]: ...
 
-    def add_vectors(self, model: str, vectors: Sequence[tuple[bytes, Packed]]) -> None: ...
+    def add_vectors(self, model: str, vectors: Sequence[tuple[str, Packed]]) -> None: ...
 
-    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Packed]: ...
+    def vectors(self, model: str, digests: Sequence[str]) -> dict[str, Packed]: ...
 
-    def all_vectors(self, model: str) -> Iterable[tuple[int, int, float, bytes]]:
-        """(segment, place, scale, data) of every chunk that has one."""
+    def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
+        """(segment, place) of the chunks nearest in meaning; none where the means to search them are missing."""
         ...
 
     def drop_model(self, model: str) -> None: ...

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 from collections.abc import Sequence
 
-from nebula.files.database import ForeignDatabase
-from nebula.files.home import derived_folder
+from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
 from nebula.index.contract import Candidate, Store
@@ -16,11 +14,11 @@ from nebula.index.embedders.contract import Embedder
 from nebula.index.embedders.fill import Progress, fill
 from nebula.index.follow import Follower
 from nebula.index.queue import Change, Queue
-from nebula.index.ranking.meaning import Meaning, VectorCache
+from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
 from nebula.index.segments import Source
-from nebula.index.stores.sqlite import SqliteStore, remove_database
+from nebula.index.stores.sqlite import open_sqlite
 from nebula.index.values import Hit, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
 
@@ -48,7 +46,6 @@ class Index:
         self.queue = Queue(root, home)
         self.embedders = tuple(embedders)
         self._follower = Follower(self.root, store)
-        self._vectors = VectorCache()
 
     @classmethod
     def open(
@@ -58,10 +55,20 @@ class Index:
         home: str | None = None,
         max_bytes: int = MAX_FILE_BYTES,
         embedders: Sequence[Embedder] = (),
+        url: str = "",
     ) -> Index:
-        """The index of a project, made if there is none. One that is damaged, or from another version, is made anew."""
-        path = os.path.join(derived_folder(root, home), DATABASE_NAME)
-        return cls(root, open_store(path), home=home, max_bytes=max_bytes, embedders=embedders)
+        """The index of a project, made if there is none. One that is damaged, or from another version, is made anew.
+
+        `url` of a PostgreSQL database keeps it there instead of in a file.
+        """
+        store: Store
+        if url:
+            from nebula.index.stores.postgres import open_postgres
+
+            store = open_postgres(url, project_id(root))
+        else:
+            store = open_sqlite(os.path.join(derived_folder(root, home), DATABASE_NAME))
+        return cls(root, store, home=home, max_bytes=max_bytes, embedders=embedders)
 
     def close(self) -> None:
         self.store.close()
@@ -133,7 +140,7 @@ class Index:
             (vector,) = embedder.embed([question], is_question=True)
         except ModelError:  # not reachable, no quota: words alone answer as well
             return None
-        return Meaning(self.store, embedder.name, vector, self._vectors)
+        return Meaning(self.store, embedder.name, vector)
 
     def embed(self, stop: threading.Event | None = None, progress: Progress | None = None) -> int:
         """Gives every chunk a vector of the chosen embedder; returns how many texts that took.
@@ -166,13 +173,3 @@ class Index:
         total = int(self.store.meta("embedded_total") or 0)
         queued = len(self.queue.entries())
         return Status(shape.files, shape.chunks, queued, embedded, total, skipped, self.store.meta("commit"), chosen)
-
-
-def open_store(path: str) -> SqliteStore:
-    try:
-        return SqliteStore(path)
-    except (sqlite3.DatabaseError, ForeignDatabase) as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise  # locked, full, read-only: not a reason to throw it away
-    remove_database(path)
-    return SqliteStore(path)

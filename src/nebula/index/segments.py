@@ -44,7 +44,7 @@ class ChunkRow:
     start: int
     end: int
     symbol: str
-    digest: bytes
+    digest: str
     """Of symbol and text: what an embedder would see, never the path."""
 
 
@@ -91,7 +91,7 @@ class SegmentBuilder:
         chunks = []
         for span in cut(lines, source.data, language):
             text = lines.text(span.start, span.end)
-            digest = sha256(f"{span.symbol}\n{text}".encode("utf-8", "replace")).digest()[:16]
+            digest = sha256(f"{span.symbol}\n{text}".encode("utf-8", "replace")).hexdigest()[:32]
             chunks.append(ChunkRow(span.start, span.end, span.symbol, digest))
             length += self._add_chunk(text, span.symbol, whole)
         self._add_file(whole, length)

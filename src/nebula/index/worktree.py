@@ -110,7 +110,7 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
         raise GitFailed(found.stderr)
     for entry in dict.fromkeys(found.stdout.split(b"\0")):
         path = prefix + os.fsdecode(entry)
-        if not entry or not _NEVER.isdisjoint(path.split("/")):
+        if not entry or not _is_text(path) or not _NEVER.isdisjoint(path.split("/")):
             continue
         folder = os.path.join(root, path)
         if entry.endswith(b"/") or (os.path.isdir(folder) and not os.path.islink(folder)):
@@ -119,6 +119,11 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
                 yield from _git_files(root, path.rstrip("/") + "/", depth + 1)
             continue
         yield path
+
+
+def _is_text(path: str) -> bool:
+    """Whether a path can be written down at all; one that is not UTF-8 cannot be asked for either."""
+    return path.isprintable() or path.encode("utf-8", "replace").decode() == path
 
 
 def _walk(root: str, prefix: str = "") -> Iterator[str]:
@@ -130,5 +135,5 @@ def _walk(root: str, prefix: str = "") -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in _NEVER and entry.name not in _NOT_OURS:
                 yield from _walk(root, f"{prefix}{entry.name}/")
-        elif entry.is_file(follow_symlinks=False):
+        elif entry.is_file(follow_symlinks=False) and _is_text(entry.name):
             yield prefix + entry.name

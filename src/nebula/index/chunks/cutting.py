@@ -139,5 +139,5 @@ def _last_line(node: Node) -> int:
 
 def _word(node: Node) -> str:
     """The text of a name on one line, without quotes and spaces, which separate symbols."""
-    text = (node.text or b"")[:120].decode("utf-8", "replace").strip("\"'` \n")
+    text = (node.text or b"")[:120].decode("utf-8", "replace").replace("\0", "").strip("\"'` \n")
     return "_".join(text.split("\n", 1)[0].split())

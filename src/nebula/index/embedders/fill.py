@@ -34,7 +34,7 @@ def fill(
     A file that changed meanwhile is left for later.
     """
     embedded = 0
-    passed: set[bytes] = set()
+    passed: set[str] = set()
     while stop is None or not stop.is_set():
         rows = [row for row in store.unembedded(embedder.name, EMBED_BATCH + len(passed)) if row.digest not in passed]
         texts = _texts(root, rows[:EMBED_BATCH])
@@ -50,7 +50,7 @@ def fill(
     return embedded
 
 
-def _texts(root: Root, rows: list[Unembedded]) -> dict[bytes, str]:
+def _texts(root: Root, rows: list[Unembedded]) -> dict[str, str]:
     """Digest → what to embed, of files that are as they were indexed."""
     files: dict[str, Lines | None] = {}
     texts = {}

@@ -76,7 +76,7 @@ def _order(each: tuple[float, Candidate]) -> tuple[float, str, int]:
 
 
 def _without_copies(ranked: list[tuple[float, Candidate]]) -> list[tuple[float, Candidate]]:
-    seen: set[bytes] = set()
+    seen: set[str] = set()
     result = []
     for score, candidate in ranked:
         if candidate.digest in seen:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from itertools import groupby
 
 from nebula.index import postings
 from nebula.index.constants import MAX_DEAD_SHARE, MAX_SEGMENTS, MERGED_SEGMENTS, SEGMENT_CHUNKS
 from nebula.index.contract import Shape
+from nebula.index.stores.database import Database
 
 
 def segments_to_merge(shape: Shape) -> list[list[int]]:
@@ -28,9 +28,9 @@ def segments_to_merge(shape: Shape) -> list[list[int]]:
     return groups
 
 
-def merge(db: sqlite3.Connection, segments: Sequence[int]) -> None:
+def merge(db: Database, segments: Sequence[int]) -> None:
     """Inside a transaction of the caller."""
-    target = db.execute("INSERT INTO segment (chunks, files) VALUES (0, 0)").lastrowid or 0
+    (target,) = db.execute("INSERT INTO segment (chunks, files) VALUES (0, 0) RETURNING id").fetchone()
     chunk_places: dict[int, dict[int, int]] = {segment: {} for segment in segments}
     file_places: dict[int, dict[int, int]] = {segment: {} for segment in segments}
     files = chunks = 0
@@ -57,7 +57,7 @@ def merge(db: sqlite3.Connection, segments: Sequence[int]) -> None:
 
 
 def _merge_postings(
-    db: sqlite3.Connection,
+    db: Database,
     target: int,
     segments: Sequence[int],
     chunk_places: dict[int, dict[int, int]],

@@ -16,7 +16,7 @@ CREATE INDEX file_blob ON file (blob);
 CREATE UNIQUE INDEX file_place ON file (segment, place);
 CREATE TABLE chunk (
   segment INTEGER NOT NULL, place INTEGER NOT NULL, file INTEGER NOT NULL, first INTEGER NOT NULL,
-  last INTEGER NOT NULL, symbol TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (segment, place)
+  last INTEGER NOT NULL, symbol TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (segment, place)
 ) WITHOUT ROWID;
 CREATE TABLE posting (
   segment INTEGER NOT NULL, term TEXT NOT NULL, in_chunks BLOB NOT NULL, in_files BLOB NOT NULL,
@@ -31,7 +31,7 @@ CREATE TABLE dead (
   PRIMARY KEY (segment, place)
 ) WITHOUT ROWID;
 CREATE TABLE model (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE vector (model INTEGER NOT NULL, digest BLOB NOT NULL, scale REAL NOT NULL, data BLOB NOT NULL);
+CREATE TABLE vector (model INTEGER NOT NULL, digest TEXT NOT NULL, scale REAL NOT NULL, data BLOB NOT NULL);
 CREATE UNIQUE INDEX vector_digest ON vector (model, digest);
 CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL)
 WITHOUT ROWID;

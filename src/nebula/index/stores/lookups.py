@@ -1,0 +1,83 @@
+"""What a search, and the reference rank, read from the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from nebula.index.contract import Candidate, Shape
+from nebula.index.stores.database import Database
+
+
+class Lookups:
+    db: Database
+
+    def shape(self) -> Shape:
+        raise NotImplementedError
+
+    def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
+        found: dict[int, dict[str, tuple[bytes, bytes]]] = {segment: {} for segment in self.shape().segments}
+        for segment, term, in_chunks, in_files in self.db.execute(
+            "SELECT segment, term, in_chunks, in_files FROM posting WHERE segment IN (SELECT id FROM segment)"
+            " AND term IN (SELECT value FROM json_each(?))",
+            (json.dumps(terms),),
+        ):
+            found[segment][term] = in_chunks, in_files
+        return found
+
+    def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
+        counted = self.db.execute(
+            "SELECT term, count(*) FROM path_term WHERE term IN (SELECT value FROM json_each(?)) GROUP BY term",
+            (json.dumps(terms),),
+        )
+        found: dict[str, list[tuple[int, int]]] = {term: [] for term, count in counted if count <= at_most}
+        for term, file, weight in self.db.execute(
+            "SELECT term, file, weight FROM path_term WHERE term IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(found)),),
+        ):
+            found[term].append((file, weight))
+        return found
+
+    def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
+        found: dict[int, list[tuple[int, int]]] = {}
+        for segment, first, count in self.db.execute(
+            "SELECT segment, first_chunk, chunks FROM file WHERE path >= ? AND path < ? AND (language = ? OR ? = '')",
+            (path_prefix, path_prefix + "\U0010ffff", language, language),
+        ):
+            found.setdefault(segment, []).append((first, count))
+        return found
+
+    def chunks_of(self, files: Sequence[int]) -> list[tuple[int, int, int]]:
+        return self.db.execute(
+            "SELECT segment, first_chunk, chunks FROM file"
+            " WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+            (json.dumps(files),),
+        ).fetchall()
+
+    def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
+        return [
+            Candidate._make(row)
+            for segment, wanted in places.items()
+            for row in self.db.execute(
+                "SELECT c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size,"
+                " f.mtime_ns, f.language, f.kind, f.rank, f.place, f.committed FROM chunk c"
+                " JOIN file f ON f.id = c.file"
+                " WHERE c.segment = ? AND c.place IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+                (segment, json.dumps(wanted)),
+            )
+        ]
+
+    # --- references
+
+    def file_places(self) -> dict[tuple[int, int], int]:
+        return {(segment, place): id for id, segment, place in self.db.execute("SELECT id, segment, place FROM file")}
+
+    def symbols(self) -> Iterable[tuple[int, str]]:
+        return self.db.execute("SELECT file, symbol FROM chunk WHERE symbol != ''")
+
+    def in_files(self, terms: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+        yield from self.db.execute(
+            "SELECT segment, term, in_files FROM posting WHERE segment IN (SELECT id FROM segment)"
+            " AND term IN (SELECT value FROM json_each(?))",
+            (json.dumps(terms),),
+        )

@@ -1,0 +1,152 @@
+"""The index in PostgreSQL, for teams: many readers and writers, several projects, vectors searched by pgvector.
+
+Each project has a schema of its own, so that the statements are those of SQLite, one project cannot slow another's
+look-ups, and taking one away is one command. Needs the extra `postgres`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from nebula.index.constants import FORMAT
+from nebula.index.errors import IndexFailed
+from nebula.index.stores.sql_store import SqlStore
+from nebula.index.stores.tables import TABLES
+from nebula.index.vectors import Packed
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+class PostgresDatabase:
+    def __init__(self, url: str, project: str) -> None:
+        self._connection = _connect(url)
+        self.schema = schema_name(project)
+        self._lock = int.from_bytes(hashlib.sha256(self.schema.encode()).digest()[:8], "big", signed=True)
+        try:
+            self._migrate()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
+        return self._connection.execute(_translated(statement), values or None)
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_translated(statement), rows)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Writers of one project wait for each other; those of different projects do not."""
+        with self._connection.transaction():
+            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._lock,))
+            yield
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._connection.transaction():
+            self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _migrate(self) -> None:
+        """Makes the tables; those of another format are made anew, as what they hold can be derived again."""
+        connection = self._connection
+        connection.execute("SET client_min_messages = warning")
+        with self.writing():
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
+            connection.execute(f"SET search_path TO {self.schema}, public")
+            connection.execute("CREATE TABLE IF NOT EXISTS format (version BIGINT NOT NULL)")
+            row = connection.execute("SELECT version FROM format").fetchone()
+            if row is not None and row[0] == FORMAT:
+                return
+            connection.execute(f"DROP SCHEMA {self.schema} CASCADE")
+            connection.execute(f"CREATE SCHEMA {self.schema}")
+            connection.execute("CREATE TABLE format (version BIGINT NOT NULL)")
+            connection.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
+            for statement in _tables().split(";\n"):
+                connection.execute(statement)
+            connection.execute("ALTER TABLE vector ADD COLUMN near public.halfvec")
+
+
+class PostgresStore(SqlStore):
+    """Vectors are also kept as pgvector's own, with an index for each model."""
+
+    def add_vectors(self, model: str, vectors: Sequence[tuple[str, Packed]]) -> None:
+        super().add_vectors(model, vectors)
+        number = self.model_number(model)
+        with self.db.writing():
+            self.db.executemany(
+                "UPDATE vector SET near = CAST(? AS public.halfvec) WHERE model = ? AND digest = ?",
+                [(_as_text(packed), number, digest) for digest, packed in vectors],
+            )
+            for _, (_, data) in vectors[:1]:
+                numbers = f"(near::public.halfvec({len(data)})) public.halfvec_cosine_ops"
+                self.db.execute(
+                    f"CREATE INDEX IF NOT EXISTS vector_near_{number} ON vector USING hnsw ({numbers})"
+                    f" WHERE model = {number}"
+                )
+
+    def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
+        number, dims = self.model_number(model), len(question)
+        rows = self.db.execute(
+            "SELECT c.segment, c.place FROM (SELECT digest FROM vector"  # noqa: S608 - only numbers of ours
+            f" WHERE model = {number} ORDER BY near::public.halfvec({dims}) <=> CAST(? AS public.halfvec({dims}))"
+            " LIMIT ?) v JOIN chunk c ON c.digest = v.digest",
+            ("[" + ",".join(f"{number:.5g}" for number in question) + "]", count),
+        )
+        return list(rows)
+
+
+def open_postgres(url: str, project: str) -> PostgresStore:
+    return PostgresStore(PostgresDatabase(url, project))
+
+
+def schema_name(project: str) -> str:
+    """A name that needs no quotes and is different for each project."""
+    plain = re.sub(r"[^a-z0-9]+", "_", project.lower()).strip("_")[:32]
+    return f"nebula_{plain}_{hashlib.sha256(project.encode()).hexdigest()[:12]}"
+
+
+def _connect(url: str) -> psycopg.Connection[Any]:
+    try:
+        import psycopg
+    except ImportError:
+        raise IndexFailed("PostgreSQL needs an extra package: install nebula-agent[postgres].") from None
+    try:
+        return psycopg.connect(url, autocommit=True, connect_timeout=10)
+    except psycopg.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise IndexFailed("The index database cannot be reached: {reason}", reason=reason) from None
+
+
+@lru_cache(maxsize=200)
+def _translated(statement: str) -> str:
+    """A statement of the store in PostgreSQL's words."""
+    lists = statement.replace("FROM json_each(?)", "FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS list(value)")
+    return lists.replace("AS INTEGER", "AS BIGINT").replace("?", "%s")
+
+
+def _tables() -> str:
+    tables = TABLES.replace("INTEGER PRIMARY KEY", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+    tables = tables.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace("REAL", "DOUBLE PRECISION")
+    return (
+        tables.replace("path TEXT", 'path TEXT COLLATE "C"')
+        .replace(") WITHOUT ROWID", ")")
+        .replace(")\nWITHOUT ROWID", ")")
+    )
+
+
+def _as_text(packed: Packed) -> str:
+    scale, data = packed
+    return "[" + ",".join(f"{scale * number:.5g}" for number in array("b", data)) + "]"

@@ -1,0 +1,201 @@
+"""Files, chunks and postings in tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from nebula.index.contract import FileState, Shape
+from nebula.index.ranking.kinds import kind_of
+from nebula.index.segments import FileRow, Segment
+from nebula.index.stores.database import Database
+from nebula.index.stores.lookups import Lookups
+from nebula.index.stores.merging import merge, segments_to_merge
+from nebula.index.stores.vectors import Vectors
+from nebula.index.terms.paths import path_terms
+from nebula.index.values import Skipped
+
+_ADD_TO_META = (
+    "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
+    " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)"
+)
+
+
+class SqlStore(Lookups, Vectors):
+    """See `nebula.index.contract.Store`."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self._shape: Shape | None = None
+
+    def close(self) -> None:
+        self.db.close()
+
+    # --- what is there
+
+    def meta(self, key: str) -> str:
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, text: str) -> None:
+        with self.db.writing():
+            self._set_meta(key, text)
+
+    def _set_meta(self, key: str, text: str) -> None:
+        self.db.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, text)
+        )
+
+    def shape(self) -> Shape:
+        generation = int(self.meta("generation") or 0)
+        if self._shape is None or self._shape.generation != generation:
+            self._shape = self._load_shape(generation)
+        return self._shape
+
+    def _load_shape(self, generation: int) -> Shape:
+        segments = {
+            id: (chunks, files) for id, chunks, files in self.db.execute("SELECT id, chunks, files FROM segment")
+        }
+        chunks: dict[int, set[int]] = {}
+        files: dict[int, set[int]] = {}
+        for segment, place, first, count in self.db.execute("SELECT segment, place, first_chunk, chunks FROM dead"):
+            files.setdefault(segment, set()).add(place)
+            chunks.setdefault(segment, set()).update(range(first, first + count))
+        return Shape(
+            generation,
+            sum(count for _, count in segments.values()) - sum(map(len, files.values())),
+            sum(count for count, _ in segments.values()) - sum(map(len, chunks.values())),
+            segments,
+            {segment: frozenset(dead) for segment, dead in chunks.items()},
+            {segment: frozenset(dead) for segment, dead in files.items()},
+        )
+
+    def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        if paths is None:
+            rows = self.db.execute("SELECT path, blob, size, mtime_ns, committed FROM file")
+        else:
+            rows = self.db.execute(
+                "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(paths)),),
+            )
+        return {path: FileState(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
+
+    def states_below(self, paths: Sequence[str]) -> dict[str, FileState]:
+        found: dict[str, FileState] = {}
+        for path in paths:
+            low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
+            for name, blob, size, mtime, committed in self.db.execute(
+                "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path = ? OR path >= ? AND path < ?",
+                (path, low, high),
+            ):
+                found[name] = FileState(blob, size, mtime, bool(committed))
+        return found
+
+    def skipped(self) -> dict[str, tuple[str, int, int]]:
+        rows = self.db.execute("SELECT path, reason, size, mtime_ns FROM skipped")
+        return {path: (reason, size, mtime) for path, reason, size, mtime in rows}
+
+    def lines(self) -> int:
+        return int(self.db.execute("SELECT coalesce(sum(lines), 0) FROM file").fetchone()[0])
+
+    # --- changes
+
+    def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
+        with self.db.writing():
+            replaced = [file.path for file in segment.files] + [each.path for each, _, _ in skipped] + list(gone)
+            changed = max(self._remove(replaced), len(segment.files))
+            rows = [(each.path, each.reason, size, mtime) for each, size, mtime in skipped]
+            self.db.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?)", rows)
+            if segment.files:
+                self._insert(segment)
+            self._next_generation(changed)
+
+    def _insert(self, segment: Segment) -> None:
+        sizes = (segment.chunk_count, len(segment.files))
+        (number,) = self.db.execute("INSERT INTO segment (chunks, files) VALUES (?, ?) RETURNING id", sizes).fetchone()
+        first = 0
+        chunks = []
+        names = []
+        for place, file in enumerate(segment.files):
+            id = self._insert_file(number, place, first, file)
+            names += [(term, id, weight) for term, weight in path_terms(file.path).items()]
+            for chunk in file.chunks:
+                chunks.append((number, first, id, chunk.start, chunk.end, chunk.symbol, chunk.digest))
+                first += 1
+        self.db.executemany("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)", chunks)
+        self.db.executemany("INSERT INTO path_term VALUES (?, ?, ?)", names)
+        self.db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", ((number, *row) for row in segment.terms))
+
+    def _insert_file(self, segment: int, place: int, first: int, file: FileRow) -> int:
+        kind = kind_of(file.path, file.is_generated)
+        stat = (file.path, file.blob, file.size, file.mtime_ns, file.language)
+        row = self.db.execute(
+            "INSERT INTO file (path, blob, size, mtime_ns, language, kind, generated, lines, segment, place,"
+            " first_chunk, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            (*stat, kind, int(file.is_generated), file.lines, segment, place, first, len(file.chunks)),
+        ).fetchone()
+        return int(row[0])
+
+    def _remove(self, paths: Sequence[str]) -> int:
+        wanted = (json.dumps(paths),)
+        rows = self.db.execute(
+            "SELECT id, segment, place, first_chunk, chunks FROM file WHERE path IN (SELECT value FROM json_each(?))",
+            wanted,
+        ).fetchall()
+        for number, segment, place, first, count in rows:
+            self.db.execute("DELETE FROM file WHERE id = ?", (number,))
+            self.db.execute("DELETE FROM path_term WHERE file = ?", (number,))
+            self.db.execute(
+                "DELETE FROM chunk WHERE segment = ? AND place >= ? AND place < ?", (segment, first, first + count)
+            )
+            self.db.execute("INSERT INTO dead VALUES (?, ?, ?, ?)", (segment, place, first, count))
+        self.db.execute("DELETE FROM skipped WHERE path IN (SELECT value FROM json_each(?))", wanted)
+        return len(rows)
+
+    def rename(self, moves: Sequence[tuple[str, str]]) -> int:
+        with self.db.writing():
+            found = []
+            for old, new in moves:
+                row = self.db.execute("SELECT id, generated FROM file WHERE path = ?", (old,)).fetchone()
+                if row is not None:
+                    found.append((*row, new))
+            for number, _, _ in found:  # out of the way first: two files may change places
+                self.db.execute("UPDATE file SET path = '//' || id WHERE id = ?", (number,))
+                self.db.execute("DELETE FROM path_term WHERE file = ?", (number,))
+            self._remove([new for _, _, new in found])
+            for number, generated, new in found:
+                kind = kind_of(new, bool(generated))
+                self.db.execute("UPDATE file SET path = ?, kind = ? WHERE id = ?", (new, kind, number))
+                terms = [(term, number, weight) for term, weight in path_terms(new).items()]
+                self.db.executemany("INSERT INTO path_term VALUES (?, ?, ?)", terms)
+            self._next_generation()
+        return len(found)
+
+    def touch(self, states: Mapping[str, FileState]) -> None:
+        with self.db.writing():
+            self.db.executemany(
+                "UPDATE file SET size = ?, mtime_ns = ?, committed = ? WHERE path = ?",
+                [(state.size, state.mtime_ns, int(state.committed), path) for path, state in states.items()],
+            )
+
+    def set_ranks(self, ranks: Mapping[int, float]) -> None:
+        with self.db.writing():
+            self.db.executemany(
+                "UPDATE file SET rank = ? WHERE id = ? AND rank != ?",
+                [(rank, file, rank) for file, rank in ranks.items()],
+            )
+            self._set_meta("changed", "0")
+
+    def changed_since_rank(self) -> int:
+        return int(self.meta("changed") or 0)
+
+    def tidy(self) -> None:
+        for segments in segments_to_merge(self.shape()):
+            with self.db.writing():
+                merge(self.db, segments)
+                self._next_generation()
+
+    def _next_generation(self, changed: int = 0) -> None:
+        self._shape = None
+        for key, step in (("generation", 1), ("changed", changed)):
+            self.db.execute(_ADD_TO_META, (key, str(step), step))

@@ -1,0 +1,77 @@
+"""Vectors in a table, keyed by model and by what was embedded: edits, renames and branches find them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from nebula.index.contract import Shape, Unembedded
+from nebula.index.stores.database import Database
+from nebula.index.vector_matrix import VectorMatrix
+from nebula.index.vectors import Packed
+
+
+class Vectors:
+    db: Database
+    _matrix: VectorMatrix | None = None
+
+    def shape(self) -> Shape:
+        raise NotImplementedError
+
+    def models(self) -> dict[str, int]:
+        rows = self.db.execute(
+            "SELECT m.name, (SELECT count(*) FROM chunk c JOIN vector v ON v.model = m.id AND v.digest = c.digest)"
+            " FROM model m"
+        )
+        return dict(rows)
+
+    def unembedded(self, model: str, limit: int) -> list[Unembedded]:
+        rows = self.db.execute(
+            "SELECT c.digest, f.path, f.blob, c.first, c.last, c.symbol FROM chunk c JOIN file f ON f.id = c.file"
+            " WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.digest = c.digest AND v.model = ?) LIMIT ?",
+            (self.model_number(model), limit),
+        )
+        return [Unembedded(*row) for row in rows]
+
+    def add_vectors(self, model: str, vectors: Sequence[tuple[str, Packed]]) -> None:
+        with self.db.writing():
+            self.db.execute("INSERT INTO model (name) VALUES (?) ON CONFLICT DO NOTHING", (model,))
+            number = self.model_number(model)
+            self.db.executemany(
+                "INSERT INTO vector (model, digest, scale, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [(number, digest, scale, data) for digest, (scale, data) in vectors],
+            )
+            self.db.execute(
+                "INSERT INTO meta VALUES ('embedded_total', ?) ON CONFLICT (key) DO UPDATE"
+                " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)",
+                (str(len(vectors)), len(vectors)),
+            )
+
+    def vectors(self, model: str, digests: Sequence[str]) -> dict[str, Packed]:
+        rows = self.db.execute(
+            "SELECT digest, scale, data FROM vector WHERE model = ? AND digest IN (SELECT value FROM json_each(?))",
+            (self.model_number(model), json.dumps(digests)),
+        )
+        return {digest: (scale, data) for digest, scale, data in rows}
+
+    def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
+        if self._matrix is None:
+            self._matrix = VectorMatrix()
+        key = (model, self.shape().generation, self.models().get(model, 0))
+        return self._matrix.nearest(key, lambda: self._all_vectors(model), question, count)
+
+    def _all_vectors(self, model: str) -> Iterator[tuple[int, int, float, bytes]]:
+        yield from self.db.execute(
+            "SELECT c.segment, c.place, v.scale, v.data FROM chunk c"
+            " JOIN vector v ON v.digest = c.digest AND v.model = ?",
+            (self.model_number(model),),
+        )
+
+    def drop_model(self, model: str) -> None:
+        with self.db.writing():
+            self.db.execute("DELETE FROM vector WHERE model = ?", (self.model_number(model),))
+            self.db.execute("DELETE FROM model WHERE name = ?", (model,))
+
+    def model_number(self, model: str) -> int:
+        row = self.db.execute("SELECT id FROM model WHERE name = ?", (model,)).fetchone()
+        return int(row[0]) if row else -1
