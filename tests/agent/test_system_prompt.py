@@ -113,7 +113,8 @@ def test_instructions_that_cannot_be_used_cost_a_remark(tmp_path, make):
 
 
 def test_a_project_without_source_makes_the_agent_ask_first(tmp_path):
-    asks = "no source code yet"
+    asks = "make sure that you know what is wanted"
+    assert "folder is empty" in system_prompt("agent", facts_of(tmp_path))
     assert asks in system_prompt("agent", facts_of(tmp_path))
     assert asks not in system_prompt("plan", facts_of(tmp_path))
     for name in ("README.md", "LICENSE", ".gitignore"):

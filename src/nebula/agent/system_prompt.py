@@ -26,8 +26,9 @@ def template(mode: str, home: str = "") -> str:
 def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: str = "en", plan: str = "") -> str:
     parts = [template(mode, home), _here_and_now(mode, project, lang)]
     if project.without_source and mode == "agent":
+        what = "has no source code yet" if project.tree else "folder is empty"
         parts.append(
-            "The project has no source code yet. Before you write anything, make sure that you know what is wanted: "
+            f"The project {what}. Before you write anything, make sure that you know what is wanted: "
             "the kind of program, its language, what it must do. If neither the request nor a file that is there says "
             "so, ask, and write nothing yet."
         )
