@@ -38,6 +38,7 @@ def test_a_row_names_what_there_is(row) -> None:
         ("openai/gpt-4o", 12.5),
         ("gemini-2.5-flash", 2.8),
         ("gemini-2.5-flash-lite", 0.5),
+        ("gemini-2.5-pro", 11.25),
         ("gemini-2.5-flash-preview-05-20", 2.8),
         ("gemini-2.0-flash-001", 0.5),
         ("gpt-4.1-ultra", None),  # another model, not a dated version

@@ -11,6 +11,7 @@ from nebula.config import load_settings
 from nebula.llm.catalog import connect
 from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models, resolve_model
 from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, TextDelta, Usage
+from nebula.llm.dialect.where_needed import DialectWhereNeeded
 from nebula.llm.errors import AuthError, BadReplyError, ModelError, NotFoundError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import ollama_base_url
@@ -321,3 +322,30 @@ async def test_a_role_has_its_own_model_within_the_same_bounds(
         found = await chosen(tmp_path, everything | environment, user=user, project=project, role=role)
     assert (found.provider, found.name) == expected
     assert (found.remark is None) == (project in ("", expected[1]))
+
+
+async def test_a_server_of_ones_own_need_not_list_the_model_of_the_settings(tmp_path: Path) -> None:
+    with ScriptedModel(models={"openai": ["other"], "ollama": ["m:1b"]}) as server:
+        env = {"NEBULA_HOME": str(tmp_path), "NEBULA_MODEL": "unlisted", "OPENAI_BASE_URL": server.openai_url}
+        found = await choose_model(load_settings(str(tmp_path), env))
+        await found.connector.aclose()
+        assert (found.provider, found.name) == ("openai", "unlisted")
+        two = load_settings(str(tmp_path), env | {"OLLAMA_HOST": server.ollama_url})
+        with pytest.raises(NotFoundError, match="No provider lists the model 'unlisted'"):
+            await choose_model(two)
+
+
+async def test_an_address_of_ones_own_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AuthError, match=r"No model can be reached\. Nothing answers at 127\.0\.0\.1:\d+"):
+        await chosen(tmp_path, {})
+
+
+async def test_closing_the_wrapper_closes_the_connector() -> None:
+    with ScriptedModel([Turn("hi")]) as server:
+        inner = OpenAIModel(server.openai_url, environ={})
+        model = DialectWhereNeeded(inner)
+        async for _ in model.stream(ModelRequest("m", "", [UserMessage.new_prompt("x")])):
+            pass
+        kept = [idle.connection for waiting in inner._client._idle.values() for idle in waiting]
+        await model.aclose()
+        assert len(kept) == 1 and not kept[0].is_open

@@ -372,3 +372,15 @@ async def test_a_word_or_a_call_is_not_nothing(wire: str) -> None:
     for turn in (Turn("."), Turn("", calls=[Call("list", {"path": "."})]), Turn("half", stop="length")):
         reply = (await items_from([turn], wire))[-1]
         assert isinstance(reply, ModelReply) and reply.why_empty is None
+
+
+async def test_the_pause_that_a_server_asks_for_is_kept() -> None:
+    with ScriptedModel([Fault.status_code(429, retry_after="0.2"), Turn("ok")]) as server:
+        await items_of(model_at(server.url))
+        first, second = server.turns
+    assert second.arrived - first.complete >= 0.2
+
+
+def test_a_date_without_a_zone_is_universal_time() -> None:
+    later = (datetime.now(UTC) + timedelta(seconds=30)).strftime("%a, %d %b %Y %H:%M:%S -0000")
+    assert 25 < (parse_retry_after(later) or 0) <= 30
