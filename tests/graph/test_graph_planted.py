@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nebula.files.home import derived_folder
+from nebula.graph.disk.flow_files import LONG
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import build
@@ -217,19 +218,71 @@ def test_what_is_wrong_is_said_in_both_languages(project: Path) -> None:
 # What reaches the disk, and in which order
 
 
+class Flushes:
+    """Which files and folders were flushed, and which files took their place, in order."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.happened: list[tuple[str, str]] = []
+        real_fsync, real_rename = os.fsync, os.rename
+
+        def fsync(handle: int) -> None:
+            self.happened.append(("flush", os.readlink(f"/proc/self/fd/{handle}")))
+            real_fsync(handle)
+
+        def rename(source: str, target: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+            places = [os.readlink(f"/proc/self/fd/{handle}") for handle in (src_dir_fd, dst_dir_fd)]
+            self.happened.append((f"{places[0]}/{source}", f"{places[1]}/{target}"))
+            real_rename(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(os, "rename", rename)
+
+    def flushed(self) -> set[str]:
+        return {path for kind, path in self.happened if kind == "flush"}
+
+
 def test_the_folders_above_the_first_node_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flushed: set[str] = set()
-    real = os.fsync
-
-    def fsync(handle: int) -> None:
-        flushed.add(os.readlink(f"/proc/self/fd/{handle}"))
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", fsync)
+    flushes = Flushes(monkeypatch)
     root = tmp_path / "new/deep/data"
     Graph(root).create_node("q")
     for folder in (tmp_path, tmp_path / "new", tmp_path / "new/deep", root, root / ".state"):
-        assert str(folder) in flushed
+        assert str(folder) in flushes.flushed()
+
+
+def test_a_checkpoint_flushes_what_it_takes_out_of_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph(tmp_path)
+    graph.create_node("q")
+    flushes = Flushes(monkeypatch)
+    graph._store.disk.checkpoint()
+    for name in ("nodes/000/000.xml", "flows/000/000.yaml", "nodes/000", "nodes", "flows", "nodes/index.tsv"):
+        assert str(tmp_path / name) in flushes.flushed()
+    assert graph._store.disk.journal.outline() == []
+
+
+def test_a_long_flow_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal holds what was added to it, and not the rest: a torn file could not be restored."""
+    graph = Graph(tmp_path)
+    graph.create_flow("main", "x" * LONG)
+    graph.create_node("q")
+    flushes = Flushes(monkeypatch)
+    graph._store.disk.checkpoint()
+    [place] = [n for n, (_, target) in enumerate(flushes.happened) if target == str(tmp_path / "flows/000/000.yaml")][
+        :1
+    ]
+    assert ("flush", flushes.happened[place][0]) in flushes.happened[:place]
+
+
+def test_a_folder_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    graph = Graph(tmp_path / "data")
+    graph.create_node("old")
+    with Graph(tmp_path / "other") as other:
+        node = other.create_node("new")
+    (tmp_path / "data").rename(tmp_path / "away")
+    (tmp_path / "other").rename(tmp_path / "data")
+    assert graph.get_flow().nodes == [node.id]
+    late = graph.create_node("late", parents=[node.id])
+    assert Graph(tmp_path / "data").get_flow().nodes == [node.id, late.id]
+    graph.close()
 
 
 def test_the_journal_is_flushed_with_the_step_before_any_file_is_replaced(
