@@ -259,6 +259,41 @@ def test_a_checkpoint_flushes_what_it_takes_out_of_the_journal(tmp_path: Path, m
     assert graph._store.disk.journal.outline() == []
 
 
+def test_a_full_journal_is_flushed_before_it_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph(tmp_path)
+    graph.create_node("q")
+    flushes = Flushes(monkeypatch)
+    with graph._store.disk.exclusive():
+        graph._store.disk.flush()
+    assert str(tmp_path / "nodes/000/000.xml") in flushes.flushed()
+    graph.close()
+
+
+@pytest.mark.parametrize("left", ["half", "zeros", "holes", "nothing", "no file"])
+def test_a_node_torn_by_a_power_cut_is_restored(tmp_path: Path, left: str) -> None:
+    graph = Graph(tmp_path)
+    graph.create_node("first")
+    graph._store.disk.journal._boot = "before the cut"
+    node = graph.create_node("second" * 300)
+    graph._store._housekeeper.stop()
+    path = tmp_path / "nodes/000/001.xml"
+    whole = path.read_bytes()
+    match left:
+        case "half":
+            path.write_bytes(whole[: len(whole) // 2])
+        case "zeros":
+            path.write_bytes(bytes(len(whole)))
+        case "holes":
+            path.write_bytes(whole[:512] + bytes(512) + whole[1024:])
+        case "nothing":
+            path.write_bytes(b"")
+        case _:
+            path.unlink()
+    with Graph(tmp_path) as again:
+        assert again.get_node(node.id) == node
+    assert path.read_bytes() == whole
+
+
 def test_a_long_flow_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The journal holds what was added to it, and not the rest: a torn file could not be restored."""
     graph = Graph(tmp_path)
