@@ -179,3 +179,47 @@ def test_hunks_that_do_not_exist_are_a_no(tmp_path):
 @pytest.mark.parametrize("said", ["hunks", "hunks 0", "hunks one", "hunk by hunk please"])
 def test_other_words_about_hunks_are_a_reason(said):
     assert Decision.read(said) == Decision(False, reason=said)
+
+
+def test_what_the_dialect_tells_names_the_tools_as_they_were_offered(tmp_path):
+    offer = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs)
+    told = " ".join([spec.description for spec in offer.specs])
+    for ours in ("readFile", "writeFile", "editFile", "searchInDirectory", "new_content"):
+        assert ours not in told
+    said = "Use editFile after readFile, not `list`; make a list. Give new_content."
+    assert offer.in_its_words(said) == (
+        "Use write_file with mode overwrite after read_file, not `list_files`; make a list. Give content."
+    )
+    plain = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs, under_own_names=True)
+    assert plain.in_its_words(said) == said
+
+
+@pytest.mark.parametrize("tool_role", [True, False])
+def test_an_error_reaches_a_model_of_the_dialect_in_its_words(tmp_path, tool_role):
+    from nebula.llm.contract import ModelRequest
+    from nebula.llm.dialect.json_dialect import JsonDialect
+    from nebula.llm.ollama import OllamaModel
+    from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult, UserMessage
+    from scripted_model import ScriptedModel, Turn
+
+    specs = agent_tools(kit(tmp_path), Approvals(allow_all)).specs
+    use = AssistantToolUse("1", "write_file", "writeFile", {"path": "a"}, {"path": "a"})
+    error = Json({"error": "a exists already. Use editFile to change it, after readFile."})
+    messages = (
+        UserMessage.new_prompt("go"),
+        AssistantMessage.new_tool_use(None, "", [use]),
+        UserMessage.new_tool_use_results([ToolUseResult("1", (error,), ToolResultStatus.Error)]),
+    )
+
+    async def ask(url):
+        model = JsonDialect(OllamaModel(url, environ={}), tool_role=tool_role)
+        request = ModelRequest("m", "Use `readFile` first.", messages, specs)
+        assert [item async for item in model.stream(request)]
+        await model.aclose()
+
+    with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
+        asyncio.run(ask(server.ollama_url))
+        sent = str(server.turns[0].json["messages"])
+    assert "Use write_file with mode overwrite to change it, after read_file." in sent
+    assert "Use `read_file` first." in sent
+    assert "editFile" not in sent

@@ -29,10 +29,13 @@ from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
+    Json,
     Message,
     Text,
+    ToolResultStatus,
     ToolSpec,
     ToolUseResult,
+    ToolUseResults,
     UserMessage,
 )
 from nebula.value import replace
@@ -144,7 +147,7 @@ class JsonDialect:
             schema = reply_schema(offer)
         return replace(
             request,
-            system=f"{request.system}\n\n{prompt}" if request.system else prompt,
+            system=f"{offer.in_its_words(request.system)}\n\n{prompt}" if request.system else prompt,
             messages=self._translate(request.messages, offer),
             tools=(),
             json_schema=schema,
@@ -170,6 +173,7 @@ class JsonDialect:
         results = message.tool_use_results
         if not results:
             return message
+        message, results = _with_offered_names(message, results, offer)
         if self._tool_role:
             return message
         names = tool_names(before)
@@ -182,6 +186,28 @@ class JsonDialect:
             timestamp=message.timestamp,
             images=message.images,
         )
+
+
+def _with_offered_names(
+    message: UserMessage, results: tuple[ToolUseResult, ...], offer: Offer
+) -> tuple[UserMessage, tuple[ToolUseResult, ...]]:
+    """The same, but a failure names the tools as the model knows them: what to use instead must be there to use."""
+    if not isinstance(message.content, ToolUseResults):
+        return message, results
+    renamed = tuple(
+        _renamed(result, offer) if result.status is ToolResultStatus.Error else result for result in results
+    )
+    return replace(message, content=ToolUseResults(renamed)), renamed
+
+
+def _renamed(result: ToolUseResult, offer: Offer) -> ToolUseResult:
+    content = tuple(
+        Json({"error": offer.in_its_words(str(block.value["error"]))})
+        if isinstance(block, Json) and isinstance(block.value, dict) and block.value.keys() == {"error"}
+        else block
+        for block in result.content
+    )
+    return replace(result, content=content)
 
 
 def reply_schema(offer: Offer) -> dict[str, Any]:

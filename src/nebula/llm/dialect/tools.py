@@ -6,11 +6,12 @@ A spec's forms say how it is offered. One offered name may stand for several too
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm, ToolSpec
-from nebula.value import value
+from nebula.value import replace, value
 
 MODE = "mode"
 
@@ -43,10 +44,20 @@ class Offer:
     own: frozenset[str]
     """Names of ours in the request; a model that uses one of them is understood."""
     readers: frozenset[str]
+    said: Mapping[str, str]
+    """Our names of tools and arguments, each as the model was offered it."""
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset(spec.name for spec in self.specs) | self.own
+
+    def in_its_words(self, text: str) -> str:
+        """A text of ours for the model, with tools and arguments under the names that it was offered."""
+        if not self.said:
+            return text
+        # A name that is an ordinary word as well ("list") is meant only where it is quoted as code.
+        names = [f"`{name}`" if name.islower() and "_" not in name else rf"\b{name}\b" for name in self.said]
+        return re.sub("|".join(names), lambda found: _as_offered(found[0], self.said), text)
 
     def translate(self, name: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any], str | None]:
         """Our tool, its arguments, and the reason why it must not run (None: it may)."""
@@ -84,8 +95,19 @@ def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> O
     by_name = {name: DialectTool(name, tuple(forms)) for name, forms in found.items()}
     readers = {spec.name for spec in declared if spec.reads_only}
     readers |= {name for name, tool in by_name.items() if all(spec.reads_only for _, spec in tool.forms)}
+    said: dict[str, str] = {}
+    for tool in by_name.values():
+        for form, spec in tool.forms:
+            said.setdefault(spec.name, f"{form.name} with {MODE} {form.mode}" if form.mode else form.name)
+            said |= {ours: theirs for theirs, ours in form.rename}
     specs = (*map(_offered_spec, by_name.values()), *plain)
-    return Offer(specs, by_name, frozenset(spec.name for spec in tools), frozenset(readers))
+    offer = Offer(specs, by_name, frozenset(spec.name for spec in tools), frozenset(readers), said)
+    described = (ToolSpec(spec.name, offer.in_its_words(spec.description), spec.parameters) for spec in specs)
+    return replace(offer, specs=tuple(described))
+
+
+def _as_offered(found: str, said: Mapping[str, str]) -> str:
+    return f"`{said[found[1:-1]]}`" if found.startswith("`") else said[found]
 
 
 def _offered_spec(tool: DialectTool) -> ToolSpec:
