@@ -151,6 +151,37 @@ def test_the_diff_and_all_of_a_message(bench: Bench) -> None:
     assert "All 2 writes of this message are allowed." in ran.out and ran.out.count(ASK) == 2
 
 
+def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
+    lines = [f"line {number}\n" for number in range(40)]
+    bench.write("a.txt", "".join(lines))
+    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20, 38)]
+    script = [
+        Turn("", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", {"path": "a.txt", "edits": edits})]),
+        Turn("Two of three."),
+    ]
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", stdin="edit\nh\ny\nn\nはい\nexit\n", **server.env())
+    assert "h choose hunk by hunk" in ran.out and "Take hunk 3 of 3? (y/N):" in ran.out
+    first, second = ran.out.split("Take hunk 1 of 3?")
+    assert "+LINE 2\n" in first and "+LINE 20" not in first and "+LINE 20\n" in second.split("Take hunk 2 of 3?")[0]
+    text = bench.read("a.txt")
+    assert "LINE 2\n" in text and "line 20\n" in text and "LINE 38\n" in text
+
+
+def test_no_hunk_at_all_is_a_no(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
+    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20)]
+    script = [
+        Turn("", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", {"path": "a.txt", "edits": edits})]),
+        Turn("None."),
+    ]
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", stdin="edit\nh\n\n\nexit\n", **server.env())
+    assert "Refused. The model is told." in ran.out and "LINE" not in bench.read("a.txt")
+
+
 # The live line and backstage
 
 

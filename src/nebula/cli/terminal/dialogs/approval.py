@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import unicodedata
 from glob import escape
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.language import translate
 from nebula.stage import neutralise, one_line
-from nebula.tools.approval import Decision, Question
+from nebula.tools.approval import Decision, Question, agrees
 from nebula.tools.writing import Proposal
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ class TerminalApprover:
         while True:
             try:
                 answer = await self._terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True)
+                decision = await self._decide(answer, question)
             except EndOfInput:
                 return Decision(False)
             except Interrupted:
                 return await self._interrupted()
-            decision = self._decision(answer, question)
             if decision is not None:
                 self._terminal.screen.line()
                 return decision
@@ -60,6 +61,8 @@ class TerminalApprover:
 
     def _keys(self, question: Question) -> str:
         keys = [translate("y yes · n no · d show the diff")]
+        if len(question.proposal.change.hunks) > 1:
+            keys.append(translate("h choose hunk by hunk"))
         if len(question.together) > 1:
             keys.append(translate("m yes to all {count} of this message", count=len(question.together)))
         pattern = one_line(pattern_for(question.proposal.path))
@@ -67,13 +70,18 @@ class TerminalApprover:
         keys.append(translate("p always for {pattern} in this session", pattern=pattern))
         return " · ".join([*keys, translate("or say why not")])
 
-    def _decision(self, answer: str, question: Question) -> Decision | None:
+    async def _decide(self, answer: str, question: Question) -> Decision | None:
         """None: look at the difference first."""
-        screen = self._terminal.screen
         # An input method left on types full-width letters.
         key = unicodedata.normalize("NFKC", answer).strip().lower()
         if key in ("d", "diff"):
             return None
+        if key == "h" and len(question.proposal.change.hunks) > 1:
+            return self._told(await self._hunk_by_hunk(question))
+        return self._decision(key, answer, question)
+
+    def _decision(self, key: str, answer: str, question: Question) -> Decision:
+        screen = self._terminal.screen
         if key == "p":
             pattern = pattern_for(question.proposal.path)
             shown = one_line(pattern)
@@ -88,7 +96,11 @@ class TerminalApprover:
             count = len(question.together)
             screen.line(translate("All {count} writes of this message are allowed.", count=count), "dim")
             return Decision(True, "message")
-        decision = Decision.read(answer)
+        return self._told(Decision.read(answer))
+
+    def _told(self, decision: Decision) -> Decision:
+        """The decision, with a word to the person about what comes of it."""
+        screen = self._terminal.screen
         if decision.scope == "session":
             screen.line(
                 translate(
@@ -101,6 +113,19 @@ class TerminalApprover:
         elif not decision.allowed:
             screen.line(translate("Refused. The model is told."), "dim")
         return decision
+
+    async def _hunk_by_hunk(self, question: Question) -> Decision:
+        hunks = question.proposal.change.hunks
+        lines = iter(self._diff(question).split("\n")[2:])
+        chosen = []
+        for number, hunk in enumerate(hunks, 1):
+            show_diff(self._terminal.screen, "\n".join(islice(lines, hunk.text.count("\n"))))
+            asked = translate("Take hunk {number} of {count}? (y/N): ", number=number, count=len(hunks))
+            if agrees(await self._terminal.input.ask(asked)):
+                chosen.append(number)
+        if not chosen:
+            return Decision(False)
+        return Decision(True, hunks=() if len(chosen) == len(hunks) else tuple(chosen))
 
     def _diff(self, question: Question) -> str:
         asked = self._terminal.view.asked if self._terminal.view else None
