@@ -128,22 +128,39 @@ test("the prompt of a turn without an answer goes back to the page that sent it,
   assert.deepEqual([kept.returned, kept.selected], [null, "n"]);
 });
 
-test("a server that comes back without the turn ends it", () => {
-  let state = reduce(at("main"), { kind: "sent", traceId: "t" });
-  state = event(state, "task", turnEvents("t", "main", []).task);
+const back = (state, turns, resumed = false) => reduce(state, { kind: "hello", modes: [], turns, resumed, now: 0 });
+const loaded = (state, ...nodes) => reduce(state, { kind: "flow", flow: { id: "main", name: "main", nodes, connections: [] } });
+
+function underWay() {
+  return event(reduce(at("main"), { kind: "sent", traceId: "t" }), "task", turnEvents("t", "main", []).task);
+}
+
+test("a server that comes back without the turn ends it, and the prompt goes back once", () => {
+  assert.equal(isBusy(back(underWay(), [{ trace_id: "t", flow_id: "main" }])), true);
+  let state = back(underWay(), []);
+  assert.deepEqual([isBusy(state), turnHere(state)?.status, state.returned], [false, LOST, null]);
+  state = loaded(state);
+  assert.equal(state.returned?.prompt, "prompt of t");
+  state = reduce(state, { kind: "taken_back" });
+  assert.equal(loaded(back(state, [])).returned, null);
+});
+
+test("a turn that became a node while the line was broken is not lost", () => {
+  const state = loaded(back(underWay(), []), "t");
+  assert.deepEqual([state.returned, turnHere(reduce(state, { kind: "select", id: "t" }))?.nodeId], [null, "t"]);
+});
+
+test("after a short break the end of a turn is heard, not guessed", () => {
+  const state = back(underWay(), [], true);
   assert.equal(isBusy(state), true);
-  const still = reduce(state, { kind: "hello", modes: [], turns: [{ trace_id: "t", flow_id: "main" }], now: 0 });
-  assert.equal(isBusy(still), true);
-  state = reduce(state, { kind: "hello", modes: [], turns: [], now: 0 });
-  assert.deepEqual([isBusy(state), turnHere(state)?.status, state.returned?.prompt], [false, LOST, "prompt of t"]);
-  state = reduce(reduce(state, { kind: "taken_back" }), { kind: "hello", modes: [], turns: [], now: 0 });
-  assert.equal(state.returned, null, "once");
+  const ended = event(state, "final", turnEvents("t", "main", [], { node_id: "t" }).final);
+  assert.deepEqual([isBusy(ended), ended.returned, ended.selected], [false, null, "t"]);
 });
 
 test("who comes later sees the question that waits", () => {
   const { approval } = turnEvents("t", "main", ["a"]);
   const under = { trace_id: "t", flow_id: "main", prompt: "p", parents: ["a"], approval: { type: "approval", ...approval } };
-  const state = reduce(at("main", "a"), { kind: "hello", modes: [], turns: [under], now: 0 });
+  const state = reduce(at("main", "a"), { kind: "hello", modes: [], turns: [under], resumed: false, now: 0 });
   assert.deepEqual([turnInSight(state)?.prompt, turnInSight(state)?.ask?.approval_id], ["p", "q-t"]);
 });
 

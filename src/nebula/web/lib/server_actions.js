@@ -70,7 +70,7 @@ export function createServerActions(store, link, say) {
   return {
     /** @param {{ modes: string[], turns: any[] }} hello @param {boolean} resumed */
     async arrive(hello, resumed) {
-      store.change("hello", { modes: hello.modes, turns: hello.turns, now: Date.now() });
+      store.change("hello", { modes: hello.modes, turns: hello.turns, resumed, now: Date.now() });
       asked.clear();
       if (!resumed) await attempt(loadFlow);
     },

@@ -1,11 +1,11 @@
 // The whole state of the page, and how it changes: plain values in, a new value out, no page needed.
 
-import { isOver } from "./turn.js";
-import { NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent } from "./turns.js";
+import { isOver, LOST } from "./turn.js";
+import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent } from "./turns.js";
 
 /** @import { Flow } from "./topology.js" */
 /** @import { Cue, Turn, TurnEvent } from "./turn.js" */
-/** @import { Turns, UnderWay } from "./turns.js" */
+/** @import { Turns } from "./turns.js" */
 
 /**
  * @typedef {object} Brief A node in the short form of lists; `problem` where its file cannot be read.
@@ -67,7 +67,7 @@ export const EMPTY = {
 const CHANGES = {
   status: (state, { status }) => ({ ...state, status }),
   notice: (state, { text }) => ({ ...state, notice: text }),
-  hello: (state, { modes, turns, now }) => arrived({ ...state, modes }, turns, now),
+  hello: (state, { modes, turns, resumed, now }) => ({ ...state, modes, turns: reconciled(state.turns, turns, resumed, now) }),
   flows: (state, { flows }) => ({ ...state, flows }),
   flow: (state, { flow }) => withFlow(state, flow),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
@@ -157,13 +157,6 @@ function concerns(state, data) {
   return [state.flow.id, state.flow.name, state.flowId].includes(data.flow_id ?? "");
 }
 
-/** @param {State} state @param {UnderWay[]} underWay @param {number} now */
-function arrived(state, underWay, now) {
-  const turns = reconciled(state.turns, underWay, now);
-  const ended = [...turns.values()].find((turn) => isOver(turn) && state.sent.has(turn.traceId) && !isOver(state.turns.get(turn.traceId) ?? turn));
-  return withReturned({ ...state, turns }, ended ?? null);
-}
-
 /** @param {State} state @param {TurnEvent} data @param {number} now */
 function turnEvent(state, data, now) {
   const turns = withEvent(state.turns, data, now);
@@ -181,7 +174,9 @@ function turnEvent(state, data, now) {
 /** @param {State} state @param {Turn | null} turn @returns {State} */
 function withReturned(state, turn) {
   if (!turn || turn.nodeId || !state.sent.has(turn.traceId)) return state;
-  return { ...state, returned: { traceId: turn.traceId, prompt: turn.prompt } };
+  const sent = new Set(state.sent);
+  sent.delete(turn.traceId); // once
+  return { ...state, sent, returned: { traceId: turn.traceId, prompt: turn.prompt } };
 }
 
 /** @param {State["backstage"]} backstage @param {TurnEvent} data */
@@ -236,7 +231,10 @@ function flowUpdated(state, data) {
 function withFlow(state, flow) {
   const here = new Set(flow.nodes);
   const selected = state.selected !== null && here.has(state.selected) ? state.selected : null;
-  return { ...state, flow, selected, merging: state.merging.filter((id) => here.has(id)) };
+  const turns = foundAgain(state.turns, here);
+  const next = { ...state, flow, selected, turns, merging: state.merging.filter((id) => here.has(id)) };
+  const unanswered = [...turnsOfFlow(next).values()].find((turn) => turn.status === LOST && state.sent.has(turn.traceId));
+  return withReturned(next, unanswered ?? null);
 }
 
 /** @param {State} state */

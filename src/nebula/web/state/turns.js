@@ -1,6 +1,6 @@
 // The turns that this page knows of: several branches may be at work at once.
 
-import { begin, isOver, lost, perform } from "./turn.js";
+import { begin, isOver, LOST, lost, perform } from "./turn.js";
 
 /** @import { Turn, TurnEvent } from "./turn.js" */
 /** @typedef {ReadonlyMap<string, Turn>} Turns By trace id, oldest first. */
@@ -24,16 +24,17 @@ export function withEvent(turns, data, now) {
 }
 
 /**
- * What the server says is under way when the line stands again. Turns it does not know of ended with the server that
- * ran them; those that this page missed are begun, with the question that waits in them.
+ * What the server says is under way when the line stands again. Those that this page missed are begun, with the
+ * question that waits in them. Others have ended: what the page missed is replayed (`resumed`), or no event will say so.
  * @param {Turns} turns
  * @param {UnderWay[]} underWay
+ * @param {boolean} resumed
  * @param {number} now
  */
-export function reconciled(turns, underWay, now) {
+export function reconciled(turns, underWay, resumed, now) {
   const alive = new Set(underWay.map((each) => each.trace_id));
   let next = turns;
-  for (const turn of turns.values()) if (!isOver(turn) && !alive.has(turn.traceId)) next = withTurn(next, lost(turn));
+  for (const turn of turns.values()) if (!resumed && !isOver(turn) && !alive.has(turn.traceId)) next = withTurn(next, lost(turn));
   for (const each of underWay) {
     if (!next.has(each.trace_id)) next = withTurn(next, begin(each, now));
     const turn = next.get(each.trace_id);
@@ -64,6 +65,19 @@ export function turnAt(turns, from, selected) {
  */
 export function waiting(turns) {
   return [...turns.values()].find((turn) => turn.ask !== null && !isOver(turn)) ?? null;
+}
+
+/**
+ * Lost turns after a look at the flow: one that became a node all the same (its id is the turn's) ended well.
+ * @param {Turns} turns
+ * @param {ReadonlySet<string>} nodes
+ */
+export function foundAgain(turns, nodes) {
+  let next = turns;
+  for (const turn of turns.values()) {
+    if (turn.status === LOST && !turn.nodeId && nodes.has(turn.traceId)) next = withTurn(next, { ...turn, nodeId: turn.traceId });
+  }
+  return next;
 }
 
 /** @param {Turns} turns @param {string} traceId */
