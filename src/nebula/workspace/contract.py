@@ -73,7 +73,7 @@ class FileLines:
 
 
 @value
-class FileState:
+class PathState:
     path: str
     kind: FileKind
     size: int | None = None
@@ -140,12 +140,12 @@ class Workspace(Protocol):
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
         """The text files below `directory` that contain `keyword`, exactly as typed."""
 
-    def probe(self, path: str) -> FileState:
+    def probe(self, path: str) -> PathState:
         """What is there, without looking into it or judging whether it may be read or written."""
 
     def exists(self, path: str) -> bool: ...
 
-    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
 
     def for_turn(self, trace_id: str) -> Workspace:

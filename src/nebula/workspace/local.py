@@ -17,9 +17,9 @@ from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     DEFAULT_SEARCH_FILES,
     FileLines,
-    FileState,
     FileText,
     Listing,
+    PathState,
     SearchHits,
     WriteMode,
     WriteResult,
@@ -165,21 +165,21 @@ class ReadingWorkspace:
         finally:
             os.close(fd)
 
-    def probe(self, path: str) -> FileState:
+    def probe(self, path: str) -> PathState:
         place = normal_path(path)
         status = self._jail.status(self._jail.resolve(place))
         if status is None:
-            return FileState(place.text, "missing")
+            return PathState(place.text, "missing")
         if stat.S_ISDIR(status.st_mode):
-            return FileState(place.text, "directory")
+            return PathState(place.text, "directory")
         if not stat.S_ISREG(status.st_mode):
-            return FileState(place.text, "other")
-        return FileState(place.text, "file", status.st_size)
+            return PathState(place.text, "other")
+        return PathState(place.text, "file", status.st_size)
 
     def exists(self, path: str) -> bool:
         return self.probe(path).kind != "missing"
 
-    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         raise _read_only()
 
     def write_file(
@@ -248,7 +248,7 @@ class LocalWorkspace(ReadingWorkspace):
         self._writing.close()
         super().close()
 
-    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         from nebula.workspace.writing.request import judge_write
 
         request = self._request(path, content or "", mode, None)
@@ -256,8 +256,8 @@ class LocalWorkspace(ReadingWorkspace):
         judge_write(request, found)
         limit = request.max_bytes
         if found.status is None:
-            return FileState(request.path.text, "missing", max_bytes=limit)
-        return FileState(request.path.text, "file", found.status.st_size, found.sha256, _decoded(found.content), limit)
+            return PathState(request.path.text, "missing", max_bytes=limit)
+        return PathState(request.path.text, "file", found.status.st_size, found.sha256, _decoded(found.content), limit)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None

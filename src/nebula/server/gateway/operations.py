@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from nebula.server.gateway import bodies
 from nebula.value import value
-from nebula.workspace.contract import DEFAULT_SEARCH_FILES, FileState, Listing, Workspace
+from nebula.workspace.contract import DEFAULT_SEARCH_FILES, Listing, PathState, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _check(workspace: Workspace, asked: bodies.CheckBody, _: str | None) -> Oper
     return _state(workspace.check_write(asked.path, asked.mode, asked.content))
 
 
-def _state(state: FileState) -> OperationReply:
+def _state(state: PathState) -> OperationReply:
     return OperationReply({"path": state.path, "kind": state.kind, "size": state.size, "sha256": state.sha256})
 
 

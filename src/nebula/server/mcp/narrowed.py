@@ -15,9 +15,9 @@ from nebula.workspace.contract import (
     DEFAULT_SEARCH_FILES,
     FileEntry,
     FileLines,
-    FileState,
     FileText,
     Listing,
+    PathState,
     SearchHits,
     Workspace,
     WriteMode,
@@ -103,7 +103,7 @@ class NarrowedWorkspace:
         remark = f"More than {max_files} files match, the first are shown." if len(found) > max_files else None
         return SearchHits(tuple(found[:max_files]), len(found) > max_files, remark)
 
-    def probe(self, path: str) -> FileState:
+    def probe(self, path: str) -> PathState:
         self._require(path)
         return self._inner.probe(path)
 
@@ -111,7 +111,7 @@ class NarrowedWorkspace:
         self._require(path)
         return self._inner.exists(path)
 
-    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         self._require(path)
         return self._inner.check_write(path, mode, content)
 

@@ -14,9 +14,9 @@ from typing import Final, Protocol
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     FileEntry,
-    FileState,
     FileText,
     Listing,
+    PathState,
     SearchHits,
     WriteMode,
     WriteResult,
@@ -97,21 +97,21 @@ def search(gateway: SeedGateway, directory: str, keyword: str, max_files: int) -
     return SearchHits(tuple(sorted(hits)))
 
 
-def probe(gateway: SeedGateway, path: str) -> FileState:
+def probe(gateway: SeedGateway, path: str) -> PathState:
     place = normal_path(path).text
     try:
         text = gateway.read_file(path)
     except NotFound:
         return _folder_or_missing(gateway, path)
     except (NotUtf8, TooLarge):
-        return FileState(place, "file")
+        return PathState(place, "file")
     except WorkspaceError as refused:
         state = _folder_or_missing(gateway, path)
         return state if state.kind == "directory" else _as_listed(gateway, path, refused)
-    return FileState(place, "file", text.size, text.sha256)
+    return PathState(place, "file", text.size, text.sha256)
 
 
-def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> FileState:
+def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> PathState:
     place = normal_path(path).text
     try:
         text = gateway.read_file(path)
@@ -122,7 +122,7 @@ def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> FileState:
         return state
     if mode == "create":
         raise AlreadyExists("{path}: exists already; overwrite it or choose another name.", path=place)
-    return FileState(place, "file", text.size, text.sha256)
+    return PathState(place, "file", text.size, text.sha256)
 
 
 def write_file(gateway: SeedGateway, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteResult:
@@ -153,16 +153,16 @@ def _walk(gateway: SeedGateway, path: str) -> Iterator[FileEntry]:
                 waiting.append(entry.path)
 
 
-def _folder_or_missing(gateway: SeedGateway, path: str) -> FileState:
+def _folder_or_missing(gateway: SeedGateway, path: str) -> PathState:
     place = normal_path(path).text
     try:
         gateway.list_files(path, max_items=1)
     except NotFound:
-        return FileState(place, "missing")
-    return FileState(place, "directory")
+        return PathState(place, "missing")
+    return PathState(place, "directory")
 
 
-def _as_listed(gateway: SeedGateway, path: str, refused: WorkspaceError) -> FileState:
+def _as_listed(gateway: SeedGateway, path: str, refused: WorkspaceError) -> PathState:
     """A file that may not be read is still named by its folder."""
     place = normal_path(path)
     if not isinstance(refused, ExtensionRefused | Forbidden):
@@ -170,8 +170,8 @@ def _as_listed(gateway: SeedGateway, path: str, refused: WorkspaceError) -> File
     try:
         entries = gateway.list_files("/".join(place.parts[:-1]) or ".").files
     except NotFound:
-        return FileState(place.text, "missing")
+        return PathState(place.text, "missing")
     for entry in entries:
         if entry.name == place.name:
-            return FileState(place.text, "file", entry.size)
-    return FileState(place.text, "missing")
+            return PathState(place.text, "file", entry.size)
+    return PathState(place.text, "missing")

@@ -18,9 +18,9 @@ from nebula.workspace.contract import (
     DEFAULT_SEARCH_FILES,
     FileEntry,
     FileLines,
-    FileState,
     FileText,
     Listing,
+    PathState,
     SearchHits,
     WriteMode,
     WriteResult,
@@ -126,7 +126,7 @@ class RemoteWorkspace:
         body = self._call("search_files", {"path": directory, "keyword": keyword, "max_files": max_files}).body
         return SearchHits(tuple(_field(body, "files", list)), bool(body.get("truncated")), body.get("remark"))
 
-    def probe(self, path: str) -> FileState:
+    def probe(self, path: str) -> PathState:
         if not self._has("probe"):
             from nebula.workspace.remote import composed
 
@@ -136,7 +136,7 @@ class RemoteWorkspace:
     def exists(self, path: str) -> bool:
         return self.probe(path).kind != "missing"
 
-    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> FileState:
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         self._require_writable()
         if not self._has("check_write"):
             from nebula.workspace.remote import composed
@@ -184,8 +184,8 @@ def _tree_entry(entry: Any) -> FileEntry:
     return FileEntry(_field(entry, "name", str), _field(entry, "path", str), bool(entry.get("is_dir")), size)
 
 
-def _state(body: Any) -> FileState:
-    return FileState(_field(body, "path", str), _field(body, "kind", str), body.get("size"), body.get("sha256"))
+def _state(body: Any) -> PathState:
+    return PathState(_field(body, "path", str), _field(body, "kind", str), body.get("size"), body.get("sha256"))
 
 
 def _field(body: Any, name: str, kind: type[Any]) -> Any:
