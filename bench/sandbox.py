@@ -7,7 +7,7 @@ sandbox.py [--runs 40] [--files 7000]
 from __future__ import annotations
 
 import argparse
-import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -38,8 +38,8 @@ def seconds(action: Callable[[], object]) -> tuple[float, float]:
 
 
 def processor_seconds() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    both = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in both)
 
 
 def fill(project: Path, files: int) -> None:
@@ -141,10 +141,10 @@ def main() -> int:
         back = reading_back(second.project, 5)
     found = {name: [taken for taken, _ in values] for name, values in measured.items()}
     best = {name: min(values) for name, values in found.items()}
-    rows = []
-    for name, values in found.items():
-        work = sum(each for _, each in measured[name]) / len(values)
-        rows.append([name, *(f"{value * 1000:.1f}" for value in (median(values), best[name], work))])
+    work = {name: median([each for _, each in values]) for name, values in measured.items()}
+    rows = [
+        [name, *(f"{value * 1000:.1f}" for value in (median(found[name]), best[name], work[name]))] for name in found
+    ]
     head = ["what", "median ms", "best ms", "processor ms"]
     table(f"Start, {options.runs} runs, interleaved", head, rows)
     what = f"read back {CHANGED} changed files of {options.files}"
@@ -154,8 +154,8 @@ def main() -> int:
     for name in ("layer, first command", "layer, small project"):
         more = (best[name] - best["sh -c true"]) * 1000
         holds &= bar(f"{name}: more than sh -c true (best of all runs)", more, 30, " ms")
-    ratio = best["layer, large project"] / best["layer, small project"]
-    holds &= bar(f"{options.files} untouched files / 10 (best of all runs)", ratio, 1.25, "×")
+    ratio = work["layer, large project"] / work["layer, small project"]
+    holds &= bar(f"{options.files} untouched files / 10 (processor time)", ratio, 1.25, "×")
     holds &= bar(f"reading back {CHANGED} changed files", median(back), 0.5, " s")
     return 0 if holds else 1
 
