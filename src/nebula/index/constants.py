@@ -95,8 +95,11 @@ KIND_PENALTY: Final = (0.0, 0.6, 0.6, 0.6, 0.7, 0.7, 0.5)
 something works wants the code that does it, not what checks, describes or copies it."""
 DUPLICATE_PENALTY: Final = 0.5
 """A text that stands higher in the list already says nothing new."""
-MAX_POSTINGS: Final = 400_000
-"""Occurrences looked at for one question; beyond, the lightest are left out. Reached from some 300,000 chunks on."""
+MAX_POSTINGS: Final = 200_000
+"""Occurrences looked at for one question, those of the rarest words first: it bounds the time of a search whatever the
+size of the index. The words left out are in every tenth chunk, and tell little."""
+LARGE_CHUNKS: Final = 150_000
+"""From here on a search keeps scores only of the chunks it met: most of so many have none."""
 
 # --- reference rank -------------------------------------------------------------------------------------------------
 MIN_NAME_LETTERS: Final = 4
@@ -118,6 +121,9 @@ SETTLED_NS: Final = 2_000_000_000
 BATCH_BYTES: Final = 5_000_000
 BATCH_FILES: Final = 4_000
 """Of one segment of a first index: large enough for few segments, small enough for little memory."""
+MAX_BATCH_BYTES: Final = 16_000_000
+FIRST_SEGMENTS: Final = 16
+"""A very large tree gets larger segments, so that there are about so many of them."""
 PARALLEL_BYTES: Final = 1_500_000
 """Below this, starting processes costs more than they save."""
 MAX_WORKERS: Final = 4

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from nebula.index.constants import BATCH_BYTES, BATCH_FILES
+from nebula.index.constants import BATCH_BYTES, BATCH_FILES, FIRST_SEGMENTS, MAX_BATCH_BYTES
 from nebula.index.reading import Root
 from nebula.index.segments import Segment, SegmentBuilder, Source
 from nebula.index.values import Skipped
@@ -20,13 +20,15 @@ class Built:
     skipped: tuple[tuple[Skipped, int, int], ...]
 
 
-def batches(wanted: Iterable[Wanted]) -> Iterator[list[Wanted]]:
+def batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
     batch: list[Wanted] = []
     size = 0
+    share = sum(size for _, size, _ in wanted) // FIRST_SEGMENTS
+    enough = min(max(BATCH_BYTES, share), MAX_BATCH_BYTES)
     for each in wanted:
         batch.append(each)
         size += each[1]
-        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+        if size >= enough or len(batch) >= BATCH_FILES:
             yield batch
             batch, size = [], 0
     if batch:

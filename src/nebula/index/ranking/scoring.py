@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from nebula.index import postings
-from nebula.index.constants import COMMON_PATH_TERM, MAX_POSTINGS, PATH_K1
+from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_POSTINGS, PATH_K1
 from nebula.index.contract import Shape, Store
 from nebula.index.postings import WEIGHTS
 
 _SAMPLE = 4_000
 """Scores looked at to guess where the best begin."""
 
-Scores = dict[int, list[float]]
-"""Segment → a score for each of its places."""
+Row = list[float] | defaultdict[int, float]
+"""A score for each place of a segment; in a very large index only for the places that have one."""
+Scores = dict[int, Row]
 
 
 class Scored:
@@ -32,10 +34,8 @@ class Scored:
     def keep_only(self, places: Mapping[int, Sequence[tuple[int, int]]]) -> None:
         """Only chunks in these ranges keep their score."""
         for segment, row in self.chunks.items():
-            kept = [0.0] * len(row)
-            for first, count in places.get(segment, ()):
-                kept[first : first + count] = row[first : first + count]
-            self.chunks[segment] = kept
+            kept = {place for first, count in places.get(segment, ()) for place in range(first, first + count)}
+            self.chunks[segment] = defaultdict(float, {i: score for i, score in _pairs(row) if i in kept})
 
 
 def _score(
@@ -46,21 +46,23 @@ def _score(
     sizes: Mapping[int, int],
     dead: Mapping[int, frozenset[int]],
 ) -> Scores:
-    scores = {segment: [0.0] * size for segment, size in sizes.items()}
-    blocks = []
+    scores: Scores = {
+        segment: [0.0] * size if total < LARGE_CHUNKS else defaultdict(float) for segment, size in sizes.items()
+    }
+    rarities = []
     for term, weight in terms.items():
         here = [(segment, by_term[term][which]) for segment, by_term in found.items() if term in by_term]
         frequency = sum(_living(data, dead.get(segment)) for segment, data in here)
         if frequency:
-            rarity = weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
-            blocks += [
-                (rarity * WEIGHTS[level], segment, places)
-                for segment, data in here
-                for level, places in postings.by_level(data)
-            ]
-    if sum(len(places) for _, _, places in blocks) > MAX_POSTINGS:
-        blocks.sort(key=lambda block: -block[0])
-    _accumulate(scores, blocks)
+            rarities.append((weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)), here))
+    rarities.sort(key=lambda each: -each[0])
+    room = MAX_POSTINGS
+    for rarity, here in rarities:
+        for segment, data in here:
+            _accumulate(scores[segment], rarity, data)
+            room -= postings.count(data)
+        if room <= 0:
+            break
     for segment, places in dead.items():
         row = scores[segment]
         for place in places:
@@ -68,15 +70,11 @@ def _score(
     return scores
 
 
-def _accumulate(scores: Scores, blocks: Sequence[tuple[float, int, Sequence[int]]]) -> None:
-    room = MAX_POSTINGS
-    for weight, segment, places in blocks:
-        row = scores[segment]
+def _accumulate(row: Row, rarity: float, data: bytes) -> None:
+    for level, places in postings.by_level(data):
+        weight = rarity * WEIGHTS[level]
         for place in places:
             row[place] += weight
-        room -= len(places)
-        if room <= 0:
-            break
 
 
 def _living(data: bytes, dead: frozenset[int] | None) -> int:
@@ -99,7 +97,7 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     while True:
         found = []
         for segment, row in scores.items():
-            found += [(score, segment, i) for i, score in enumerate(row) if score > threshold]
+            found += [(score, segment, i) for i, score in _pairs(row) if score > threshold]
         if len(found) >= limit or threshold <= 0.0:
             break
         threshold = threshold / 2 if threshold > 0.01 else 0.0
@@ -115,6 +113,22 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
 def _threshold(scores: Scores, limit: int) -> float:
     """A score that rather more than `limit` places exceed, from a sample of them."""
     step = max(1, sum(map(len, scores.values())) // _SAMPLE)
-    sample = sorted(score for row in scores.values() for score in row[::step] if score)
+    sample = sorted(score for row in scores.values() for score in _numbers(row)[::step] if score)
     wanted = limit * 3 // (step * 2) + 4
     return sample[-wanted] if wanted <= len(sample) else 0.0
+
+
+def highest(scores: Scores) -> float:
+    return max((max(_numbers(row), default=0.0) for row in scores.values()), default=0.0)
+
+
+def _empty_row(size: int, total: int) -> Row:
+    return [0.0] * size if total < LARGE_CHUNKS else defaultdict(float)
+
+
+def _pairs(row: Row) -> Iterable[tuple[int, float]]:
+    return enumerate(row) if isinstance(row, list) else row.items()
+
+
+def _numbers(row: Row) -> list[float]:
+    return row if isinstance(row, list) else list(row.values())

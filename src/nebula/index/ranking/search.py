@@ -17,7 +17,7 @@ from nebula.index.constants import (
 from nebula.index.contract import Candidate, Store
 from nebula.index.ranking.kinds import asked_for
 from nebula.index.ranking.meaning import Meaning
-from nebula.index.ranking.scoring import Scored, best_places
+from nebula.index.ranking.scoring import Scored, best_places, highest
 from nebula.index.terms.question import question_terms
 
 
@@ -50,7 +50,7 @@ def rank(
     own = [scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates]
     own_top = max(own, default=0.0) or 1.0
     similar = meaning.similarity(candidates) if meaning is not None else {}
-    file_top = max((max(row, default=0.0) for row in scored.files.values()), default=0.0) or 1.0
+    file_top = highest(scored.files) or 1.0
     ranked = []
     for score, c in zip(own, candidates, strict=True):
         whole = FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
