@@ -105,6 +105,27 @@ def test_a_unique_beginning_of_an_id_continues_from_its_node(bench: Bench) -> No
     assert "One." in json.dumps(server.turns[-1].json)
 
 
+def test_nodes_and_tags_are_referred_to_beside_the_path(bench: Bench) -> None:
+    data = ("--data-dir", ".nebula/graph")
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        first = run_here(bench, "nebula", "-p", "about apples", "--output-format", "json", **server.env()).json
+        run_here(bench, "nebula", "-p", "about pears", **server.env())
+        run_here(bench, "vizprompt", *data, "node", "edit", first["node_id"], "--tags", "fruit")
+        for reference in (first["node_id"][:-3], "#fruit"):
+            ran = run_here(bench, "nebula", "-p", "and now?", "--ref", reference, **server.env())
+            sent = json.dumps(server.turns[-1].json, ensure_ascii=False)
+            assert "about apples" in sent and "about pears" not in sent, (ran, reference)
+            server.script = [Turn("One."), Turn("Two."), Turn("Three."), Turn("Four.")]
+
+
+@pytest.mark.parametrize("reference", ["0badcafe", "#nowhere"])
+def test_an_unknown_reference_is_bad_usage_before_any_request(bench: Bench, reference: str) -> None:
+    with ScriptedModel([Turn("One."), Turn("never")]) as server:
+        run_here(bench, "nebula", "-p", "first", **server.env())
+        ran = run_here(bench, "nebula", "-p", "go", "--ref", reference, **server.env())
+    assert ran.code == 64 and reference in ran.err and len(server.turns) == 1
+
+
 # What is said where
 
 

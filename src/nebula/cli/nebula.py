@@ -49,6 +49,8 @@ def _run(argv: Sequence[str]) -> int:
     if options.prompt is None:
         if options.output_format != "text":
             raise UsageError('--output-format needs a prompt: add -p "task"')
+        if options.references:
+            raise UsageError('--ref needs a prompt: add -p "task"')
         from nebula.cli.interactive import run_interactive
 
         return run_interactive(options)
@@ -151,4 +153,12 @@ def _session_options(parser: Parser) -> None:
         action="append",
         default=[],
         help=translate("continue from a node of the conversation graph (repeatable: merge)"),
+    )
+    parser.add_argument(
+        "--ref",
+        dest="references",
+        metavar="NODE|#TAG",
+        action="append",
+        default=[],
+        help=translate("with -p: show the model this node, or those with this tag, too (repeatable)"),
     )

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
@@ -72,7 +72,10 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
     if options.compact:
         session.conversation.compact()
     try:
-        final = await interruptible(session, prompt, show)
+        references = _references(session, options.references)
+        final = await interruptible(session, prompt, show, references)
+    except GraphError as error:
+        return _not_begun(error, EXIT_USAGE, options, settings, prompt, show)
     finally:
         await session.close()
     if options.output_format == "text" and final.status == "interrupted":
@@ -80,13 +83,24 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
     return final.exit_code
 
 
-async def interruptible(session: Session, prompt: str, show: Callable[[Stamped], None]) -> Final:
+def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
+    graph = session.archive.graph
+    if not named or graph is None:
+        return ()
+    from nebula.graph.context.references import referenced_nodes
+
+    return referenced_nodes(graph, named)
+
+
+async def interruptible(
+    session: Session, prompt: str, show: Callable[[Stamped], None], references: Sequence[str] = ()
+) -> Final:
     """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
 
     Where nothing can be shown any more (a closed pipe, a full disk) the turn ends as failed, in the trace too.
     """
     audience = _Audience(show)
-    task = asyncio.create_task(session.turn(prompt, [audience]))
+    task = asyncio.create_task(session.turn(prompt, [audience], references=references))
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.server.conversation.actions.declared import Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
-from nebula.server.conversation.protocol import ActionError, ActionResult
+from nebula.server.conversation.protocol import ActionResult
 from nebula.server.conversation.turns.turns import Job
 
 
@@ -47,18 +48,3 @@ def place_of(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str,
             raise
         return DEFAULT_FLOW, DEFAULT_FLOW
     return flow.id, flow.name
-
-
-def referenced_nodes(graph: Graph, references: Texts) -> list[str]:
-    """Ids of the nodes that are named by id, a unique beginning of it, or `#tag`. Raises NotFound, AmbiguousId, or
-    ActionError for an unknown tag."""
-    found: list[str] = []
-    for reference in references:
-        if not reference.startswith("#"):
-            found.append(graph.resolve_id(reference.removeprefix("@")))
-            continue
-        tagged = graph.search_nodes(tags=[reference[1:]])
-        if not tagged:
-            raise ActionError("no node has the tag {tag}", code="not_found", tag=reference)
-        found += [node.id for node in tagged]
-    return list(dict.fromkeys(found))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.language import LANGUAGES
-from nebula.server.conversation.actions.context_preview import place_of, referenced_nodes
+from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
