@@ -254,6 +254,12 @@ def test_a_project_under_any_name(project: Path, name: str) -> None:
         assert done.layer is not None and done.layer.read("place") == os.fsencode(f"{odd}\n")
 
 
+def test_a_project_behind_a_link(project: Path) -> None:
+    (project.parent / "link").symlink_to(project)
+    with run(Command(str(project.parent / "link"), "pwd; echo x > new")) as done:
+        assert (done.output, done.changes.paths) == (f"{project}\n", ("new",))
+
+
 def test_what_is_closed_to_everyone_comes_back(project: Path) -> None:
     (project / "kept").mkdir()
     (project / "kept" / "old").write_text("old\n")

@@ -12,6 +12,7 @@ from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launch import Launch
 from nebula.sandbox.launcher import Launcher, Launchers
 from nebula.sandbox.layer import OpenLayer
+from nebula.value import replace
 
 
 class Stop:
@@ -43,7 +44,8 @@ def run(
     """Run it to its end. `is_ignored(path, is_folder)`: results that are counted, not proposed; a folder stands for
     all below it. Without `read_back` the layer is thrown away at once. Raises SandboxError when the command cannot be
     run."""
-    if not os.path.isabs(command.root) or os.path.realpath(command.root) in ("/", ""):
+    command = replace(command, root=os.path.realpath(command.root))  # a link may lead nowhere in there
+    if command.root == "/":
         raise SandboxError("{path} cannot be a project with a layer over it.", path=command.root)
     try:
         layer = OpenLayer(os.open(command.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))

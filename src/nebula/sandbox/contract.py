@@ -31,7 +31,7 @@ class Limits:
 @value
 class Command:
     root: str
-    """The project: an absolute path without links."""
+    """The project; the command finds it under its real path."""
     line: str
     limits: Limits = Limits()
     network: bool = False
