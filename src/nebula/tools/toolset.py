@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,8 @@ class ToolSet:
         try:
             outcome = await self._answer(call)
         except asyncio.CancelledError:
-            self._record(call.use, _CANCELLED, None)
+            with suppress(WorkspaceError):  # being given up is what counts now
+                self._record(call.use, _CANCELLED, None)
             raise
         try:
             self._record(call.use, outcome.code, outcome.size)
