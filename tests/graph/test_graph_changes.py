@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nebula.graph.disk import watch
+from nebula.graph.disk.flow_files import LONG
 from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, CycleError, NotFound
 from nebula.graph.flows.change import FlowChange, GraphChange, changed, difference
 from nebula.graph.flows.topology import rewired
@@ -93,6 +94,22 @@ def test_a_change_is_all_or_nothing(graph: Graph) -> None:
     assert heard == []
 
 
+@pytest.mark.parametrize("description", ["", "x" * LONG])
+def test_what_could_not_be_written_is_not_in_memory_either(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, description: str
+) -> None:
+    graph.create_flow("main", description)
+    a, b = chain(graph, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(graph._store.disk, "commit", lambda _: (_ for _ in ()).throw(OSError("the disk is gone")))
+        for edit in (lambda: graph.create_node("c", parents=[b]), lambda: graph.disconnect_nodes(a, b)):
+            with pytest.raises(OSError, match="the disk is gone"):
+                edit()
+            assert (graph.get_flow().nodes, graph.get_flow().connections) == ([a, b], [Connection(a, b)])
+    c = graph.create_node("c", parents=[b]).id
+    assert Graph(graph.data_dir).get_flow().nodes == [a, b, c]
+
+
 def test_a_rewired_flow_is_one_commit(graph: Graph) -> None:
     ids = chain(graph, 6)
     heard: list[str] = []
@@ -157,6 +174,15 @@ def test_a_unique_beginning_of_an_id_stands_for_it(graph: Graph) -> None:
     for wrong in ("zzz", "", "  "):
         with pytest.raises(NotFound):
             graph.resolve_id(wrong)
+
+
+def test_a_node_that_cannot_be_read_is_no_candidate(graph: Graph) -> None:
+    for node_id in ("abc1", "abc2"):
+        graph.add_turn(texts=(), node_id=node_id)
+    graph.close()
+    (Path(graph.data_dir) / "nodes/000/001.xml").write_text("<node id='abc2'>", encoding="utf-8")
+    assert len(graph.list_nodes()) == 1
+    assert graph.resolve_id("abc") == "abc1"
 
 
 def test_an_id_that_begins_another_stands_for_itself(graph: Graph) -> None:

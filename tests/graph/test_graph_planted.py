@@ -316,6 +316,8 @@ def test_a_folder_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
     (tmp_path / "other").rename(tmp_path / "data")
     assert graph.get_flow().nodes == [node.id]
     late = graph.create_node("late", parents=[node.id])
+    assert late.id.encode() in (tmp_path / "data/.state/journal").read_bytes()
+    assert late.id.encode() not in (tmp_path / "away/.state/journal").read_bytes()
     assert Graph(tmp_path / "data").get_flow().nodes == [node.id, late.id]
     graph.close()
 
