@@ -111,3 +111,23 @@ def test_a_mistake_is_one_clear_line(
     ran = vizprompt(*words)
     assert (ran.code, ran.out) == (code, "")
     assert hint in ran.err and ran.err.count("\n") == 1 and ran.err.startswith("vizprompt")
+
+
+def test_a_search_that_did_not_see_every_node_says_so(
+    vizprompt: Vizprompt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+
+    from nebula.graph.derived import node_index, search
+    from nebula.graph.graph import Graph
+
+    with Graph(str(tmp_path / "project")) as graph:
+        for number in range(20):
+            graph.create_node(f"needle {number}")
+    shutil.rmtree(tmp_path / "home" / "projects", ignore_errors=True)
+    monkeypatch.setattr(search, "_PATIENCE", 0.0)
+    monkeypatch.setattr(node_index, "_BATCH", 8)
+    monkeypatch.setattr(node_index.NodeIndex.read_some, "__defaults__", (8,))
+    ran = vizprompt("search", "--text", "needle", "--json")
+    assert ran.code == 0 and 0 < len(ran.json) < 20
+    assert f"the index is still being built: {20 - len(ran.json)} nodes." in ran.err
