@@ -229,3 +229,21 @@ def test_an_unknown_session_is_one_clear_line(bench: Bench) -> None:
     with ScriptedModel([Turn("never")]) as server:
         ran = run_here(bench, "nebula", "--resume", "session_nowhere", "-p", "go", **server.env())
     assert ran.code != 0 and ran.err.count("\n") == 1 and "session_nowhere" in ran.err
+
+
+def test_a_remark_on_a_terminal_breaks_between_words(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    from nebula.cli.printing import print_remark
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    with os.fdopen(slave, "w", encoding="utf-8") as stderr:
+        monkeypatch.setattr("sys.stderr", stderr)
+        print_remark("nebula: a sentence that is longer than thirty columns")
+        shown = os.read(master, 1000).decode()
+    os.close(master)
+    assert shown == "nebula: a sentence that is\r\nlonger than thirty columns\r\n"

@@ -6,6 +6,7 @@ model, a file or a name brings along is obeyed by a terminal, be it ours or the 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import Any
@@ -27,7 +28,20 @@ def print_line(text: str = "", *, end: str = "\n") -> None:
 
 
 def print_remark(text: str, *, end: str = "\n") -> None:
-    print(fit_to_print(text), end=end, file=sys.stderr, flush=True)
+    """A sentence of the program; on a terminal it is broken between words."""
+    text = fit_to_print(text)
+    if sys.stderr.isatty():
+        from nebula.cli.terminal.output.width import wrap
+
+        text = "\n".join(part for line in text.split("\n") for part in wrap(line, _columns()))
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def _columns() -> int:
+    try:
+        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
+    except OSError:
+        return 80
 
 
 def print_json(value: Any) -> None:
