@@ -12,7 +12,7 @@ MAX_LISTED = 2_000
 
 
 def quoted_size(text: str) -> int:
-    """Bytes that a text takes inside the JSON of a result."""
+    """Bytes that a string takes inside the JSON of a result."""
     return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
@@ -31,7 +31,7 @@ def fitting_lines(lines: Sequence[str], room: int) -> int:
 
 
 def cut_middle(text: str, max_bytes: int) -> tuple[str, int]:
-    """Head and tail of a text too long, with the numbers told between them, and how many bytes were left out."""
+    """Head and tail of a string too long, with the numbers between them, and how many bytes were left out."""
     raw = text.encode("utf-8", "surrogateescape")
     if len(raw) <= max_bytes:
         return text, 0

@@ -1,7 +1,7 @@
 """What a workspace can refuse, and why. Every level of the tree is useful to catch.
 
     WorkspaceError                 code, status (HTTP), message, refusal
-    ├── MalformedRequest      422  not a text, an unknown mode, a lone surrogate, an empty keyword
+    ├── MalformedRequest      422  not a string, an unknown mode, a lone surrogate, an empty keyword
     ├── PathRefused           400  a name no file may have here: control characters, a device, a FIFO
     │   └── PathEscape        400  leads, or could lead, out of the root
     ├── ExtensionRefused      400  the policy does not allow files of that kind

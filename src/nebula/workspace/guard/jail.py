@@ -5,7 +5,7 @@ is never followed by the kernel on our behalf. Reading through a link is allowed
 read as text, the path it stands for is judged like one from a caller, and that path is opened without following
 anything; if the tree is changed meanwhile, the open fails. A write goes through no link at all.
 
-Not protected: a second hard link to a file outside the root cannot be told from a file inside (writes replace the
+Not protected: a second hard link to a file outside the root looks like a file inside (writes replace the
 name and never touch the other file, reads see its content); mounts below the root count as inside.
 """
 

@@ -1,6 +1,6 @@
 """What was changed, in order: one JSON line a change in `.nebula/journal/changes.jsonl`.
 
-A line is written, and synced, before the change it tells of; a change that then fails is followed by a line that
+A line is written, and synced, before the change it describes; a change that then fails is followed by a line that
 takes it back, and where even that was lost, the file itself shows that nothing happened. Appending costs the same
 however long the history is. A last line cut by a crash reads as absent.
 

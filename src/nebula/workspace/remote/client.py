@@ -178,8 +178,8 @@ class GatewayClient:
         )
 
     def _error(self, answer: GatewayAnswer) -> WorkspaceError:
-        told = answer.body.get("error") if isinstance(answer.body, dict) else None
-        code, message = (told.get("code"), told.get("message")) if isinstance(told, dict) else (None, None)
+        error = answer.body.get("error") if isinstance(answer.body, dict) else None
+        code, message = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, None)
         known = ERRORS_BY_CODE.get(str(code))
         if known is not None:
             return known(str(message))
@@ -192,8 +192,8 @@ class GatewayClient:
                 host=self._host,
                 status=answer.status,
             )
-        told = message or answer.body.get("detail")
-        return kind(str(told)) if told else kind("The gateway answered {status}.", status=answer.status)
+        reason = message or answer.body.get("detail")
+        return kind(str(reason)) if reason else kind("The gateway answered {status}.", status=answer.status)
 
 
 class _Failed(Exception):

@@ -5,7 +5,7 @@
 
 The gateway's own policy decides; nothing is judged here, so that its audit sees every attempt. With our gateway each
 method is one request. Of a gateway with the seed's three endpoints alone the rest is put together from those
-(`composed`), at the price told there.
+(`composed`), at the price named there.
 """
 
 from __future__ import annotations
