@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from nebula.agent.loop import Turn, run_turn
-from nebula.events import EventStream, Task, TurnNotKept
+from nebula.events import CheckRun, EventStream, Task, TurnNotKept
 from nebula.llm.contract import ModelReply
 from nebula.llm.errors import AuthError, FormatError
 from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantMessage, ToolSpec, UserMessage
-from nebula.tools.contract import Outcome, ToolFailure
+from nebula.tools.contract import AppliedChange, Outcome, ToolFailure
 from nebula.tools.toolset import ToolSet
 
 
@@ -192,3 +192,25 @@ def test_a_turn_that_spoke_only_before_its_tools_has_an_answer():
     turn, _ = turn_of([call(text="I look."), {"text": ""}], node_id="n1")
     final = run(turn)
     assert (final.status, final.text, final.node_id) == ("ok", "I look.", "n1")
+
+
+def checked():
+    return Outcome.ok({"passed": True}, check=CheckRun("pytest", True))
+
+
+def changed():
+    return Outcome.ok({"success": True}, changes=(AppliedChange("a.py", "", "sha", "+x", 1, 0),))
+
+
+def test_a_check_that_ran_before_the_last_change_verifies_nothing():
+    tools = Tool("check", checked), Tool("write", changed)
+    turn, _ = turn_of([call("write"), call("check"), {"text": "Done."}], *tools)
+    assert [check.name for check in run(turn).checks] == ["pytest"]
+    turn, _ = turn_of([call("check"), call("write"), {"text": "Done."}], *tools)
+    assert run(turn).checks == ()
+
+
+def test_a_turn_that_changed_a_file_is_a_node_even_without_a_word():
+    turn, _ = turn_of([call("write"), {"text": ""}], Tool("write", changed), node_id="n1")
+    final = run(turn)
+    assert (final.status, final.node_id, [each.path for each in final.files_changed]) == ("error", "n1", ["a.py"])

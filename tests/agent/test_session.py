@@ -261,12 +261,13 @@ def test_what_a_session_made_is_found_outside_the_project(settings):
 
 def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
     async def scenario():
-        script = Script(say("one"), say("two"), say("three"))
+        script = Script(say("one"), say("two"), say("three"), LimitError("too much"))
         session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"))
         await session.turn("first")
         await session.turn("second")
         session.step_back()
         await session.turn("another second")
+        await session.turn("never answered")
         await session.close()
 
     asyncio.run(scenario())
@@ -276,6 +277,8 @@ def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
         ("model", "one"),
         ("user", "another second"),
         ("model", "three"),
+        ("user", "never answered"),
+        ("model", WITHDRAWN),
         ("user", "third"),
     ]
     assert all(isinstance(message, UserMessage | AssistantMessage) for message in requests[0].messages)
@@ -357,3 +360,12 @@ def test_a_secret_learnt_in_one_turn_is_kept_out_of_the_next(settings):
         settings, read(".env"), say("Read."), say("It was tok-55555-66666."), prompts=["a", "b"], allow=[".env"]
     )
     assert finals[1].text == "It was [redacted]."
+
+
+def test_a_merge_that_failed_is_still_a_merge_when_it_is_tried_again(settings):
+    sides = [run(settings, say(text))[0][0].node_id for text in ("left", "right")]
+    finals, events, _ = run(
+        settings, LimitError("too much"), say("Both."), prompts=["merge", "merge"], from_nodes=sides
+    )
+    assert [event.parents for event in events if event.type == "task"] == [tuple(sides), tuple(sides)]
+    assert finals[1].status == "ok"
