@@ -69,7 +69,7 @@ _TABLES = frozenset({"state", "folders", "files", "bodies", "tags", "keywords", 
 _FTS_PARTS = re.compile("(keywords|texts)_(data|idx|docsize|config)")
 
 
-class Database:
+class NodeDatabase:
     """One connection. `transaction` for writing; several processes wait for each other there."""
 
     def __init__(self, path: str | None) -> None:

@@ -18,7 +18,7 @@ from nebula.language import Sentence
 if TYPE_CHECKING:
     import sqlite3
 
-    from nebula.graph.derived.database import Database
+    from nebula.graph.derived.database import NodeDatabase
     from nebula.graph.disk.data_folder import DataFolder
     from nebula.graph.disk.node_files import NodeFiles
 
@@ -28,7 +28,7 @@ _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, siz
            due = ?, summary = ?, tags = ? WHERE doc = ?"""
 
 
-def read_some(database: Database, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
+def read_some(database: NodeDatabase, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
     """Reads up to `limit` files that were not read yet, the newest; returns how many there were."""
     query = "SELECT doc, path, id FROM files WHERE state = ? ORDER BY doc DESC LIMIT ?"
     waiting = sorted(database.connection.execute(query, (UNREAD, limit)).fetchall())  # terms want rising numbers

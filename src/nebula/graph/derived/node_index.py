@@ -22,7 +22,7 @@ from nebula.graph.values import Node, Problem
 from nebula.language import Sentence
 
 if TYPE_CHECKING:
-    from nebula.graph.derived.database import Database
+    from nebula.graph.derived.database import NodeDatabase
 
 T = TypeVar("T")
 
@@ -57,8 +57,8 @@ class NodeIndex:
         self._is_kept = True
         """False once the database could not be kept in the user's home: then it lives in memory."""
         self._discarded = False
-        self._writer: Database | None = None
-        self._reader: Database | None = None
+        self._writer: NodeDatabase | None = None
+        self._reader: NodeDatabase | None = None
         self._recent: dict[str, str] = {}
         self._seen: _Seen | None = None
         self._look_at = 0.0
@@ -161,7 +161,7 @@ class NodeIndex:
     def _start_over(self, error: Exception) -> None:
         import sqlite3
 
-        from nebula.graph.derived.database import Database
+        from nebula.graph.derived.database import NodeDatabase
 
         with self._writing, self._asking:
             self.close()
@@ -170,7 +170,7 @@ class NodeIndex:
             if isinstance(error, sqlite3.DatabaseError) and is_damage and not self._discarded:
                 self._discarded = True
                 with contextlib.suppress(OSError):  # then it cannot be opened either
-                    Database(self._path()).discard()
+                    NodeDatabase(self._path()).discard()
             else:
                 self._is_kept = False
         self.refresh()
@@ -180,16 +180,16 @@ class NodeIndex:
     def _path(self) -> str:
         return os.path.join(self._disk.derived, FILE)
 
-    def _open(self) -> Database:
-        from nebula.graph.derived.database import Database
+    def _open(self) -> NodeDatabase:
+        from nebula.graph.derived.database import NodeDatabase
 
         first = self._writer or self._reader
         if first is None:
-            return Database(self._path() if self._is_kept else None)
+            return NodeDatabase(self._path() if self._is_kept else None)
         # In memory both connections are one.
-        return first if first.path is None else Database(first.path)
+        return first if first.path is None else NodeDatabase(first.path)
 
-    def _database(self) -> Database:
+    def _database(self) -> NodeDatabase:
         with self._opening:
             if self._writer is None:
                 self._writer = self._open()
