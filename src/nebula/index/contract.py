@@ -8,16 +8,18 @@ transaction: it is done wholly or, after a crash, not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nebula.index.segments import Segment
-from nebula.index.stores.database import Database
-from nebula.index.values import Skipped
-from nebula.index.vectors import Packed
 from nebula.value import value
 
+if TYPE_CHECKING:
+    from nebula.index.segments import Segment
+    from nebula.index.stores.database import StoreDatabase
+    from nebula.index.values import Skipped
+    from nebula.index.vectors import Packed
 
-class FileState(NamedTuple):
+
+class IndexedFile(NamedTuple):
     """What is known of an indexed file: enough to tell whether it changed. Thousands are made for each look."""
 
     blob: str
@@ -74,17 +76,17 @@ class Unembedded:
 
 class Store(Protocol):
     @property
-    def db(self) -> Database:
+    def db(self) -> StoreDatabase:
         """For a transaction around several reads."""
         ...
 
     def shape(self) -> Shape: ...
 
-    def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+    def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """What is indexed, by path; of these paths, or of all."""
         ...
 
-    def states_below(self, paths: Sequence[str]) -> dict[str, FileState]:
+    def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
         """What is indexed of these files and below these folders; "" is everything."""
         ...
 
@@ -96,7 +98,7 @@ class Store(Protocol):
         """(from, to) of files whose content is the same. The way to `to` must be free, or be moved away, too."""
         ...
 
-    def touch(self, states: Mapping[str, FileState]) -> None:
+    def touch(self, states: Mapping[str, IndexedFile]) -> None:
         """New times for files whose content is the same."""
         ...
 

@@ -11,10 +11,9 @@ import os
 from collections.abc import Iterable, Sequence
 
 from nebula.index.building.batches import Built, Wanted, build
-from nebula.index.building.pool import build_all
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
-from nebula.index.contract import FileState, Store
+from nebula.index.contract import IndexedFile, Store
 from nebula.index.errors import OutsideRoot
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import Root
@@ -71,13 +70,13 @@ class Follower:
             raise OutsideRoot("{path}: outside the project.", path=path)
         return "" if inner == "." else inner
 
-    def _known_below(self, paths: Iterable[str]) -> dict[str, FileState]:
+    def _known_below(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
         """What is indexed of these files, and of all files below those that are folders."""
         return self._store.states_below(list(paths))
 
     # --- the change itself
 
-    def _bring(self, present: Iterable[str], known: dict[str, FileState], gone: set[str]) -> Report:
+    def _bring(self, present: Iterable[str], known: dict[str, IndexedFile], gone: set[str]) -> Report:
         """Brings the `present` paths in step, and takes out the `gone`."""
         skipped = self._store.skipped()
         wanted: list[Wanted] = []
@@ -92,13 +91,13 @@ class Follower:
                 wanted.append((path, *found))
         return self._apply(wanted, known, gone) if wanted or gone else Report()
 
-    def _apply(self, wanted: list[Wanted], known: dict[str, FileState], gone: set[str]) -> Report:
+    def _apply(self, wanted: list[Wanted], known: dict[str, IndexedFile], gone: set[str]) -> Report:
         keeps_data = sum(size for _, size, _ in wanted) < PARALLEL_BYTES
         leaving: dict[tuple[str, str], list[str]] = {}
         for path in sorted(gone & known.keys()):
             leaving.setdefault((known[path].blob, language_of(path)), []).append(path)
         moves: list[tuple[str, str]] = []
-        same: dict[str, FileState] = {}
+        same: dict[str, IndexedFile] = {}
         read: list[Source] = []
         rest: list[Wanted] = []
         for each in wanted:
@@ -109,11 +108,11 @@ class Follower:
             source = self._root.read(*each)
             if isinstance(source, Source):
                 if path in known and known[path].blob == source.blob:
-                    same[path] = FileState(source.blob, source.size, source.mtime_ns, known[path].committed)
+                    same[path] = IndexedFile(source.blob, source.size, source.mtime_ns, known[path].committed)
                     continue
                 if path not in known and leaving.get((source.blob, language_of(path))):
                     moves.append((_nearest(leaving[source.blob, language_of(path)], path), path))
-                    same[path] = FileState(source.blob, source.size, source.mtime_ns, False)
+                    same[path] = IndexedFile(source.blob, source.size, source.mtime_ns, False)
                     continue
                 if keeps_data:
                     read.append(source)
@@ -130,6 +129,8 @@ class Follower:
     def _build(self, read: list[Source], rest: list[Wanted], gone: Sequence[str]) -> tuple[int, list[Skipped]]:
         if not (read or rest or gone):
             return 0, []
+        from nebula.index.building.pool import build_all  # 15 ms that a search need not pay
+
         added, skipped = 0, []
         parts: Iterable[Built] = build_all(self._root, rest) if not read else [build(self._root, rest, read)]
         first = True
@@ -154,7 +155,7 @@ class Follower:
         for path, state in self._store.states().items():
             committed = blobs.get(path) == state.blob
             if committed != state.committed:
-                changed[path] = FileState(state.blob, state.size, state.mtime_ns, committed)
+                changed[path] = IndexedFile(state.blob, state.size, state.mtime_ns, committed)
         if changed:
             self._store.touch(changed)
         self._store.set_meta("commit", commit)
@@ -164,7 +165,9 @@ class Follower:
         """The rank is a nudge: a few changed files do not move it."""
         changed = self._store.changed_since_rank()
         if changed >= min(RERANK_FILES, max(1, self._store.shape().files * RERANK_SHARE)):
-            self._store.set_ranks(rank_files(self._store))
+            with self._store.db.reading():
+                ranks = rank_files(self._store)
+            self._store.set_ranks(ranks)
 
 
 def _nearest(paths: list[str], new: str) -> str:

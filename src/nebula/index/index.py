@@ -117,7 +117,8 @@ class Index:
         hits: list[Hit] = []
         meaning = self._meaning(question)
         for _ in range(FRESH_ROUNDS):
-            found = rank(self.store, question, limit, path_prefix=path_prefix, language=language, meaning=meaning)
+            with self.store.db.reading():
+                found = rank(self.store, question, limit, path_prefix=path_prefix, language=language, meaning=meaning)
             hits, stale = self._read(found)
             if not stale:
                 break

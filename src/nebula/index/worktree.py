@@ -21,20 +21,20 @@ _NOT_OURS = frozenset(
 
 
 @value
-class Listing:
+class FileListing:
     paths: tuple[str, ...]
     """Below the root, sorted."""
     commit: str = ""
     """What HEAD is; "" without git or before the first commit."""
 
 
-def list_files(root: str) -> Listing:
+def list_files(root: str) -> FileListing:
     if find_repository(root) is None:
-        return Listing(tuple(sorted(_walk(root))))
+        return FileListing(tuple(sorted(_walk(root))))
     try:
-        return Listing(tuple(sorted(_git_files(root, "", 0))), head(root))
+        return FileListing(tuple(sorted(_git_files(root, "", 0))), head(root))
     except GitFailed:
-        return Listing(tuple(sorted(_walk(root))))
+        return FileListing(tuple(sorted(_walk(root))))
 
 
 def list_some(root: str, paths: Sequence[str]) -> list[str]:

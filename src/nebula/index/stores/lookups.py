@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nebula.index.contract import Candidate, Shape
-from nebula.index.stores.database import Database
+from nebula.index.stores.database import StoreDatabase
 
 
 class Lookups:
-    db: Database
+    db: StoreDatabase
 
     def shape(self) -> Shape:
         raise NotImplementedError

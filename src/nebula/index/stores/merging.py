@@ -8,7 +8,7 @@ from itertools import groupby
 from nebula.index import postings
 from nebula.index.constants import MAX_DEAD_SHARE, MAX_SEGMENTS, MERGED_SEGMENTS, SEGMENT_CHUNKS
 from nebula.index.contract import Shape
-from nebula.index.stores.database import Database
+from nebula.index.stores.database import StoreDatabase
 
 
 def segments_to_merge(shape: Shape) -> list[list[int]]:
@@ -28,7 +28,7 @@ def segments_to_merge(shape: Shape) -> list[list[int]]:
     return groups
 
 
-def merge(db: Database, segments: Sequence[int]) -> None:
+def merge(db: StoreDatabase, segments: Sequence[int]) -> None:
     """Inside a transaction of the caller."""
     (target,) = db.execute("INSERT INTO segment (chunks, files) VALUES (0, 0) RETURNING id").fetchone()
     chunk_places: dict[int, dict[int, int]] = {segment: {} for segment in segments}
@@ -57,7 +57,7 @@ def merge(db: Database, segments: Sequence[int]) -> None:
 
 
 def _merge_postings(
-    db: Database,
+    db: StoreDatabase,
     target: int,
     segments: Sequence[int],
     chunk_places: dict[int, dict[int, int]],

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from nebula.index.contract import FileState, Shape
+from nebula.index.contract import IndexedFile, Shape
 from nebula.index.ranking.kinds import kind_of
 from nebula.index.segments import FileRow, Segment
-from nebula.index.stores.database import Database
+from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
 from nebula.index.stores.vectors import Vectors
@@ -24,7 +24,7 @@ _ADD_TO_META = (
 class SqlStore(Lookups, Vectors):
     """See `nebula.index.contract.Store`."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: StoreDatabase) -> None:
         self.db = db
         self._shape: Shape | None = None
 
@@ -70,7 +70,7 @@ class SqlStore(Lookups, Vectors):
             {segment: frozenset(dead) for segment, dead in files.items()},
         )
 
-    def states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+    def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         if paths is None:
             rows = self.db.execute("SELECT path, blob, size, mtime_ns, committed FROM file")
         else:
@@ -78,17 +78,17 @@ class SqlStore(Lookups, Vectors):
                 "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(paths)),),
             )
-        return {path: FileState(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
+        return {path: IndexedFile(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
 
-    def states_below(self, paths: Sequence[str]) -> dict[str, FileState]:
-        found: dict[str, FileState] = {}
+    def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
+        found: dict[str, IndexedFile] = {}
         for path in paths:
             low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
             for name, blob, size, mtime, committed in self.db.execute(
                 "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path = ? OR path >= ? AND path < ?",
                 (path, low, high),
             ):
-                found[name] = FileState(blob, size, mtime, bool(committed))
+                found[name] = IndexedFile(blob, size, mtime, bool(committed))
         return found
 
     def skipped(self) -> dict[str, tuple[str, int, int]]:
@@ -171,7 +171,7 @@ class SqlStore(Lookups, Vectors):
             self._next_generation()
         return len(found)
 
-    def touch(self, states: Mapping[str, FileState]) -> None:
+    def touch(self, states: Mapping[str, IndexedFile]) -> None:
         with self.db.writing():
             self.db.executemany(
                 "UPDATE file SET size = ?, mtime_ns = ?, committed = ? WHERE path = ?",

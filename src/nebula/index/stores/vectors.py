@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 
 from nebula.index.contract import Shape, Unembedded
-from nebula.index.stores.database import Database
+from nebula.index.stores.database import StoreDatabase
 from nebula.index.vector_matrix import VectorMatrix
 from nebula.index.vectors import Packed
 
 
 class Vectors:
-    db: Database
+    db: StoreDatabase
     _matrix: VectorMatrix | None = None
 
     def shape(self) -> Shape:
