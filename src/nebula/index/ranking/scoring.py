@@ -58,9 +58,10 @@ def _score(
     rarities.sort(key=lambda each: -each[0])
     room = MAX_POSTINGS
     for rarity, here in rarities:
+        size = sum(postings.count(data) for _, data in here)
         for segment, data in here:
-            _accumulate(scores[segment], rarity, data)
-            room -= postings.count(data)
+            _accumulate(scores[segment], rarity, data, min(1.0, room / size))
+        room -= size
         if room <= 0:
             break
     for segment, places in dead.items():
@@ -70,11 +71,16 @@ def _score(
     return scores
 
 
-def _accumulate(row: Row, rarity: float, data: bytes) -> None:
+def _accumulate(row: Row, rarity: float, data: bytes, share: float) -> None:
+    """Adds a term's weights; where not all of them can be looked at, the heaviest `share`."""
+    room = postings.count(data) * share
     for level, places in postings.by_level(data):
         weight = rarity * WEIGHTS[level]
         for place in places:
             row[place] += weight
+        room -= len(places)
+        if room <= 0:
+            break
 
 
 def _living(data: bytes, dead: frozenset[int] | None) -> int:
