@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.value import replace, value
+from nebula.value import field, record, replace, value
 
 
 @value
@@ -103,3 +103,36 @@ def test_replace_copy_pickle_match():
         case Point(x, y):
             assert (x, y) == (1, 2)
     assert Empty() == Empty()
+
+
+@record
+class Basket:
+    owner: str
+    apples: list[str] = field(default_factory=list)
+    limit: int = 3
+
+    def is_full(self) -> bool:
+        return len(self.apples) >= self.limit
+
+
+def test_a_record_can_be_set_and_shares_nothing() -> None:
+    first, second = Basket("a"), Basket("b", limit=1)
+    first.apples.append("red")
+    second.owner = "c"
+    assert (first.apples, second.apples, second.owner) == (["red"], [], "c")
+    assert not first.is_full() and Basket("a", ["x"], 1).is_full()
+    with pytest.raises(AttributeError):
+        first.pears = 1  # type: ignore[attr-defined]
+
+
+def test_a_record_is_equal_by_content_shown_by_content_and_not_hashed() -> None:
+    assert Basket("a") == Basket("a") != Basket("b")
+    assert repr(Basket("a")) == "Basket(owner='a', apples=[], limit=3)"
+    with pytest.raises(TypeError):
+        hash(Basket("a"))
+    with pytest.raises(TypeError):
+        Basket()  # type: ignore[call-arg]
+
+
+def test_a_record_is_replaced_like_a_value() -> None:
+    assert replace(Basket("a", ["x"]), owner="b") == Basket("b", ["x"])

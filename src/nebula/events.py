@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -21,7 +20,7 @@ from nebula.errors import NebulaError
 from nebula.language import translate_to
 from nebula.messages import AssistantMessage, ToolUseResult
 from nebula.messages.redaction import Redactor
-from nebula.value import replace, value
+from nebula.value import field, record, replace, value
 
 Status = Literal["ok", "error", "refused", "interrupted", "limit"]
 
@@ -354,7 +353,7 @@ def now() -> datetime:
     return datetime.now().astimezone()
 
 
-@dataclass(slots=True)
+@record
 class EventStream:
     """Stamps events and hands each to every recorder and then to the audience, in order, before the next may happen.
 
@@ -381,9 +380,9 @@ class EventStream:
             self.seq + 1,
             now().isoformat(timespec="milliseconds"),
         )
-        for record in self.recorders:
+        for recorder in self.recorders:
             try:
-                record(stamped)
+                recorder(stamped)
             except TurnNotKept:
                 raise  # by the first recorder: nobody else has seen this event, and it has no number yet
             except Exception as problem:

@@ -11,6 +11,9 @@ compiles half a dozen functions for each class, and a start loads some eighty cl
 that was a quarter of the whole start (`bench/start.py`). Here one function is compiled, `__init__`; the others are the
 same few for all.
 
+`@record` makes an object with state in the same way: its fields can be set, and `field(default_factory=list)` gives
+each object a list of its own.
+
 As with any class that is made anew for its slots, a method cannot say `super()` without arguments.
 """
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypeVar, dataclass_transform
 
     T = TypeVar("T")
@@ -31,9 +35,29 @@ _REQUIRED = object()
 _set = object.__setattr__
 
 
+class _Factory:
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+def field(*, default_factory: Callable[[], T]) -> T:
+    """The default of a record's field that is made anew for every object."""
+    return _Factory(default_factory)  # type: ignore[return-value]
+
+
 @dataclass_transform(frozen_default=True)
 def value(cls: type[T]) -> type[T]:
     """The class as a frozen value of its annotated fields; a base that is one gives its fields, too."""
+    return _made(cls, _SHARED)
+
+
+@dataclass_transform(field_specifiers=(field,))
+def record(cls: type[T]) -> type[T]:
+    """The class as an object with its annotated fields, which can be set; equal by content, and not hashed."""
+    return _made(cls, {"__eq__": _eq, "__hash__": None, "__repr__": _repr})
+
+
+def _made(cls: type[T], methods: dict[str, Any]) -> type[T]:
     inherited: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         inherited |= base.__dict__.get("__fields__", {})
@@ -48,7 +72,7 @@ def value(cls: type[T]) -> type[T]:
     body["__fields__"] = fields
     body["__match_args__"] = tuple(fields)
     body["__init__"] = _initialiser(fields, hasattr(cls, "__post_init__"))
-    for name, method in _SHARED.items():
+    for name, method in methods.items():
         body.setdefault(name, method)
     kind: Any = type(cls)
     made: Any = kind(cls.__name__, cls.__bases__, body)
@@ -63,16 +87,21 @@ def replace(original: T, **changes: Any) -> T:
 
 
 def _initialiser(fields: dict[str, Any], has_post_init: bool) -> Any:
-    space: dict[str, Any] = {"_set": _set}
+    space: dict[str, Any] = {"_set": _set, "_REQUIRED": _REQUIRED}
     parameters = ["self"]
     lines = []
     for name, default in fields.items():
+        given = name
         if default is _REQUIRED:
             parameters.append(name)
+        elif isinstance(default, _Factory):
+            space[f"_make_{name}"] = default.make
+            parameters.append(f"{name}=_REQUIRED")
+            given = f"_make_{name}() if {name} is _REQUIRED else {name}"
         else:
             space[f"_{name}"] = default
             parameters.append(f"{name}=_{name}")
-        lines.append(f" _set(self, {name!r}, {name})")
+        lines.append(f" _set(self, {name!r}, {given})")
     if has_post_init:
         lines.append(" self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n" + ("\n".join(lines) or " pass"), space)  # noqa: S102 - our own text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from nebula.agent.budget import message_tokens, total_tokens
 from nebula.graph.tokens import estimate_tokens
@@ -17,7 +16,7 @@ from nebula.messages import (
     UserMessage,
     repair_history,
 )
-from nebula.value import replace
+from nebula.value import field, record, replace
 
 LEFT_OUT = "[this result was left out to make room; call the tool again if you need it]"
 WITHDRAWN = (
@@ -30,7 +29,7 @@ MOST_OF_UNANSWERED = 2_000
 """Bytes kept of a prompt that never got its answer."""
 
 
-@dataclass(slots=True)
+@record
 class PastTurn:
     """A finished turn: its node, its messages, and its summary once one was made."""
 
@@ -74,7 +73,7 @@ class PastTurn:
         return self._tokens
 
 
-@dataclass(slots=True)
+@record
 class Conversation:
     """The turns of a session, oldest first."""
 
@@ -101,23 +100,18 @@ def _beginning(message: Message) -> Message:
     return message.truncate_safe(MOST_OF_UNANSWERED) if isinstance(message, UserMessage) else message
 
 
-@dataclass(slots=True)
 class Fit:
     """What goes out in each round of one turn: the past and the turn so far, as one valid history.
 
     The history grows with the turn, so a round costs the same however many came before it.
     """
 
-    past: tuple[Message, ...]
-    tools: frozenset[str]
-    room: int
-    """Tokens left for the turn itself."""
-    _history: GrowingHistory = field(init=False)
-    _counted: list[int] = field(default_factory=list)
-    _total: int = 0
-
-    def __post_init__(self) -> None:
-        self._history = GrowingHistory(self.past, self.tools)
+    def __init__(self, past: tuple[Message, ...], tools: frozenset[str], room: int) -> None:
+        """`room`: tokens left for the turn itself."""
+        self.past, self.tools, self.room = past, tools, room
+        self._history = GrowingHistory(past, tools)
+        self._counted: list[int] = []
+        self._total = 0
 
     def __call__(self, current: Sequence[Message]) -> Sequence[Message]:
         for message in current[len(self._counted) :]:

@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from nebula.agent.turn_result import Ending, TurnResult
@@ -42,7 +41,7 @@ from nebula.messages import (
 from nebula.messages import Message as Said
 from nebula.messages.truncation import byte_length
 from nebula.tools.contract import Call, Outcome
-from nebula.value import replace
+from nebula.value import record, replace
 
 _CUT_SHORT = {
     "length": Notice("The model stopped at its output limit; what it said is not complete."),
@@ -69,7 +68,7 @@ class TurnLimit(NebulaError):
     """Enough: the turn ends here, with the status `limit`."""
 
 
-@dataclass(slots=True)
+@record
 class Turn:
     """Everything one turn needs, handed in."""
 
@@ -90,7 +89,7 @@ class Turn:
     """The node that the turn becomes, where a recorder makes it one."""
     notices: Sequence[Notice] = ()
     """What the user should know before anything else."""
-    fit: Callable[[Sequence[Said]], Sequence[Said]] = field(default=_as_it_is)
+    fit: Callable[[Sequence[Said]], Sequence[Said]] = _as_it_is
     """What of the history is sent: repaired, and cut to the model's context."""
 
 

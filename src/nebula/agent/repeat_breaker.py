@@ -8,25 +8,25 @@ another look: what was the same may not be so any more.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 from nebula.agent.loop import Tools, TurnLimit
 from nebula.messages import AssistantToolUse, ToolResultStatus, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.value import field, record
 
 RUN_AT_MOST = 2
 END_AT = 6
 
 
-@dataclass(slots=True)
+@record
 class _Seen:
     content: Any
     failed: bool
     times: int = 1
 
 
-@dataclass(slots=True)
+@record
 class RepeatBreaker:
     tools: Tools
     _seen: dict[str, _Seen] = field(default_factory=dict)

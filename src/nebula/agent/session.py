@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import tool_tokens
@@ -34,7 +33,7 @@ from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, learn_from, plan_tools
 from nebula.tools.toolset import CallAudit, ToolSet
-from nebula.value import replace
+from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ SURE_BYTES_PER_TOKEN = 2
 """Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
 
 
-@dataclass(slots=True)
+@record
 class ProjectAccess:
     """The project as this session may touch it."""
 
@@ -63,7 +62,7 @@ class ProjectAccess:
     """Where each call leaves a line; None where a gateway does that."""
 
 
-@dataclass(slots=True)
+@record
 class Session:
     id: str
     settings: Settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nebula.agent.nodes import round_texts
@@ -11,6 +10,7 @@ from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Final, Stamped, TurnNotKept
 from nebula.language import explain
+from nebula.value import field, record
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
@@ -98,7 +98,7 @@ class TurnArchive:
             return None
 
 
-@dataclass(slots=True)
+@record
 class NodeWriter:
     """The reader of one turn's events that makes it a node, at its `Final` and before anybody else hears of that.
 

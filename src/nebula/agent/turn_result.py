@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
@@ -12,7 +11,7 @@ from nebula.events import CheckRun, Diff, FileChange, Final, Message, Stamped, S
 from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, ToolUseResult
 from nebula.tools.registry import WRITERS
-from nebula.value import replace, value
+from nebula.value import field, record, replace, value
 
 _EXIT_CODES: Mapping[Status, int] = {
     "ok": EXIT_OK,
@@ -32,7 +31,7 @@ class Ending:
     exit_code: int | None = None
 
 
-@dataclass(slots=True)
+@record
 class Round:
     """One assistant message that called tools, and what they answered."""
 
@@ -40,7 +39,7 @@ class Round:
     results: list[ToolUseResult] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@record
 class TurnResult:
     """Grows with the turn; `final` reads the sum off it."""
 

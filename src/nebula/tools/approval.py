@@ -10,7 +10,6 @@ import asyncio
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from nebula.messages import Json, Text, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
-from nebula.value import replace, value
+from nebula.value import field, record, replace, value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import Stale, WorkspaceError
 
@@ -91,7 +90,7 @@ class Question:
 Approver = Callable[[Question], Awaitable[Decision]]
 
 
-@dataclass(slots=True)
+@record
 class Approvals:
     """Who is asked, and what has been answered for more than one write. One for a session."""
 

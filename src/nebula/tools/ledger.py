@@ -9,8 +9,8 @@ counts for as long as the file is unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+from nebula.value import field, record
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.records import digest
 
@@ -18,7 +18,7 @@ Range = tuple[int, int]
 """The first and the last line, counted from 1, both included."""
 
 
-@dataclass(slots=True)
+@record
 class _Seen:
     """Of one content of one file."""
 
@@ -35,7 +35,7 @@ class _Seen:
         return self.whole or any(start <= first and last <= end for start, end in self.ranges)
 
 
-@dataclass(slots=True)
+@record
 class ReadLedger:
     """Remembers by path which lines of which content the model knows."""
 

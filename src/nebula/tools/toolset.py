@@ -10,13 +10,12 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import AppliedChange, Call, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
-from nebula.value import replace, value
+from nebula.value import field, record, replace, value
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class _Failure:
     refused: bool
 
 
-@dataclass(slots=True)
+@record
 class ToolSet:
     """Runs calls by name; never raises at the loop."""
 

@@ -8,11 +8,10 @@ change, so it can be undone itself. A file is removed only if the agent made it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 from nebula.language import Sentence
-from nebula.value import value
+from nebula.value import field, record, value
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
@@ -35,13 +34,13 @@ class FileStep:
     """Why it cannot be done."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FilePlan:
     kind: PlanKind
     group: str
     steps: tuple[FileStep, ...]
     """Only files that would change, sorted by path."""
-    emptied: tuple[str, ...] = field(default=())
+    emptied: tuple[str, ...] = ()
     """Directories to remove if they are empty afterwards."""
 
     @property
@@ -49,7 +48,7 @@ class FilePlan:
         return tuple(step for step in self.steps if step.conflict)
 
 
-@dataclass(slots=True)
+@record
 class _Timeline:
     """The groups as they stand after replaying the journal."""
 

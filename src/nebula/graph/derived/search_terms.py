@@ -17,10 +17,11 @@ _PAIRED = (
     "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
-_RUN = re.compile(rf"([{_PAIRED}]+)|[^\w\x00-\x7f]+")
-_LAST_RUN = re.compile(rf"[{_PAIRED}]+\Z")
-_ANY_RUN = re.compile(rf"[{_PAIRED}]")
-_LAST_WORD = re.compile(rf"[^\W_{_PAIRED}]{{3,}}\Z")
+# Compiled when first used, by `re` itself: each takes some milliseconds, and most texts need none of them.
+_RUN = rf"([{_PAIRED}]+)|[^\w\x00-\x7f]+"
+_LAST_RUN = rf"[{_PAIRED}]+\Z"
+_ANY_RUN = rf"[{_PAIRED}]"
+_LAST_WORD = rf"[^\W_{_PAIRED}]{{3,}}\Z"
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 _NAME = re.compile(rf"[A-Za-z0-9]*(?:{_HUMP.pattern})[A-Za-z0-9]*")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -42,7 +43,7 @@ def index_text(text: str) -> str:
         text = _NAME.sub(_whole_and_parts, text)
     if "#" in text or "++" in text:
         text = _LANGUAGE.sub(_named, text)
-    return text.lower() if text.isascii() else _RUN.sub(_pairs, text).casefold()
+    return text.lower() if text.isascii() else re.sub(_RUN, _pairs, text).casefold()
 
 
 def _named(found: re.Match[str]) -> str:
@@ -71,8 +72,8 @@ def match_expression(text: str, *, prefix: bool) -> str | None:
     right behind a script without spaces (`エラー404`).
     """
     text = unicodedata.normalize("NFKC", text).strip()
-    last = _LAST_RUN.search(text)
-    has_run = _ANY_RUN.search(text) is not None
+    last = re.search(_LAST_RUN, text)
+    has_run = re.search(_ANY_RUN, text) is not None
     if prefix and not has_run and _SINGLE_WORD.fullmatch(text):
         return f'"{text.casefold()}" *'
     wanted = " ".join(index_text(text).replace('"', " ").split())
@@ -81,5 +82,5 @@ def match_expression(text: str, *, prefix: bool) -> str | None:
     if last and len(last[0]) > 1:
         # The run may go on in the stored text: its last pair is enough.
         wanted = wanted[:-1].rstrip()
-    is_beginning = len(last[0]) == 1 if last else prefix and has_run and _LAST_WORD.search(text)
+    is_beginning = len(last[0]) == 1 if last else prefix and has_run and re.search(_LAST_WORD, text)
     return f'"{wanted}" *' if is_beginning else f'"{wanted}"'

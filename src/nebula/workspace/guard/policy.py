@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from nebula.value import field, value
 from nebula.workspace.contract import DEFAULT_MAX_BYTES
 
 GATEWAY_EXTENSIONS = (".py", ".md", ".txt", ".json", ".yaml", ".yml")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Policy:
     extensions: tuple[str, ...] | None = None
     """Endings a file's name may have, with the dot, in any case; None: every text file."""
