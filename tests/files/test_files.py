@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,24 @@ def test_without_a_home_derived_data_is_private_and_temporary(project: Path, tmp
     folder = derived_folder(str(project), str(tmp_path / "home"))
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
     assert folder == derived_folder(str(project), str(tmp_path / "home"))
+
+
+def test_what_a_killed_process_borrowed_is_cleared_by_the_next(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from nebula.files.home import derived_folder\n"
+        "print(derived_folder('/', sys.argv[1]), flush=True)\n"
+        "if len(sys.argv) > 2: os.kill(os.getpid(), 9)"
+    )
+    (tmp_path / "home").write_text("a file in its place")
+
+    def borrow(*more: str) -> str:
+        argv = [sys.executable, "-c", code, str(tmp_path / "home"), *more]
+        return subprocess.run(argv, capture_output=True, text=True, env={"TMPDIR": str(tmp_path)}).stdout.strip()
+
+    left = borrow("and die")
+    assert os.path.isdir(left)
+    assert borrow() != left
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("nebula-")]
 
 
 def test_only_our_own_databases_are_opened(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Mapping
 
@@ -65,6 +66,28 @@ def _temporary_folder(wanted: str) -> str:
         import shutil
         import tempfile
 
-        folder = _borrowed[wanted] = tempfile.mkdtemp(prefix="nebula-")
+        for left in _left_behind(tempfile.gettempdir()):
+            shutil.rmtree(left, ignore_errors=True)
+        folder = _borrowed[wanted] = tempfile.mkdtemp(prefix=f"nebula-{os.getpid()}-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return _borrowed[wanted]
+
+
+def _left_behind(folder: str) -> list[str]:
+    """Folders of processes of ours that were killed before they could clear up."""
+    found = []
+    for entry in os.scandir(folder):
+        match = re.fullmatch(r"nebula-(\d{1,9})-\w+", entry.name)
+        if match and entry.stat(follow_symlinks=False).st_uid == os.geteuid() and not _is_alive(int(match[1])):
+            found.append(entry.path)
+    return found
+
+
+def _is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's by now, and alive
+    return True
