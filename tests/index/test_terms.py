@@ -60,6 +60,16 @@ def test_a_name_in_a_question_weighs_more_than_its_sentence() -> None:
     assert "the" not in weights
 
 
+def test_a_pasted_page_stays_a_question_of_bounded_size() -> None:
+    page = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26 % 26)} thing{i}x" for i in range(20_000))
+    assert len(question_terms(page)) <= 128
+
+
+def test_what_comes_first_weighs_more() -> None:
+    weights = question_terms("lighthouse fails. " + "Some more explanation of it follows here. " * 4 + "harbour")
+    assert weights["lighthous"] > weights["harbour"] > 0
+
+
 def test_the_name_of_a_file_weighs_more_than_its_folder() -> None:
     weights = path_terms("src/session/cookies.py")
     assert weights["cooki"] > weights["sess"] and "src" not in weights

@@ -41,6 +41,7 @@ MAX_NUMBER_LETTERS: Final = 4
 """Status codes, versions and years are searched for; longer numbers are data."""
 MAX_WORDS_A_CHUNK: Final = 20_000
 """Words read of one chunk; only machine-made lines have more."""
+MAX_QUERY_LETTERS: Final = 8_000
 MAX_QUERY_TERMS: Final = 64
 """A pasted page is cut here; the first sentences say what is wanted."""
 
@@ -70,6 +71,9 @@ CODE_WORD_WEIGHT: Final = 1.3
 """A name in the question (`get_user`, `HttpClient`, anything in backticks) is what the asker knows for sure."""
 FAINT_WORD_WEIGHT: Final = 0.4
 """Words of any request ("fix", "return", "file") are left in: they help where a docstring says just that."""
+LEAD_WORDS: Final = 16
+REST_WEIGHT: Final = 0.6
+"""A title or first sentence says what is wanted; what follows explains, quotes and digresses."""
 PAIR_WEIGHT: Final = 0.5
 """Two neighbouring words of the question that are one name in the code: "session cookie" and `sessionCookie`."""
 PIECE_WEIGHT: Final = 0.3

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
-from nebula.index.constants import CODE_WORD_WEIGHT, FAINT_WORD_WEIGHT, MAX_QUERY_TERMS, PAIR_WEIGHT, PIECE_WEIGHT
+from nebula.index.constants import (
+    CODE_WORD_WEIGHT,
+    FAINT_WORD_WEIGHT,
+    LEAD_WORDS,
+    MAX_QUERY_LETTERS,
+    MAX_QUERY_TERMS,
+    PAIR_WEIGHT,
+    PIECE_WEIGHT,
+    REST_WEIGHT,
+)
 from nebula.index.terms.words import terms_of, words_of
 
 _STOP = frozenset(
@@ -37,11 +47,12 @@ _QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
 def question_terms(question: str) -> dict[str, float]:
     """Term → weight. An identifier weighs more than a word of the sentence around it."""
+    question = question[:MAX_QUERY_LETTERS]
     weights: dict[str, float] = {}
     pairs: dict[str, float] = {}
     before = ""
     quoted = {word for part in _QUOTED.findall(question) for word in words_of(part)}
-    for word in words_of(question):
+    for position, word in enumerate(words_of(question)):
         lower = word.lower()
         if lower in _STOP:
             before = ""
@@ -50,6 +61,8 @@ def question_terms(question: str) -> dict[str, float]:
             weight = CODE_WORD_WEIGHT
         else:
             weight = FAINT_WORD_WEIGHT if lower in _FAINT else 1.0
+        if position >= LEAD_WORDS:
+            weight *= REST_WEIGHT
         terms = terms_of(word)
         for term in terms:
             weights[term] = max(weights.get(term, 0.0), weight)
@@ -67,5 +80,4 @@ def question_terms(question: str) -> dict[str, float]:
             faint = FAINT_WORD_WEIGHT if word in _FAINT else 1.0
             for term in terms_of(word):
                 weights[term] = max(weights.get(term, 0.0), weight * faint)
-    weights = dict(list(weights.items())[:MAX_QUERY_TERMS])
-    return pairs | weights
+    return dict(islice(pairs.items(), MAX_QUERY_TERMS)) | dict(islice(weights.items(), MAX_QUERY_TERMS))
