@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation
 from nebula.agent.resume import resumed_turns
-from nebula.agent.session import ProjectAccess, Session
+from nebula.agent.session import CHAT, ProjectAccess, Session
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
@@ -55,10 +55,12 @@ async def open_session(
     chosen = chosen or await choose_model(settings)
     ensure_state_dir(settings.root)
     memory = Sessions(settings.memory_path)
-    session_id = _session_id(memory, settings, chosen, resume)
     folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
-    made, lock = SessionNodes(folder), SessionLock(folder, session_id)
-    archive = TurnArchive(open_graph or graph_opener(settings), made)
+    archive = TurnArchive(open_graph or graph_opener(settings), SessionNodes(folder))
+    # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
+    place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
+    session_id = _session_id(memory, place, chosen, resume)
+    lock = SessionLock(folder, session_id)
     session = Session(
         id=session_id,
         settings=settings,
@@ -139,18 +141,18 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
     return open_graph
 
 
-def _session_id(memory: Sessions, settings: Settings, chosen: ChosenModel, resume: str | None) -> str:
+def _session_id(memory: Sessions, place: str, chosen: ChosenModel, resume: str | None) -> str:
     if resume is None:
-        return memory.start(settings.root, chosen.name)
+        return memory.start(place, chosen.name)
     if resume:
         found = memory.find(resume)
-        if found.project_path != os.path.realpath(settings.root):
+        if found.project_path != os.path.realpath(place):
             raise UnknownSession(
                 "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path
             )
         return _resumed(memory, found.id, chosen)
-    newest = memory.latest(settings.root)
-    return _resumed(memory, newest.id, chosen) if newest else memory.start(settings.root, chosen.name)
+    newest = memory.latest(place)
+    return _resumed(memory, newest.id, chosen) if newest else memory.start(place, chosen.name)
 
 
 def _resumed(memory: Sessions, session_id: str, chosen: ChosenModel) -> str:

@@ -16,9 +16,9 @@ from nebula.agent.context import PastContext, build_context
 from nebula.agent.conversation import Conversation, Fit, PastTurn
 from nebula.agent.loop import Turn, run_turn
 from nebula.agent.nodes import turn_of
-from nebula.agent.project_context import ProjectContext, gather_project_context
+from nebula.agent.project_context import gather_project_context
 from nebula.agent.repeat_breaker import RepeatBreaker
-from nebula.agent.system_prompt import system_prompt
+from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
@@ -31,7 +31,7 @@ from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.registry import agent_tools, learn_from, plan_tools
+from nebula.tools.registry import agent_tools, chat_tools, learn_from, plan_tools
 from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from nebula.workspace.audit import AuditLog
 
 MODES = ("agent", "plan")
+"""Those that a user of the project may switch between."""
+CHAT = "chat"
+"""A conversation over the graph alone: no files, no project, one tool that reads earlier turns."""
 SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
 SURE_BYTES_PER_TOKEN = 2
@@ -80,6 +83,8 @@ class Session:
     ledger: ReadLedger = field(default_factory=ReadLedger)
     plan: str = ""
     """The plan that the user accepted; sent to the model with every turn, never summarised."""
+    past_tokens: int | None = None
+    """Most that the past may cost, where somebody set it; the model's size limits it in any case."""
     last: Final | None = None
     _pending_remarks: list[Sentence] = field(default_factory=list)
     _remarked: set[str] = field(default_factory=set)
@@ -94,21 +99,18 @@ class Session:
         parents: Sequence[str] | None = None,
         trace_id: str | None = None,
         flow: str | None = None,
+        branch: str | None = None,
         references: Sequence[str] = (),
     ) -> Final:
         """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
-        `references` are nodes that the prompt names beside the path it continues.
+        `references` are nodes that the prompt names beside the path it continues; `branch` names what begins here.
         """
-        writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow)
+        writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
-        seen = self.project.read_only.for_turn(stream.trace_id)
-        context = await asyncio.to_thread(gather_project_context, seen, self.project.root)
-        for problem in context.unreadable:
-            self.remark(Sentence(problem.sentence, **problem.values))
         tools = self.tools(stream.trace_id)
-        system = self.system(context)
+        system = await asyncio.to_thread(self.system, stream.trace_id)
         past = await asyncio.to_thread(self._past, self.conversation, system, tools, references)
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
         path = tuple(self._parents(parents))
@@ -159,14 +161,19 @@ class Session:
             with suppress(ModelError, GraphError, UnreadableReply):
                 await build_one(graph, node_id, self.chosen)
 
-    def system(self, context: ProjectContext) -> str:
+    def system(self, trace_id: str) -> str:
+        """The system prompt of a turn begun now; what of the project cannot be read is remarked on."""
         settings = self.settings
+        if self.mode == CHAT:
+            return chat_prompt(home=settings.home, lang=settings.lang)
+        context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root)
+        for problem in context.unreadable:
+            self.remark(Sentence(problem.sentence, **problem.values))
         return system_prompt(self.mode, context, home=settings.home, lang=settings.lang, plan=self.plan)
 
     def preview(self) -> tuple[str, PastContext, int]:
         """What a turn begun now would send beside the prompt: the system prompt, the past, and the tools' tokens."""
-        system = self.system(gather_project_context(self.project.read_only, self.project.root))
-        tools = self.tools("preview")
+        system, tools = self.system("preview"), self.tools("preview")
         return system, self._past(self.conversation, system, tools), tool_tokens(tools.specs)
 
     def preview_context(
@@ -178,8 +185,7 @@ class Session:
         here = self.conversation
         if tuple(node_ids) != (here.leaf,):
             here = Conversation([turn_of(node) for node in self.archive.path_to(node_ids, flow)])
-        system = self.system(gather_project_context(self.project.read_only, self.project.root))
-        tools = self.tools("preview")
+        system, tools = self.system("preview"), self.tools("preview")
         past = self._past(here, system, tools, self.archive.known(references))
         parts = past.parts()
         frame = estimate_tokens(system) + tool_tokens(tools.specs) + estimate_tokens(prompt)
@@ -240,6 +246,8 @@ class Session:
         files = (project.read_only if plan else project.workspace).for_turn(trace_id)
         kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan)
         audit = CallAudit(project.audit, trace_id, self.redactor.text) if project.audit is not None else None
+        if self.mode == CHAT:
+            return chat_tools(kit, audit=audit)
         return plan_tools(kit, audit=audit) if plan else agent_tools(kit, project.approvals, audit=audit)
 
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
@@ -252,7 +260,8 @@ class Session:
 
     def _room_for_past(self, system: str, tools: ToolSet) -> int:
         fixed = estimate_tokens(system) + tool_tokens(tools.specs)
-        return max(0, int(self.chosen.context * SHARE_FOR_PAST) - fixed)
+        room = max(0, int(self.chosen.context * SHARE_FOR_PAST) - fixed)
+        return room if self.past_tokens is None else min(room, self.past_tokens)
 
 
 def _joined(system: str, past: PastContext) -> str:

@@ -6,6 +6,7 @@ The templates lie beside this file; a file of the same name in `~/.nebula/prompt
 from __future__ import annotations
 
 import os
+from datetime import date
 
 from nebula.agent.project_context import ProjectContext
 
@@ -21,6 +22,11 @@ def template(mode: str, home: str = "") -> str:
         except FileNotFoundError:
             continue
     raise ValueError(f"no prompt for the mode {mode!r}")
+
+
+def chat_prompt(*, home: str = "", lang: str = "en") -> str:
+    """For a conversation about anything: nothing of the project is in it."""
+    return f"{template('chat', home)}\n\n# Here and now\n\n- Date: {date.today().isoformat()}\n{_language(lang)}"
 
 
 def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: str = "en", plan: str = "") -> str:
@@ -54,6 +60,9 @@ def _here_and_now(mode: str, project: ProjectContext, lang: str) -> str:
     if project.tree:
         more = f" … and {project.more} more" if project.more else ""
         lines.append("- Top of the project: " + "  ".join(project.tree) + more)
+    return "\n".join((*lines, _language(lang)))
+
+
+def _language(lang: str) -> str:
     preferred = _LANGUAGES.get(lang, "English")
-    lines.append(f"- Answer in the language the user writes in; where that is not clear, in {preferred}.")
-    return "\n".join(lines)
+    return f"- Answer in the language the user writes in; where that is not clear, in {preferred}."

@@ -36,7 +36,15 @@ class TurnArchive:
     def keeps_turns(self) -> bool:
         return self._open is not None
 
-    def add(self, final: Final, turn: TurnResult, session_id: str, chosen: ChosenModel, flow: str | None) -> None:
+    def add(
+        self,
+        final: Final,
+        turn: TurnResult,
+        session_id: str,
+        chosen: ChosenModel,
+        flow: str | None,
+        branch: str | None = None,
+    ) -> None:
         """Makes the turn the node that its `final` names."""
         from nebula.graph.values import DEFAULT_FLOW, FileState, Text, Usage
 
@@ -53,6 +61,7 @@ class TurnArchive:
             parents=turn.parents,
             references=turn.references,
             flow=flow or DEFAULT_FLOW,
+            branch=branch,
             model=chosen.name,
             session=session_id,
             usage=Usage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
@@ -109,6 +118,7 @@ class NodeWriter:
     session_id: str
     chosen: ChosenModel
     flow: str | None = None
+    branch: str | None = None
     _turn: TurnResult = field(default_factory=TurnResult)
 
     def __call__(self, stamped: Stamped) -> None:
@@ -119,7 +129,7 @@ class NodeWriter:
         from nebula.graph.errors import GraphError
 
         try:
-            self.archive.add(event, self._turn, self.session_id, self.chosen, self.flow)
+            self.archive.add(event, self._turn, self.session_id, self.chosen, self.flow, self.branch)
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
                 "This turn could not be put into the conversation graph: {problem}", problem=explain(problem)

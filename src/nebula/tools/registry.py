@@ -50,6 +50,11 @@ def plan_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
     return ToolSet(_built(offered, kit, Unasked), missing, BY_NAME, audit=audit)
 
 
+def chat_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
+    """Earlier turns in full, and nothing else: a chat touches no file."""
+    return ToolSet(_built([read_node.TOOL], kit, Unasked), {}, BY_NAME, audit=audit)
+
+
 def mcp_tools(kit: ToolKit, *, read_only: str = "", audit: CallAudit | None = None) -> ToolSet:
     """What an MCP client is offered, whose user it asks itself; `read_only`: without writers, and the reason why."""
     offered = [tool for tool in TOOLS if tool.over_mcp and not (tool.writes and read_only)]

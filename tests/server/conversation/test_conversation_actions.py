@@ -224,7 +224,7 @@ async def test_many_nodes_in_short(client):
 async def test_preview_context(client):
     ids = await chain(client, "first question", "second question")
     context = (await client.ask("preview_context", node_ids=[ids[1]], prompt="and now?"))["data"]
-    assert [(part["node_id"], part["form"]) for part in context["parts"]] == [(ids[0], "summary"), (ids[1], "full")]
+    assert [(part["node_id"], part["form"]) for part in context["parts"]] == [(ids[0], "full"), (ids[1], "full")]
     assert context["total_tokens"] == sum(part["tokens"] for part in context["parts"])
     assert context["left_out"] == []
     assert "second question" in context["parts"][1]["text"]

@@ -8,7 +8,7 @@ import pytest
 
 from conversation_rig import Failed, serving, talk
 from nebula.graph.graph import Graph
-from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn, refused_url
 
 WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\n"})]), Turn("Written.")]
 SLOW = Turn("late", fault=Fault.slow(30))
@@ -221,7 +221,7 @@ async def test_no_model_is_told_clearly_and_the_server_goes_on(bench, kind):
             await client.turn()
 
 
-async def test_plain_chat_has_no_tools_and_knows_the_path(bench):
+async def test_plain_chat_has_no_file_tools_and_knows_the_path(bench):
     with (
         ScriptedModel([Turn("It is blue."), Turn("Since ever.")]) as model,
         serving(bench, "vizprompt", **model.env()) as server,
@@ -233,11 +233,44 @@ async def test_plain_chat_has_no_tools_and_knows_the_path(bench):
             heard = await client.turn()
             assert names(heard)[:2] == ["task", "message"] and heard[-1]["data"]["text"] == "Since ever."
         requests = [turn.json for turn in model.turns]
-    assert not any(request.get("tools") for request in requests)
+    assert [[tool["function"]["name"] for tool in request["tools"]] for request in requests] == [["readNode"]] * 2
+    assert str(bench.project) not in str(requests)
     assert "It is blue." in str(requests[1]["messages"]) and requests[1]["messages"][-1]["role"] == "user"
     node = Graph(bench.project / "data").get_history(heard[-1]["data"]["node_id"])
     assert [each.prompt for each in node] == ["What colour is the sky?", "Since when?"]
-    assert not (bench.project / ".nebula").exists()
+    assert [event["type"] for event in bench.trace()] == ["task", "message", "final"] * 2
+    assert "## AGENT:nebula\nSince ever.\n" in (bench.project / ".nebula/log.txt").read_text()
+
+
+async def test_plain_chat_reads_a_node_by_a_call_and_keeps_every_answer(bench):
+    key = "sk-key-of-this-test-0123456789"
+    asking = "I want to know the details of [{id}]. [{id}]の詳細を知りたい"
+
+    def script(request: RecordedRequest) -> Turn:
+        last = request.json["messages"][-1]
+        if last["role"] == "tool":
+            assert "the whole answer" in last["content"]
+            return Turn(asking.format(id=aside))
+        return Turn("One moment.", (Call("readNode", {"id": aside}),))
+
+    with (
+        ScriptedModel(script) as model,
+        serving(bench, "vizprompt", **model.env() | {"OPENAI_API_KEY": key}) as server,
+    ):
+        async with talk(server) as client:
+            aside = (await client.ask("create_node", prompt="aside", response="the whole answer"))["node_id"]
+            await client.ask("send_prompt", prompt=f"my key is {key}", **{"from": []})
+            heard = await client.turn()
+        assert len(model.turns) == 2
+    assert names(heard) == ["task", "message", "step", "tool_result", "message", "final"]
+    assert [event["data"].get("show") for event in heard if event["event"] == "message"] == [
+        "One moment.",
+        asking.format(id=aside),
+    ]
+    node = Graph(bench.project / "data").get_node(heard[-1]["data"]["node_id"])
+    assert node.response == f"One moment.\n\n{asking.format(id=aside)}"
+    files = [path for path in bench.project.parent.rglob("*") if path.is_file()]
+    assert files and not [path for path in files if key.encode() in path.read_bytes()]
 
 
 async def test_a_reference_reaches_the_model_in_chat(bench):

@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
-    """vizprompt serve: graph and plain chat; it touches no file but those of the graph."""
+    """vizprompt serve: graph and plain chat; its turns are recorded like all others, and have no file tools."""
     parser = _parser(
         "vizprompt serve",
         translate(
@@ -68,12 +68,13 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
     token = "" if options.no_token else options.token or settings.token
     _refuse_open_door(options, token)
 
+    from nebula.agent.session import CHAT
     from nebula.graph.graph import Graph
     from nebula.server.conversation.app import CHAT_MODES
-    from nebula.server.conversation.turns.chat import ChatTurns
+    from nebula.server.conversation.turns.agent import AgentTurns
 
     graph = Graph(data_dir)
-    return _serve(options, settings, token, graph, ChatTurns(settings, graph), CHAT_MODES)
+    return _serve(options, settings, token, graph, AgentTurns(settings, graph, CHAT), CHAT_MODES)
 
 
 def _token(options: argparse.Namespace, settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Turns of the agent, for `nebula serve`: tools, approvals, memory and log as in a terminal session.
+"""Turns in sessions, for `nebula serve` and `vizprompt serve`: tools, approvals, memory and log as in a terminal.
 
 Each branch at work has a session of its own. A prompt goes to the session of the conversation it continues, or to a new
 one where that is busy elsewhere; a prompt that starts a new conversation starts a new session, so that a "yes to all"
@@ -27,18 +27,21 @@ MOST_IDLE: Final = 8
 
 
 class AgentTurns:
-    def __init__(self, settings: Settings, graph: Graph) -> None:
+    def __init__(self, settings: Settings, graph: Graph, only_mode: str | None = None) -> None:
+        """`only_mode`: whatever a client asks for, this is what it gets."""
+        self._only_mode = only_mode
         self._settings = settings
         self._graph = graph
         self._idle: list[Session] = []
         self._size = ContextSize(settings)
 
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None:
+        mode = self._only_mode or job.mode
         session = self._session_of(job.parents) or await open_session(
-            self._settings, approver=ask, mode=job.mode, open_graph=lambda: self._graph
+            self._settings, approver=ask, mode=mode, open_graph=lambda: self._graph
         )
         try:
-            session.mode = job.mode
+            session.mode = mode
             if job.parents and job.parents != (session.conversation.leaf,):
                 await asyncio.to_thread(session.continue_from, job.parents, job.known_flow)
             await session.turn(
@@ -61,7 +64,8 @@ class AgentTurns:
         if at_rest is not None:
             return await asyncio.to_thread(at_rest.preview_context, *path)
         _, tokens = await self._size.known()
-        return await asyncio.to_thread(preview_context, self._settings, self._graph, *path, job.mode, tokens)
+        mode = self._only_mode or job.mode
+        return await asyncio.to_thread(preview_context, self._settings, self._graph, *path, mode, tokens)
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
         """The session at rest whose conversation goes on here: best the one that ended here."""
