@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from nebula.value import value
 
 if TYPE_CHECKING:
-    from nebula.index.segments import Segment
+    from nebula.index.records import Segment
     from nebula.index.stores.database import StoreDatabase
     from nebula.index.values import Skipped
     from nebula.index.vectors import Packed

@@ -17,7 +17,7 @@ from nebula.index.contract import IndexedFile, Store
 from nebula.index.errors import OutsideRoot
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import Root
-from nebula.index.segments import Source
+from nebula.index.records import Source
 from nebula.index.values import Report, Skipped
 from nebula.index.worktree import committed_blobs, list_files, list_some
 

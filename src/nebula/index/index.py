@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
 from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Embedder
-from nebula.index.embedders.fill import Progress, fill
-from nebula.index.follow import Follower
 from nebula.index.queue import Change, Queue
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
-from nebula.index.segments import Source
+from nebula.index.records import Source
 from nebula.index.stores.sqlite import open_sqlite
 from nebula.index.values import Hit, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
+
+if TYPE_CHECKING:
+    from nebula.index.embedders.fill import Progress
+    from nebula.index.follow import Follower
 
 DATABASE_NAME = "index.db"
 
@@ -45,7 +49,6 @@ class Index:
         self.store = store
         self.queue = Queue(root, home)
         self.embedders = tuple(embedders)
-        self._follower = Follower(self.root, store)
 
     @classmethod
     def open(
@@ -79,6 +82,12 @@ class Index:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @cached_property
+    def _follower(self) -> Follower:
+        from nebula.index.follow import Follower  # parsers and git: 20 ms that a search need not pay
+
+        return Follower(self.root, self.store)
 
     def sync(self) -> Report:
         """Brings the whole index in step with the files, whatever happened to them."""
@@ -148,6 +157,8 @@ class Index:
 
         It takes as long as the embedder does: for a thread of its own, with an index of its own.
         """
+        from nebula.index.embedders.fill import fill
+
         return fill(self.root, self.store, self.embedders[0], stop=stop, progress=progress) if self.embedders else 0
 
     def _read(self, found: list[tuple[float, Candidate]]) -> tuple[list[Hit], list[str]]:

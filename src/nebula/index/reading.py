@@ -10,7 +10,7 @@ import time
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.index.chunks.lines import why_not
 from nebula.index.constants import MAX_FILE_BYTES, SETTLED_NS
-from nebula.index.segments import Source
+from nebula.index.records import Source
 from nebula.index.values import Skipped
 
 

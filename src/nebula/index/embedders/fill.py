@@ -14,7 +14,7 @@ from nebula.index.constants import EMBED_BATCH
 from nebula.index.contract import Store, Unembedded
 from nebula.index.embedders.contract import Embedder
 from nebula.index.reading import Root
-from nebula.index.segments import Source
+from nebula.index.records import Source
 from nebula.index.vectors import pack
 
 Progress = Callable[[int, int], None]

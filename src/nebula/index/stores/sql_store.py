@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nebula.index.contract import IndexedFile, Shape
 from nebula.index.ranking.kinds import kind_of
-from nebula.index.segments import FileRow, Segment
+from nebula.index.records import FileRow, Segment
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
