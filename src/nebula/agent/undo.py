@@ -70,6 +70,8 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
 
     A file whose content now is not one that the journal knows was changed by somebody else, and is not in the plan.
     """
+    from nebula.workspace.file_history import is_among
+
     history = journal_of(workspace)
     changes = history.changes()
     known: dict[str, set[str | None]] = {}
@@ -77,7 +79,7 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
         known.setdefault(change.path, set()).update((change.before, change.after))
     restore_id = new_trace_id()
     steps = history.plan_restore(_state_after(changes, node), restore_id).steps
-    ours = {step.path: step.target for step in steps if step.current in known.get(step.path, set())}
+    ours = {step.path: step.target for step in steps if is_among(step.current, known.get(step.path, ()))}
     return history.plan_restore(ours, restore_id)
 
 

@@ -55,7 +55,7 @@ class Place:
     name: str
     old: os.stat_result | None
     perm: int | None = None
-    """The mode of a file that is made; None: as the umask has it."""
+    """The mode it gets; None: the one of the file it replaces, or as the umask has it."""
 
 
 class AtomicWriter:
@@ -134,8 +134,9 @@ class AtomicWriter:
                 status = os.fstat(replaced)
                 if inspect is not None:
                     inspect(replaced)
-            if place.old is not None and stat.S_IMODE(status.st_mode) != stat.S_IMODE(place.old.st_mode):
-                self._calls.fchmod(fd, stat.S_IMODE(status.st_mode))  # changed since we looked
+            mode = stat.S_IMODE(status.st_mode)
+            if place.old is not None and place.perm is None and mode != stat.S_IMODE(place.old.st_mode):
+                self._calls.fchmod(fd, mode)  # changed since we looked
         except BaseException:
             self._exchange_back(staging_fd, staged, fd, place, content)
             raise
@@ -206,7 +207,7 @@ class AtomicWriter:
         if (mine.st_uid, mine.st_gid) != (place.old.st_uid, place.old.st_gid):
             with suppress(PermissionError):  # only root may give files away
                 self._calls.fchown(fd, place.old.st_uid, place.old.st_gid)
-        self._calls.fchmod(fd, stat.S_IMODE(place.old.st_mode))
+        self._calls.fchmod(fd, stat.S_IMODE(place.old.st_mode) if place.perm is None else place.perm)
 
     @contextmanager
     def _note_beside(self, place: Place) -> Iterator[str]:

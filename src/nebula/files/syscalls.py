@@ -63,6 +63,9 @@ class Syscalls:
     def link(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
         os.link(name, new_name, src_dir_fd=dir_fd, dst_dir_fd=new_dir_fd, follow_symlinks=False)
 
+    def symlink(self, target: str, name: str, dir_fd: int) -> None:
+        os.symlink(target, name, dir_fd=dir_fd)
+
     def unlink(self, name: str, dir_fd: int) -> None:
         os.unlink(name, dir_fd=dir_fd)
 

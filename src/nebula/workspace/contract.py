@@ -6,10 +6,13 @@ results name paths in that same normal form. Failures are the exceptions of `neb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.workspace.errors import WorkspaceError
 
 WriteMode = Literal["create", "overwrite", "append"]
 """create: must be new. overwrite: replaces, or makes. append: adds at the end, or makes."""
@@ -100,6 +103,38 @@ class WriteResult:
     after: str
     size: int
     """Bytes now on the disk."""
+
+
+@value
+class PathChange:
+    """What a path shall become, exactly; a part of a set."""
+
+    path: str
+    kind: Literal["file", "link", "folder"] | None
+    """None: it shall be gone."""
+    mode: int = 0o644
+    sha256: str | None = None
+    """Of a file's content, where it is known without reading it."""
+    read: Callable[[], bytes] = bytes
+    """The content of a file, the target of a link."""
+    still_there: Callable[[], bool] | None = None
+    """Whether what it replaces is still what was seen."""
+
+
+@value
+class AppliedPath:
+    path: str
+    before: str | None
+    after: str | None
+    """Both as the journal names them."""
+
+
+@value
+class AppliedSet:
+    applied: tuple[AppliedPath, ...] = ()
+    left_out: tuple[tuple[str, WorkspaceError], ...] = ()
+    ignored: int = 0
+    """How many of the paths beside the set were changed."""
 
 
 @value

@@ -7,17 +7,18 @@ change, so it can be undone itself. A file is removed only if the agent made it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from nebula.language import Sentence
 from nebula.value import field, record, value
-from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
-from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.changes import RecordedChange, TurnMark
-from nebula.workspace.writing.request import KEPT_BYTES, WriteRequest
+from nebula.workspace.journal.states import content_name, parse_state, same_state
+from nebula.workspace.writing.entries import EntryMover, Move
 from nebula.workspace.writing.writer import FileWriter
 
 PlanKind = Literal["undo", "redo", "restore"]
@@ -27,9 +28,9 @@ PlanKind = Literal["undo", "redo", "restore"]
 class FileStep:
     path: str
     current: str | None
-    """sha256 of the file now; None: there is none."""
+    """The state of the path now (see `journal.states`; of a plain file its sha256); None: there is nothing."""
     target: str | None
-    """sha256 it shall have; None: it shall be removed."""
+    """The state it shall have; None: it shall be removed."""
     conflict: Sentence | None = None
     """Why it cannot be done."""
 
@@ -82,9 +83,9 @@ class FileHistory:
         """The recorded changes of a turn, or all of them, oldest first."""
         return [change for change in self._writer.log.changes() if group is None or change.group == group]
 
-    def content(self, sha256: str) -> bytes | None:
-        """A content the journal kept; None if it did not."""
-        return self._writer.objects.get(sha256)
+    def content(self, state: str) -> bytes | None:
+        """The content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
+        return self._writer.objects.get(content_name(state) or "")
 
     def plan_undo(self, group: str | None = None) -> FilePlan:
         """Take back a turn's changes; without a group, those of the last turn that changed something."""
@@ -113,14 +114,14 @@ class FileHistory:
         """Carry a plan out; Stale, with nothing touched, if it has conflicts or a file changed since it was made."""
         if plan.conflicts:
             raise _in_the_way(plan.conflicts)
-        paths = [normal_path(step.path) for step in plan.steps]
-        contents, modes = self._contents(plan), self._modes(plan)
-        with self._writer.locked(paths):
-            for path, step in zip(paths, plan.steps, strict=True):
-                if self._writer.find(path).sha256 != step.current:
-                    raise Stale("{path}: changed since; nothing was touched. Look at it and try again.", path=step.path)
-            for path, step in zip(paths, plan.steps, strict=True):
-                self._apply_step(plan, path, step, contents, modes.get(path.text))
+        moves = self._moves(plan)
+        with self._writer.locked([move.path for move in moves]):
+            for move in moves:
+                if not same_state(self._writer.state(move.path), move.current):
+                    raise Stale(
+                        "{path}: changed since; nothing was touched. Look at it and try again.", path=move.path.text
+                    )
+            EntryMover(self._writer, plan.group, plan.kind).carry_out(moves)
             if plan.kind != "restore":
                 self._mark(plan)
         self._writer.remove_folders(plan.emptied)
@@ -144,36 +145,46 @@ class FileHistory:
     def _step(self, path: str, known: set[str | None], target: str | None) -> FileStep:
         """A step that is right only while the file has a content the journal left it with."""
         try:
-            current = self._current(path)
+            current = self._current(path, {*known, target})
         except WorkspaceError as error:
             return FileStep(path, None, target, Sentence(error.sentence, **error.values))
-        if current != target and current not in known:
+        if not same_state(current, target) and not is_among(current, known):
             changed = Sentence("{path}: changed since; nothing was touched.", path=path)
             return FileStep(path, current, target, changed)
         return self._obtainable(FileStep(path, current, target))
 
     def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> FileStep:
+        contents = own.get(path, set())
         try:
-            current = self._current(path)
+            current = self._current(path, {*contents, target})
         except WorkspaceError as error:
             return FileStep(path, None, target, Sentence(error.sentence, **error.values))
-        contents = own.get(path, set())
-        if target is None and current is not None and (None not in contents or current not in contents):
+        known = is_among(current, contents)
+        odd = current is not None and parse_state(current).kind != "file"
+        if (odd and not known) or (target is None and current is not None and not (None in contents and known)):
             foreign = Sentence("{path}: was not made by the agent as it is now, so it stays.", path=path)
             return FileStep(path, current, target, foreign)
         return self._obtainable(FileStep(path, current, target))
 
     def _obtainable(self, step: FileStep) -> FileStep:
-        if step.target in {None, step.current} or self.content(step.target or "") is not None:
+        target = step.target
+        if target is None or same_state(step.current, target) or parse_state(target).kind == "folder":
+            return step
+        if content_name(step.current) == content_name(target) or self.content(target) is not None:
             return step
         gone = Sentence("{path}: that content was not kept.", path=step.path)
         return FileStep(step.path, step.current, step.target, gone)
 
-    def _current(self, path: str) -> str | None:
+    def _current(self, path: str, others: Collection[str | None]) -> str | None:
+        """What stands there; of a file only the content, where none of the others says anything of a mode."""
         place = normal_path(path)
         if place.standing.untouchable or not place.parts:
             raise ProtectedPath("{path}: is never written.", path=place.text)
-        return self._writer.find(place).sha256
+        state = self._writer.state(place)
+        if state is None or parse_state(state).kind != "file":
+            return state
+        with_modes = any(each is not None and parse_state(each).mode is not None for each in others)
+        return state if with_modes else content_name(state)
 
     def _mark(self, plan: FilePlan) -> None:
         """Last of all: a turn half taken back by a crash counts as done, and can be taken back again."""
@@ -182,15 +193,17 @@ class FileHistory:
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 
-    def _contents(self, plan: FilePlan) -> dict[str, bytes]:
-        contents = {}
+    def _moves(self, plan: FilePlan) -> list[Move]:
+        """All contents are at hand before anything is touched."""
+        modes = self._modes(plan)
+        moves = []
         for step in plan.steps:
-            if step.target is not None:
-                content = self.content(step.target)
-                if content is None:
-                    raise NotFound("{path}: that content was not kept.", path=step.path)
-                contents[step.target] = content
-        return contents
+            path = normal_path(step.path)
+            content = self.content(step.target or "") if step.target else b""
+            if content is None and content_name(step.target) not in {None, content_name(step.current)}:
+                raise NotFound("{path}: that content was not kept.", path=step.path)
+            moves.append(Move(path, step.current, step.target, partial(bytes, content or b""), modes.get(path.text)))
+        return moves
 
     def _modes(self, plan: FilePlan) -> dict[str, int]:
         """The permissions that files had when they were removed, where some are to come back."""
@@ -198,29 +211,14 @@ class FileHistory:
             return {}
         return {change.path: change.mode for change in self._writer.log.changes() if change.mode is not None}
 
-    def _apply_step(
-        self, plan: FilePlan, path: NormalPath, step: FileStep, contents: Mapping[str, bytes], perm: int | None
-    ) -> None:
-        if step.target is not None:
-            self._writer.write_locked(
-                WriteRequest(
-                    path,
-                    contents[step.target],
-                    "overwrite",
-                    expected=step.current or ABSENT,
-                    max_bytes=KEPT_BYTES,
-                    group=plan.group,
-                    kind=plan.kind,
-                    perm=perm,
-                )
-            )
-        elif step.current is not None:
-            self._writer.remove_locked(path, step.current, plan.group, plan.kind)
-
 
 def _plan(kind: PlanKind, group: str, steps: Sequence[FileStep], emptied: tuple[str, ...] = ()) -> FilePlan:
-    changing = (step for step in steps if step.conflict or step.current != step.target)
+    changing = (step for step in steps if step.conflict or not same_state(step.current, step.target))
     return FilePlan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
+
+
+def is_among(state: str | None, states: Collection[str | None]) -> bool:
+    return any(same_state(state, each) for each in states)
 
 
 def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:

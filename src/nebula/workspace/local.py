@@ -16,15 +16,18 @@ from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     DEFAULT_SEARCH_FILES,
+    AppliedPath,
+    AppliedSet,
     FileLines,
     FileText,
     Listing,
+    PathChange,
     PathState,
     SearchHits,
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, TooLarge
+from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, TooLarge, WorkspaceError
 from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
@@ -35,6 +38,7 @@ from nebula.workspace.records import digest
 if TYPE_CHECKING:
     from nebula.workspace.file_history import FileHistory
     from nebula.workspace.search.explore import Explorer
+    from nebula.workspace.writing.change_sets import TakenBack
     from nebula.workspace.writing.request import WriteRequest
     from nebula.workspace.writing.writer import FileWriter
 
@@ -263,6 +267,43 @@ class LocalWorkspace(ReadingWorkspace):
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
         return self._writing.get().write(self._request(path, content, mode, expected))
+
+    def may_change(self, path: str) -> NormalPath:
+        """The path in normal form, if the policy lets a command's result be applied there; raises why not."""
+        place = normal_path(path)
+        self._judge.writing(place)
+        return place
+
+    def apply_changes(self, changes: Sequence[PathChange], ignored: Sequence[PathChange] = ()) -> AppliedSet:
+        """Apply a set as a whole, as this turn's; `ignored` beside it, which the journal does not keep."""
+        from nebula.workspace.writing.change_sets import ChangeSetWriter, IgnoredWriter
+
+        writer = self._writing.get()
+        allowed, refused = self._judged(changes)
+        beside, _ = self._judged(ignored)
+        counted: list[int] = []
+        done, failed = ChangeSetWriter(writer, self._turn).apply(
+            allowed, lambda: counted.append(IgnoredWriter(self._jail, writer).apply(beside))
+        )
+        applied = tuple(AppliedPath(move.path.text, move.current, move.target) for move in done)
+        return AppliedSet(applied, (*refused, *((each.path, each.error) for each in failed)), sum(counted))
+
+    def take_back_half_applied(self) -> TakenBack | None:
+        """Of a set whose process was killed while it applied it."""
+        from nebula.workspace.writing.change_sets import ChangeSetWriter
+
+        return ChangeSetWriter(self._writing.get(), "").take_back_half_applied()
+
+    def _judged(
+        self, changes: Sequence[PathChange]
+    ) -> tuple[list[tuple[NormalPath, PathChange]], list[tuple[str, WorkspaceError]]]:
+        allowed, refused = [], []
+        for change in changes:
+            try:
+                allowed.append((self.may_change(change.path), change))
+            except WorkspaceError as error:
+                refused.append((change.path, error))
+        return allowed, refused
 
     def _request(self, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteRequest:
         from nebula.workspace.writing.request import WriteRequest

@@ -38,9 +38,9 @@ class RecordedChange:
     kind: ChangeKind
     path: str
     before: str | None
-    """sha256 of the old content; None: there was no file."""
+    """What stood there, as `states` names it: of a plain file its sha256; None: nothing."""
     after: str | None
-    """sha256 of the new content; None: the file is gone."""
+    """What stands there now; None: it is gone."""
     made: tuple[str, ...] = ()
     """Directories that were made for it."""
     mode: int | None = None
@@ -90,6 +90,11 @@ class ChangeLog:
 
     def mark(self, mark: TurnMark) -> None:
         self._append({"ts": timestamp(), "kind": "mark", "group": mark.group, "undone": mark.undone})
+
+    def end(self) -> int:
+        """The number that the next record gets at least."""
+        with self._locked() as fd:
+            return os.fstat(fd).st_size
 
     def changes(self) -> list[RecordedChange]:
         return [entry for entry in self.read() if isinstance(entry, RecordedChange)]

@@ -32,7 +32,9 @@ class WriteRequest:
     group: str
     kind: ChangeKind = "write"
     perm: int | None = None
-    """The mode of a file that has to be made; None: as the umask has it."""
+    """The mode that the file gets; None: it keeps its own, and a new one has it from the umask."""
+    exact: bool = False
+    """What a command left: its mode is recorded as well, and a file marked read-only is replaced like any other."""
 
 
 @value
@@ -77,7 +79,7 @@ def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
         raise already_there(request.path)
     if request.expected is not None and request.mode != "create" and request.expected != (found.sha256 or ABSENT):
         raise Stale("{path}: is not what it was when you read it; read it again first.", path=path)
-    if found.status is not None and not found.status.st_mode & 0o222:
+    if found.status is not None and not found.status.st_mode & 0o222 and not request.exact:
         raise Forbidden("{path}: is marked read-only; change its mode first.", path=path)
     content = request.content
     if request.mode == "append" and found.content is not None:

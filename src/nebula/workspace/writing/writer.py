@@ -13,15 +13,12 @@ from nebula.files.locks import PathLocks
 from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import WriteResult
-from nebula.workspace.errors import (
-    NotFound,
-    Stale,
-    WorkspaceError,
-)
-from nebula.workspace.guard.jail import Jail, translate
+from nebula.workspace.errors import AlreadyExists, NotFound, PathEscape, Stale, WorkspaceError
+from nebula.workspace.guard.jail import Jail, status_at, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import ChangeKind, ChangeLog, RecordedChange
 from nebula.workspace.journal.objects import ObjectStore
+from nebula.workspace.journal.states import EntryState, same_state
 from nebula.workspace.records import digest
 from nebula.workspace.state_folder import open_state_dir
 from nebula.workspace.writing.request import (
@@ -42,11 +39,12 @@ _PAUSE_S = 0.01
 class FileWriter:
     def __init__(self, jail: Jail, calls: Syscalls = REAL) -> None:
         self._jail = jail
-        self._calls = calls
+        self.calls = calls
         self._folders: list[int] = []
         for below in ((), ("objects",), ("staging",), ("locks",)):
             self._folders.append(open_state_dir(jail.fd, "journal", *below, calls=calls))
         journal, objects, staging, locks = self._folders
+        self.journal_fd = journal
         self._atomic = AtomicWriter(staging, calls)
         self._locks = PathLocks(locks)
         self.objects = ObjectStore(objects, self._atomic, calls)
@@ -83,16 +81,19 @@ class FileWriter:
             time.sleep(_PAUSE_S)
         raise Stale("{path}: another program is writing it; try again.", path=request.path.text)
 
-    def remove_locked(self, path: NormalPath, expected: str, group: str, kind: ChangeKind) -> None:
+    def remove_locked(
+        self, path: NormalPath, expected: str, group: str, kind: ChangeKind, *, exact: bool = False
+    ) -> None:
         """Remove a file whose content is the expected one; its content is kept."""
-        with self._folder_of(path, make=False) as (folder, _):
+        with self.folder_of(path, make=False) as (folder, _):
             found = look_at(folder, path)
             if found.status is None or found.content is None or found.sha256 != expected:
                 raise Stale("{path}: changed since; look at it before it is removed.", path=path.text)
             try:
                 self.objects.put(found.content, durable=True)
                 mode = stat.S_IMODE(found.status.st_mode)
-                with self._recorded(RecordedChange(group, kind, path.text, found.sha256, None, mode=mode), path):
+                before = _name_of(found, exact)
+                with self.recorded(RecordedChange(group, kind, path.text, before, None, mode=mode), path):
                     self._atomic.remove(Place(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found))
             except Taken:
                 raise Stale("{path}: changed since; look at it before it is removed.", path=path.text) from None
@@ -110,6 +111,27 @@ class FileWriter:
         finally:
             os.close(folder)
 
+    def state(self, path: NormalPath) -> str | None:
+        """The name of what stands at the path, its mode included; None: nothing, also where a link or a file stands in
+        the place of a folder above it."""
+        try:
+            folder = self._jail.open_parent(path)
+        except (FileNotFoundError, AlreadyExists, PathEscape):
+            return None
+        try:
+            status = status_at(folder, path.name)
+            if status is None:
+                return None
+            if stat.S_ISLNK(status.st_mode):
+                return EntryState("link", digest(os.fsencode(os.readlink(path.name, dir_fd=folder)))).name
+            if stat.S_ISDIR(status.st_mode):
+                return EntryState("folder", mode=stat.S_IMODE(status.st_mode)).name
+            return _name_of(look_at(folder, path), exact=True)
+        except OSError as error:
+            raise translate(error, path.text) from None
+        finally:
+            os.close(folder)
+
     def remove_folders(self, folders: Iterable[str]) -> None:
         """Remove these directories as far as they are empty, innermost first."""
         for folder in sorted(folders, key=len, reverse=True):
@@ -117,7 +139,7 @@ class FileWriter:
                 path = normal_path(folder)
                 parent = self._jail.open_parent(path)
                 try:
-                    self._calls.rmdir(path.name, parent)
+                    self.calls.rmdir(path.name, parent)
                 finally:
                     os.close(parent)
 
@@ -125,7 +147,7 @@ class FileWriter:
         found = self.find(request.path)
         content = judge_write(request, found)
         try:
-            with self._folder_of(request.path, make=True) as (folder, made):
+            with self.folder_of(request.path, make=True) as (folder, made):
                 return self._replace(request, found, content, folder, made)
         except FileExistsError:
             if request.mode == "create":
@@ -141,9 +163,11 @@ class FileWriter:
             self.objects.put(found.content, durable=True)
         after = self.objects.put(content, durable=False)  # the file itself is the durable copy
         path = request.path
-        change = RecordedChange(request.group, request.kind, path.text, found.sha256, after, tuple(made))
+        before = _name_of(found, request.exact)
+        left = EntryState("file", after, request.perm if request.exact else None).name
+        change = RecordedChange(request.group, request.kind, path.text, before, left, tuple(made))
         place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
-        with self._recorded(change, path):
+        with self.recorded(change, path):
             self._atomic.put(place, content, inspect=self._is(found))
         return WriteResult(path.text, found.sha256, after, len(content))
 
@@ -164,19 +188,19 @@ class FileWriter:
             self.log.keep(self.objects.put(content, durable=True))
 
     @contextmanager
-    def _recorded(self, change: RecordedChange, path: NormalPath) -> Iterator[None]:
+    def recorded(self, change: RecordedChange, path: NormalPath) -> Iterator[None]:
         """Record a change, and take it back if the block fails without having done it."""
         seq = self.log.append(change)
         try:
             yield
         except BaseException:
             with suppress(OSError, WorkspaceError):  # then the file itself shows that nothing happened
-                if self.find(path).sha256 != change.after:
+                if not same_state(self.state(path), change.after):
                     self.log.take_back(seq)
             raise
 
     @contextmanager
-    def _folder_of(self, path: NormalPath, *, make: bool) -> Iterator[tuple[int, list[str]]]:
+    def folder_of(self, path: NormalPath, *, make: bool) -> Iterator[tuple[int, list[str]]]:
         made: list[str] = []
         try:
             try:
@@ -204,6 +228,12 @@ class FileWriter:
             place = normal_path(path)
             folder = self._jail.open_parent(place)
             try:
-                self._calls.unlink(place.name, folder)
+                self.calls.unlink(place.name, folder)
             finally:
                 os.close(folder)
+
+
+def _name_of(found: ExistingFile, exact: bool) -> str | None:
+    if found.status is None or found.sha256 is None:
+        return None
+    return EntryState("file", found.sha256, stat.S_IMODE(found.status.st_mode)).name if exact else found.sha256

@@ -1,0 +1,54 @@
+"""What stands at a path, and the short name it has in the journal and in nodes.
+
+<sha256>          a file with that content, whatever its mode
+<sha256>:755      a file with that content and mode
+link:<sha256>     a symbolic link; its target is kept like a content
+folder:755        a folder
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from nebula.value import value
+
+EntryKind = Literal["file", "link", "folder"]
+
+
+@value
+class EntryState:
+    kind: EntryKind
+    content: str = ""
+    """sha256 of a file's bytes, or of a link's target."""
+    mode: int | None = None
+    """Permission bits; None: whichever it has. A link has none."""
+
+    @property
+    def name(self) -> str:
+        if self.kind == "link":
+            return f"link:{self.content}"
+        if self.kind == "folder":
+            return f"folder:{self.mode or 0o755:o}"
+        return self.content if self.mode is None else f"{self.content}:{self.mode:o}"
+
+
+def parse_state(name: str) -> EntryState:
+    first, _, second = name.partition(":")
+    if first == "link":
+        return EntryState("link", second)
+    mode = int(second, 8) & 0o7777 if second and not second.strip("01234567") else None
+    return EntryState("folder", mode=mode) if first == "folder" else EntryState("file", first, mode)
+
+
+def content_name(name: str | None) -> str | None:
+    """The sha256 that a state's content is kept under; None where it has none."""
+    return (parse_state(name).content or None) if name is not None else None
+
+
+def same_state(found: str | None, wanted: str | None) -> bool:
+    """Whether the one may stand for the other; a name that says nothing of the mode leaves it open."""
+    if found == wanted or found is None or wanted is None:
+        return found == wanted
+    one, other = parse_state(found), parse_state(wanted)
+    modes = one.mode == other.mode or None in (one.mode, other.mode)
+    return (one.kind, one.content) == (other.kind, other.content) and modes

@@ -1,0 +1,203 @@
+"""A set of changes is applied as a whole, and undo gives back exactly the bytes, modes and links that were there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.files.syscalls import Syscalls
+from nebula.workspace import LocalWorkspace, open_workspace
+from nebula.workspace.contract import PathChange
+from nebula.workspace.errors import ProtectedPath, SecretPath, Stale
+
+Tree = dict[str, tuple[str, int, bytes]]
+"""Path → kind, mode, content or target."""
+
+NAMES = st.sampled_from(["a", "b", "c.txt", "日本"])
+MODES = st.sampled_from([0o644, 0o755, 0o600, 0o444])
+FILES = st.tuples(st.just("file"), MODES, st.binary(max_size=40))
+LINKS = st.tuples(st.just("link"), st.just(0), st.sampled_from([b"a", b"../out", b"/etc/passwd", b"b/c.txt"]))
+EMPTY = st.tuples(st.just("folder"), st.sampled_from([0o755, 0o700]), st.just(b""))
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    tree: Tree = {}
+    for parts in draw(st.lists(st.lists(NAMES, min_size=1, max_size=3), max_size=8)):
+        for depth in range(1, len(parts)):
+            above = tree.setdefault("/".join(parts[:depth]), ("folder", 0o755, b""))
+            if above[0] != "folder":
+                break
+        else:
+            tree.setdefault("/".join(parts), draw(st.one_of(FILES, LINKS, EMPTY)))
+    return tree
+
+
+def write_tree(root: Path, tree: Tree) -> None:
+    root.mkdir()
+    for path, (kind, mode, content) in sorted(tree.items()):
+        place = root / path
+        if kind == "folder":
+            place.mkdir()
+        elif kind == "link":
+            place.symlink_to(os.fsdecode(content))
+        else:
+            place.write_bytes(content)
+        if kind != "link":
+            place.chmod(mode)
+
+
+def read_tree(root: Path) -> Tree:
+    tree: Tree = {}
+    for folder, folders, files in os.walk(root):
+        if ".nebula" in folders:
+            folders.remove(".nebula")
+        for name in (*folders, *files):
+            place = Path(folder, name)
+            status = place.lstat()
+            path = str(place.relative_to(root))
+            if stat.S_ISLNK(status.st_mode):
+                tree[path] = ("link", 0, os.fsencode(os.readlink(place)))
+            elif stat.S_ISDIR(status.st_mode):
+                tree[path] = ("folder", stat.S_IMODE(status.st_mode), b"")
+            else:
+                tree[path] = ("file", stat.S_IMODE(status.st_mode), place.read_bytes())
+    return tree
+
+
+def changes_between(old: Tree, new: Tree) -> list[PathChange]:
+    changes = []
+    for path in sorted({*old, *new}):
+        if old.get(path) != new.get(path):
+            kind, mode, content = new.get(path, (None, 0, b""))
+            changes.append(PathChange(path, kind, mode, read=content.__bytes__))  # type: ignore[arg-type]
+    return changes
+
+
+def applied(root: Path, changes: list[PathChange], **options: Any) -> LocalWorkspace:
+    workspace = open_workspace(str(root), **options).for_turn("turn-1")
+    done = workspace.apply_changes(changes)
+    assert done.left_out == ()
+    return workspace
+
+
+class TestASetOfChanges:
+    @given(old=trees(), new=trees())
+    def test_is_applied_undone_and_redone_exactly(
+        self, old: Tree, new: Tree, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("set") / "app"
+        write_tree(root, old)
+        changes = changes_between(old, new)
+        with applied(root, changes) as workspace:
+            assert read_tree(root) == new
+            if changes:
+                workspace.history.undo()
+                assert read_tree(root) == old
+                workspace.history.redo()
+                assert read_tree(root) == new
+                workspace.history.undo()
+                assert read_tree(root) == old
+
+    def test_leaves_out_what_the_policy_refuses_and_what_changed(self, tmp_path: Path) -> None:
+        root = tmp_path / "app"
+        write_tree(root, {"own.txt": ("file", 0o644, b"mine")})
+        changes = [
+            PathChange(".env", "file", read=b"KEY=1".__bytes__),
+            PathChange(".git/hooks/pre-commit", "file", read=b"#!".__bytes__),
+            PathChange("own.txt", "file", read=b"theirs".__bytes__, still_there=lambda: False),
+            PathChange("new.txt", "file", read=b"new".__bytes__),
+        ]
+        with open_workspace(str(root)).for_turn("turn-1") as workspace:
+            done = workspace.apply_changes(changes)
+        assert {path: type(error) for path, error in done.left_out} == {
+            ".env": SecretPath,
+            ".git/hooks/pre-commit": ProtectedPath,
+            "own.txt": Stale,
+        }
+        assert read_tree(root) == {"own.txt": ("file", 0o644, b"mine"), "new.txt": ("file", 0o644, b"new")}
+
+    def test_keeps_what_git_ignores_beside_it_out_of_the_journal(self, tmp_path: Path) -> None:
+        root = tmp_path / "app"
+        write_tree(root, {"old.o": ("file", 0o644, b"o")})
+        ignored = [
+            PathChange("old.o", None),
+            PathChange("build", "folder", 0o755),
+            PathChange("build/x", "file", 0o755, read=b"x".__bytes__),
+            PathChange("build/l", "link", read=b"x".__bytes__),
+        ]
+        with open_workspace(str(root)).for_turn("turn-1") as workspace:
+            assert workspace.apply_changes([], ignored).ignored == 4
+            assert workspace.history.changes() == []
+        expected = {
+            "build": ("folder", 0o755, b""),
+            "build/x": ("file", 0o755, b"x"),
+            "build/l": ("link", 0, b"x"),
+        }
+        assert read_tree(root) == expected
+
+
+class Dying(Syscalls):
+    """The process is gone at the n-th call that changes the disk."""
+
+    def __init__(self, calls: int) -> None:
+        self._left = calls
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in {"create", "rename", "exchange", "link", "symlink", "unlink", "mkdir", "rmdir", "fchmod", "write"}:
+            self._left -= 1
+            if self._left < 0:
+                os._exit(9)
+        return super().__getattribute__(name)
+
+
+OLD: Mapping[str, tuple[str, int, bytes]] = {
+    "a": ("folder", 0o755, b""),
+    "a/gone.py": ("file", 0o755, b"old 1"),
+    "kept.py": ("file", 0o644, b"old 2"),
+    "l": ("link", 0, b"kept.py"),
+    "swapped": ("file", 0o644, b"file"),
+}
+NEW: Mapping[str, tuple[str, int, bytes]] = {
+    "b": ("folder", 0o755, b""),
+    "b/moved.py": ("file", 0o755, b"old 1"),
+    "kept.py": ("file", 0o755, b"new 2"),
+    "l": ("link", 0, b"b"),
+    "swapped": ("folder", 0o755, b""),
+    "swapped/x": ("file", 0o644, b"x"),
+}
+
+
+class TestKilledWhileApplying:
+    def test_the_next_start_takes_back_what_was_half_applied(self, tmp_path: Path) -> None:
+        halves = 0
+        for calls in range(0, 200, 3):
+            root = tmp_path / str(calls)
+            write_tree(root, dict(OLD))
+            with open_workspace(str(root)) as made:
+                made.history.changes()  # the journal is there before the clock runs
+            pid = os.fork()
+            if pid == 0:
+                applied(root, changes_between(dict(OLD), dict(NEW)), calls=Dying(calls))
+                os._exit(0)
+            killed = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+            found = read_tree(root)
+            with open_workspace(str(root)) as workspace:
+                taken = workspace.take_back_half_applied()
+                assert read_tree(root) == (NEW if not killed or (taken is None and found == NEW) else OLD), calls
+                assert workspace.take_back_half_applied() is None
+                if taken is not None and taken.paths:
+                    halves += 1
+                    assert taken.left == ()
+                    assert [each for each in workspace.history.changes("turn-1") if each.kind == "write"] == []
+            if not killed:
+                break
+        assert halves > 5
+        assert not killed
