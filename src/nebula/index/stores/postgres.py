@@ -36,7 +36,8 @@ class PostgresDatabase:
             raise
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
-        return self._connection.execute(_translated(statement), values or None)
+        # binary: postings come as they are, not as hexadecimal text of twice the size
+        return self._connection.execute(_translated(statement), values or None, binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._connection.cursor() as cursor:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nebula.index.contract import Shape, Unembedded
 from nebula.index.stores.database import StoreDatabase
-from nebula.index.vector_matrix import VectorMatrix
+from nebula.index.stores.vector_matrix import VectorMatrix
 from nebula.index.vectors import Packed
 
 

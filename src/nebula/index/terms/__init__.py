@@ -1,0 +1,1 @@
+"""From texts, paths and questions to search terms."""
