@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.llm.dialect.lenient_json import Cut, Fault, parse_value
-from nebula.llm.dialect.reader import DialectReply, FormatFailure, SpokenCall, read_reply, strip_noise
+from nebula.llm.dialect.noise import strip_noise
+from nebula.llm.dialect.reader import DialectReply, read_reply
+from nebula.llm.dialect.spoken import FormatFailure, SpokenCall
 
-TOOLS = {"read_file", "list_files", "write_file"}
+TOOLS: dict[str, dict[str, Any]] = {"read_file": {}, "list_files": {}, "write_file": {}}
 READERS = {"read_file", "list_files"}
 
 
@@ -158,11 +160,10 @@ REFUSED = {
     '{"tool_calls": [{"name": "read_file", "parameters": ["a"]}]}': "must be an object",
     '{"tool_calls": [{"name": "read_file", "parameters": "{\\"path\\": \\"a"}]}': "cut off inside a string",
     "<tool_call>read_file a.py</tool_call>": "cannot be read",
-    f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "cannot be read",
+    f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "cut off",
     '<tool_call>{"path": "a.py"}</tool_call>': "no call with a name",
-    '<|tool_call>call:f(a: "b")': "plain text",
     "{" * 5000: "too many braces",
-    '{"a":' * 5000: "too many braces",
+    '{"a":' * 5000: "cut off",
 }
 
 

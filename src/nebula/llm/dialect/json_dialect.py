@@ -22,7 +22,8 @@ from nebula.llm.contract import (
     TextDelta,
     Usage,
 )
-from nebula.llm.dialect.reader import DialectReply, FormatFailure, SpokenCall, read_reply
+from nebula.llm.dialect.reader import DialectReply, read_reply
+from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer
 from nebula.llm.errors import BadReplyError, FormatError
 from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
@@ -56,12 +57,12 @@ The tools:
 </tools>
 """
 COMPLAINT = (
-    "Your last reply could not be used: {reason}. Nothing was run. ModelReply again with one JSON object of this shape "
+    "Your last reply could not be used: {reason}. Nothing was run. Reply again with one JSON object of this shape "
     "and nothing else: {shape}"
 )
 ATTEMPTS = 2
 MAX_QUOTED_REPLY = 4000
-PLAIN_RUNGS = ("json", "stripped", "tags", "fence")
+PLAIN_RUNGS = ("json", "stripped", "tags", "tokens", "markup", "pythonic", "fence")
 
 
 class JsonDialect:
@@ -273,10 +274,11 @@ def _read(raw: ModelReply, offer: Offer) -> DialectReply:
     if uses:
         if raw.invalid_calls:
             raise FormatFailure(next(iter(raw.invalid_calls.values())))
-        calls = tuple(SpokenCall(use.name, use.args) for use in uses)
+        tools = KnownTools(offer.schemas, offer.readers)
+        calls = tuple(SpokenCall(tools.name(use.name), use.args) for use in uses)
         return DialectReply(raw.message.content, calls, None, "native")
     try:
-        return read_reply(raw.message.content, tools=offer.names, readers=offer.readers)
+        return read_reply(raw.message.content, tools=offer.schemas, readers=offer.readers)
     except FormatFailure as failure:
         if raw.stop == "filter" and not raw.message.content.strip():
             raise FormatFailure("the provider held the reply back") from None
@@ -289,10 +291,10 @@ def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """A reply whose text is nothing but tool calls, which some models print instead of making them; else as it is."""
     offer = make_offer(request.tools, under_own_names=True)
     try:
-        reading = read_reply(reply.message.content, tools=offer.names, readers=())
+        reading = read_reply(reply.message.content, tools=offer.schemas, readers=())
     except FormatFailure:
         return reply
-    if reading.rung not in PLAIN_RUNGS or not reading.calls or any(c.name not in offer.names for c in reading.calls):
+    if reading.rung not in PLAIN_RUNGS or not reading.calls or any(c.name not in offer.schemas for c in reading.calls):
         return reply
     return finished(reading, reply, offer, request.messages)
 

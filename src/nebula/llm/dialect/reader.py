@@ -6,59 +6,86 @@ The ladder, from clean to patched; a reading names the lowest rung it had to sta
     json      the whole text is the object
     stripped  … once think blocks, a byte order mark and special tokens are taken off
     tags      `<tool_call>` bodies, `<function=NAME>` bodies
+    tokens    objects of arguments named by the tokens before them: gpt-oss, Kimi, DeepSeek, Mistral, Gemma
+    markup    parameters as elements: Qwen3-Coder, MiniMax, GLM, DeepSeek
+    pythonic  calls as in Python
     fence     a fenced code block
     scan      objects found among prose, or several in a row
     repair    lossless repairs: raw line breaks in strings, trailing commas, Python literals
     brackets  only closing brackets were missing, and nothing but reading was asked for
 
 Nothing is guessed. What looks like a call and cannot be read is a failure of the whole reply, so that no part of a
-broken one is carried out; text inside a broken object is never searched for further objects, since it may be the
-content of a file.
+broken one is carried out; what was read of a broken object is not searched for further ones, since it may be the
+content of a file. The text is walked once, from mark to mark.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from nebula.llm.dialect.lenient_json import Cut, Fault, Parsed, parse_value
+from nebula.llm.dialect.markup import FUNCTION, read_pairs, read_parameters
+from nebula.llm.dialect.noise import TEMPLATE_MARK, THOUGHT, strip_noise
+from nebula.llm.dialect.notations import NAME, Calls, read_bare_keys, read_pythonic
+from nebula.llm.dialect.spoken import RUNGS, FormatFailure, KnownTools, Spoken, SpokenCall
 from nebula.value import value
 
-RUNGS = ("native", "json", "stripped", "tags", "fence", "scan", "repair", "brackets")
-NAME_KEYS = ("name", "tool", "function", "tool_name")
-ARGUMENT_KEYS = ("parameters", "arguments", "args", "input")
-CALL_KEYS = ("tool_calls", "tool_call", "function_call")
-MAX_ATTEMPTS = 500
+MAX_MARKS = 500
+LONGEST_LABEL = 200
 
-# All are tried at one place only, never searched for over the text: a run of line breaks would be tried from each.
-_THINK = re.compile(r"\s*<(think|thinking|thought|reasoning)>(.*?)(</\1>|\Z)", re.S)
-_LATE_THINK = re.compile(r"[^{<\[`]*?</(?:think|thinking)>", re.S)
-_TOKENS_BEFORE = re.compile(r"(?:[\s\ufeff]+|<\|[\w ]{1,40}\|>(?:assistant\b)?|<s>)*")
-_TOKEN_AT_END = re.compile(r"(?:<\|[\w ]{1,40}\|>|</s>)\Z")
-_LONGEST_TOKEN = 44
-_SPACE = re.compile(r"\s*")
-_OPENER = re.compile(
-    r"(?P<results><tool_response>)|(?P<tag><tool_calls?>|\[TOOL_CALLS\])|<function=(?P<function>[\w.-]+)>"
-    r"|(?P<fence>```|~~~)(?P<language>[\w+.-]*)[^\n`]*\n?|(?P<object>\{)"
+_TAG = (
+    r"(?:\w{1,20}:)?(?:tool_calls?|function_calls?|function-calls?|TOOLCALL|tools?|tool_code)"
+    r"|\|(?:tool_calls?|tool_call_start|python_tag|plugin)\|"
+    r"|\|tool_call|start_function_call|｜DSML｜\s*(?:function|tool)_calls"
+)
+# Begins with one set of characters, so that the search runs over prose at the speed of the machine.
+_MARK = re.compile(
+    rf"""[{{<\[`~](?:
+      (?<=\{{)(?P<object>)
+    | (?<=[`~])(?P<fence>(?<=`)``+|(?<=~)~~+)(?P<language>[\w+.-]*)[^\n`]*\n?
+    | (?<=\[)(?:TOOL_CALLS?|TOOL_REQUEST)\](?P<bracketed>)
+    | (?<=<)(?:
+        (?P<others>tool_(?:response|result)|\|im_start\|>(?!assistant)|\|start_header_id\|>(?!assistant))
+      | (?P<think>{THOUGHT})>
+      | /(?P<thought>{THOUGHT})>
+      | \|channel\|>(?P<analysis>analysis<\|message\|>)
+      | {FUNCTION}
+      | /(?P<end>{_TAG})>
+      | (?P<tag>{_TAG})(?:\s+name=["'][^"'>]{{1,100}}["'])?>
+      ))""",
+    re.X,
 )
 _VALUE_START = re.compile(r"\{|\[\s*\{")
+_PYTHONIC_START = re.compile(rf"\[?\s*(?P<name>{NAME})\(")
 _DIALECT_START = re.compile(
     r"""\[?\s*\{\s*["'](?:thought|tool_calls?|final_answer|function_call|name|tool|tool_name|function|parameters|"""
     r"""arguments|args|input)["']\s*:"""
 )
+_SEP = r"<[|｜]tool[▁_]sep[|｜]>"
+_LABEL = re.compile(
+    rf"""(?:
+      \bto=(?P<recipient>{NAME})(?:\s|<\|\w{{1,20}}\|>|json|code|commentary|analysis|assistant)*
+    | (?P<kimi>{NAME})\s*<\|tool_call_argument_begin\|>
+    | (?P<mistral>{NAME})(?:\[CALL_ID\]\w{{1,40}})?\[ARGS\]
+    | {_SEP}(?P<after>{NAME})\s*(?:```(?:json)?)?
+    | (?P<before>{NAME}){_SEP}
+    | <tool_call>\s*(?P<tagged>{NAME})
+    | \[TOOL_CALLS\]\s*(?P<bracketed>{NAME})
+    | <function>\s*(?P<element>{NAME})\s*</function>
+    | call:(?P<bare>{NAME})
+    )\s*\Z""",
+    re.X,
+)
+_NAMED = re.compile(rf"(?P<name>{NAME})(?:\[CALL_ID\]\w{{1,40}})?(?:\[ARGS\])?\s*(?P<next><arg_key>|</|\{{|\()")
+_PROSE_BEFORE_FUNCTION = re.compile(r"[^<{]{1,2000}(?=<function[=\s]|<invoke\s)")
+_ANALYSIS_END = re.compile(r"<\|(?:end|start|channel|call|return)\|>")
+_TOKENS = re.compile(TEMPLATE_MARK)
+_SPACE = re.compile(r"\s*")
 
 
-class FormatFailure(Exception):
-    """The reply is not in the dialect; the text is the exact reason, fit to be shown to the model."""
-
-
-@value
-class SpokenCall:
-    name: str
-    args: Mapping[str, Any]
+_Notation = Callable[[str, int], tuple[Calls, int]]
 
 
 @value
@@ -69,227 +96,240 @@ class DialectReply:
     rung: str
 
 
-@dataclass(slots=True)
-class _Notes:
-    """What has been found so far."""
-
-    thought: str = ""
-    calls: list[SpokenCall] = field(default_factory=list)
-    answer: str | None = None
-    found: bool = False
-    rung: int = 0
-
-    def stand_on(self, rung: str) -> None:
-        self.rung = max(self.rung, RUNGS.index(rung))
-
-
-def read_reply(text: str, *, tools: Container[str], readers: Container[str]) -> DialectReply:
-    """The reading of `text`. `tools`: the names offered; `readers`: those of them that change nothing."""
+def read_reply(text: str, *, tools: Mapping[str, Mapping[str, Any]], readers: Container[str]) -> DialectReply:
+    """The reading of `text`. `tools`: those offered, with the schemas of their parameters; `readers`: the names of
+    those that change nothing."""
     body = strip_noise(text)
     if not body:
         raise FormatFailure("the reply is empty" if not text.strip() else "the reply holds nothing but thoughts")
-    notes = _Notes()
-    _Scan(body, notes, tools, readers).run()
-    if not notes.found:
+    spoken = Spoken(KnownTools(tools, readers))
+    _Walk(body, spoken).run()
+    if not spoken.found:
         raise FormatFailure("the reply is plain text; one JSON object was asked for")
-    if notes.rung <= RUNGS.index("json"):
-        notes.stand_on("json" if body == text.strip() else "stripped")
-    if not notes.calls and notes.answer is None:
+    if spoken.rung <= RUNGS.index("json"):
+        spoken.stand_on("json" if body == text.strip() else "stripped")
+    if not spoken.calls and spoken.answer is None:
         raise FormatFailure("the object has neither tool_calls nor a final_answer")
-    return DialectReply(notes.thought, tuple(notes.calls), notes.answer, RUNGS[notes.rung])
+    return DialectReply(spoken.thought, tuple(spoken.calls), spoken.answer, RUNGS[spoken.rung])
 
 
-def strip_noise(text: str) -> str:
-    """Without think blocks in front, byte order marks, and the special tokens of chat templates at both ends."""
-    start, end = 0, len(text)
-    while True:
-        before = (start, end)
-        start = _past(_TOKENS_BEFORE, text, start, end)
-        end = _without_tokens_at_end(text, start, end)
-        start = _past(_THINK, text, start, end)
-        start = _past(_LATE_THINK, text, start, end)
-        if (start, end) == before:
-            return text[start:end]
+class _Walk:
+    """One walk over the text, mark by mark."""
 
-
-def _past(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
-    found = pattern.match(text, start, end)
-    return found.end() if found else start
-
-
-def _without_tokens_at_end(text: str, start: int, end: int) -> int:
-    while True:
-        while end > start and (text[end - 1].isspace() or text[end - 1] == "\ufeff"):
-            end -= 1
-        token = _TOKEN_AT_END.search(text, max(start, end - _LONGEST_TOKEN), end)
-        if token is None:
-            return end
-        end = token.start()
-
-
-class _Scan:
-    """One walk over the text, opener by opener."""
-
-    def __init__(self, text: str, notes: _Notes, tools: Container[str], readers: Container[str]) -> None:
+    def __init__(self, text: str, spoken: Spoken) -> None:
         self._text = text
-        self._notes = notes
-        self._tools = tools
-        self._readers = readers
+        self._spoken = spoken
+        self._tools = spoken.tools
+        self._past = 0
+        """What comes before is read, or skipped for good."""
+        self._wrapper = ""
+        """The tag that is open around what is read."""
 
     def run(self) -> None:
-        text, notes = self._text, self._notes
-        at = self._value(0, "json") if _VALUE_START.match(text) and self._begins_value(0) else 0
-        for _ in range(MAX_ATTEMPTS):
-            opener = _OPENER.search(text, at)
-            if opener is None or opener["results"]:
-                break  # results of tools are ours to give; what follows invented ones is worth nothing
-            found_before = notes.found
-            at = self._open(opener)
-            if notes.found and not found_before and not notes.thought:
-                notes.thought = text[: opener.start()].strip()
+        text, spoken = self._text, self._spoken
+        at = self._whole()
+        for _ in range(MAX_MARKS):
+            mark = _MARK.search(text, at)
+            if mark is None or mark["others"]:
+                break  # results of tools and words of the user are not the model's to give
+            at = self._open(mark)
         else:
             raise FormatFailure("the reply holds too many braces to be the object that was asked for")
-        if notes.rung == RUNGS.index("json") and text[at:].strip():
-            notes.stand_on("scan")  # words around a clean object make it one that was searched for
+        if spoken.rung == RUNGS.index("json") and text[at:].strip():
+            spoken.stand_on("scan")  # words around a clean object make it one that was searched for
 
-    def _open(self, opener: re.Match[str]) -> int:
-        """Reads what an opener announces; gives back where to go on."""
-        inside = opener.end()
-        if opener["fence"]:
-            return self._fence(opener)
-        if opener["tag"]:
-            return self._value(inside, "tags")
-        if opener["function"]:
-            parsed = self._parse(inside)
-            self._call(opener["function"], parsed.value)
-            self._notes.stand_on("tags")
-            return parsed.end
-        return self._value(opener.start(), "scan") if self._begins_value(opener.start()) else inside
-
-    def _fence(self, opener: re.Match[str]) -> int:
+    def _whole(self) -> int:
+        """Reads a text that begins with what was asked for; gives back where to go on."""
         text = self._text
-        inside = opener.end()
-        start = _past(_SPACE, text, inside, len(text))
-        if text[start : start + 1] in ("{", "[") and self._begins_value(start):
-            end = self._value(start, "fence")
-            closing = re.compile(r"\s*" + opener["fence"]).match(text, end)
-            return closing.end() if closing else end
-        if text.startswith("<tool_call", start):
+        if _VALUE_START.match(text):
+            return self._value(0, "json")
+        pythonic = _PYTHONIC_START.match(text)
+        if pythonic and self._tools.name(pythonic["name"]) in self._tools.schemas:
+            end = self._notation(read_pythonic, 0, "pythonic", 0)
+            if text[end:].strip():
+                raise FormatFailure("something follows the call; one JSON object was asked for")
+            return end
+        return self._skipped_analysis(0) if text.startswith("analysis<|message|>") else 0
+
+    def _open(self, mark: re.Match[str]) -> int:
+        """Reads what a mark announces; gives back where to go on."""
+        start, inside = mark.start(), mark.end()
+        if mark["object"] is not None:
+            return self._value(start, "scan")
+        if mark["fence"]:
+            return self._fence(mark)
+        if mark["think"]:
+            return self._skip_to(self._text.find(f"</{mark['think']}>", inside))
+        if mark["thought"]:
+            self._spoken.forget()
+            return self._skip_to(inside)
+        if mark["analysis"]:
+            return self._skipped_analysis(mark.start("analysis"))
+        if mark["function"]:
+            return self._function(mark["function"], start, inside)
+        if mark["end"]:
+            self._wrapper = ""
+            return inside
+        self._wrapper = mark["tag"] or ""
+        return self._tag(start, inside)
+
+    # what surrounds a value
+
+    def _skip_to(self, at: int) -> int:
+        self._past = len(self._text) if at < 0 else at
+        return self._past
+
+    def _skipped_analysis(self, at: int) -> int:
+        """Past the thoughts of gpt-oss, which stand in a channel of their own."""
+        ended = _ANALYSIS_END.search(self._text, at)
+        return self._skip_to(ended.start() if ended else -1)
+
+    def _fence(self, mark: re.Match[str]) -> int:
+        text, inside = self._text, mark.end()
+        fence = text[mark.start() : mark.end("fence")]
+        start = self._space(inside)
+        if text[start : start + 1] in ("{", "["):
+            end = self._value(start, "fence", mark.start())
+            if self._past == end:
+                closing = self._space(end)
+                return closing + len(fence) if text.startswith(fence, closing) else end
+        following = _MARK.match(text, start)
+        if following and (following["tag"] or following["function"]):
             return start
-        after = text.find(opener["fence"], inside)  # code in some language: its braces are none of ours
-        return len(text) if after < 0 else after + len(opener["fence"])
+        if mark["language"] == "tool_code":
+            return self._notation(read_pythonic, start, "pythonic", mark.start())
+        after = text.find(fence, inside)  # code in some language: its braces are none of ours
+        return self._skip_to(after + len(fence) if after >= 0 else -1)
 
-    def _begins_value(self, at: int) -> bool:
-        """Whether a value worth reading begins here. A broken one raises if it was meant for us."""
+    def _tag(self, start: int, inside: int) -> int:
+        text = self._text
+        at = self._space(inside)
+        if _VALUE_START.match(text, at):
+            return self._value(at, "tags", start)
+        if text.startswith("call:", at):
+            return self._notation(read_bare_keys, at, "tokens", start)
+        if _PYTHONIC_START.match(text, at):
+            return self._notation(read_pythonic, at, "pythonic", start)
+        if text.startswith("<", at) or at == len(text) or "call" not in text[start:inside].lower():
+            return at
+        named = _NAMED.match(text, at)
+        if named is None:
+            prose = _PROSE_BEFORE_FUNCTION.match(text, at)
+            if prose is None:
+                raise FormatFailure(f"what follows {text[start:inside]} cannot be read")
+            return prose.end()
+        return self._named(named, start)
+
+    def _named(self, named: re.Match[str], start: int) -> int:
+        """A name right after a tag: parameters follow as elements or as an object, or there are none."""
+        name = self._tools.name(named["name"])
+        if named["next"] == "{":
+            return named.end() - 1
+        if named["next"] == "<arg_key>":
+            args, end = read_pairs(self._text, named.start("next"), name, self._tools)
+        elif name in self._tools.schemas:
+            args, end = {}, named.start("next")
+        else:
+            raise FormatFailure(f"there is no tool {name}")
+        return self._called([(name, args)], start, end, "markup")
+
+    def _function(self, spoken_name: str, start: int, inside: int) -> int:
+        text, name = self._text, self._tools.name(spoken_name)
+        at = self._space(inside)
+        if text.startswith("{", at):
+            return self._arguments(name, at, start, "tags")
+        args, end = read_parameters(text, at, name, self._tools)
+        if self._wrapper and name not in self._tools.readers and text.find(f"</{self._wrapper}", end) < 0:
+            raise FormatFailure(f"the call of {name} is cut off, and what may be half a change is never carried out")
+        return self._called([(name, args)], start, end, "markup")
+
+    def _notation(self, read: _Notation, at: int, rung: str, start: int) -> int:
         try:
-            parse_value(self._text, at)
-        except Cut:
-            return True
+            calls, end = read(self._text, at)
         except Fault as fault:
-            if _DIALECT_START.match(self._text, at):
-                raise FormatFailure(f"the JSON cannot be read: {fault}") from None
-            return False
-        return True
+            raise FormatFailure(f"the call cannot be read: {fault}") from None
+        return self._called(calls, start, end, rung)
 
-    def _value(self, at: int, rung: str) -> int:
-        parsed = self._parse(at)
-        if self._take(parsed.value, tagged=rung == "tags"):
-            self._notes.found = True
-            self._notes.stand_on(rung)
+    def _called(self, calls: Calls, start: int, end: int, rung: str) -> int:
+        for name, args in calls:
+            self._spoken.call(name, args)
+        return self._taken(start, end, rung)
+
+    def _taken(self, start: int, end: int, rung: str) -> int:
+        spoken = self._spoken
+        if not spoken.thought and len(spoken.calls) <= 1 and rung != "json":
+            spoken.thought = _TOKENS.sub("", self._text[self._past : start]).strip()
+        spoken.found = True
+        spoken.stand_on(rung)
+        self._past = end
+        return end
+
+    def _space(self, at: int) -> int:
+        found = _SPACE.match(self._text, at)
+        return found.end() if found else at
+
+    # values
+
+    def _value(self, at: int, rung: str, start: int | None = None) -> int:
+        """Reads the value that begins here, if one does. A broken one raises if it was meant for us."""
+        label = _LABEL.search(self._text, max(self._past, at - LONGEST_LABEL), at) if rung != "json" else None
+        name = label[label.lastgroup] if label and label.lastgroup else None
+        if label and name and name != "assistant":
+            if label["bare"]:
+                return self._notation(read_bare_keys, label.start(), "tokens", label.start())
+            return self._arguments(name, at, label.start(), "tokens")
+        try:
+            parsed = self._parse(at)
+        except Fault as fault:
+            if rung == "tags" or _DIALECT_START.match(self._text, at):
+                raise FormatFailure(f"the JSON cannot be read: {fault}") from None
+            return max(fault.place, at + 1)
+        if self._spoken.take(parsed.value, tagged=rung == "tags"):
             if parsed.repaired:
-                self._notes.stand_on("repair")
-        elif rung == "tags":
+                self._spoken.stand_on("repair")
+            return self._taken(at if start is None else start, parsed.end, rung)
+        if rung == "tags":
             raise FormatFailure("a <tool_call> holds no call with a name")
         return parsed.end
 
-    def _parse(self, at: int) -> Parsed:
+    def _arguments(self, name: str, at: int, start: int, rung: str) -> int:
+        """An object of arguments alone: the tool is named by what stands before it."""
+        try:
+            parsed = self._parse(at, name)
+        except Fault as fault:
+            raise FormatFailure(f"the JSON cannot be read: {fault}") from None
+        if parsed.repaired:
+            self._spoken.stand_on("repair")
+        return self._called([(name, parsed.value)], start, parsed.end, rung)
+
+    def _parse(self, at: int, name: str | None = None) -> Parsed:
+        """The value at `at`; the arguments of the tool `name`, where that is known already."""
         try:
             return parse_value(self._text, at)
         except Cut as cut:
-            return self._completed(at, cut)
+            return self._completed(at, len(self._text), cut, name)
         except Fault as fault:
-            raise FormatFailure(f"the JSON cannot be read: {fault}") from None
+            if not self._text.startswith("</", fault.place):
+                raise
+            end = fault.place  # a closing tag where brackets should have closed
+        try:
+            return parse_value(self._text[at:end])
+        except Cut as cut:
+            return self._completed(at, end, cut, name)
 
-    def _completed(self, at: int, cut: Cut) -> Parsed:
+    def _completed(self, at: int, end: int, cut: Cut, name: str | None) -> Parsed:
         """A value whose closing brackets alone are missing, provided that it asks for nothing but reading."""
         if cut.closers is None:
             raise FormatFailure(
                 f"the JSON is cut off: {cut}; nothing was run, send it again whole and shorter"
             ) from None
-        whole = parse_value(self._text + cut.closers, at)
-        looked_at = _Notes()
-        _Scan("", looked_at, self._tools, self._readers)._take(whole.value, tagged=True)
-        if any(call.name not in self._readers for call in looked_at.calls):
-            raise FormatFailure("the JSON is cut off, and what may be half a change is never carried out") from None
-        self._notes.stand_on("brackets")
-        return Parsed(whole.value, len(self._text), whole.repaired)
-
-    # what the objects say
-
-    def _take(self, value: Any, *, tagged: bool = False) -> bool:
-        """Notes what a value says; False when it is none of ours."""
-        if isinstance(value, list):
-            taken = [self._take(item, tagged=tagged) for item in value]
-            return bool(taken) and all(taken)
-        if not isinstance(value, dict):
-            return False
-        if any(key in value for key in (*CALL_KEYS, "final_answer", "thought")):
-            self._dialect_object(value)
-            return True
-        name = _name_of(value)
-        if name is None or not (tagged or name in self._tools or any(key in value for key in ARGUMENT_KEYS)):
-            return False
-        self._entry(value)
-        return True
-
-    def _dialect_object(self, value: dict[str, Any]) -> None:
-        notes = self._notes
-        thought, answer = value.get("thought"), value.get("final_answer")
-        if isinstance(thought, str) and not notes.thought:
-            notes.thought = thought
-        for key in CALL_KEYS:
-            entries = _decoded(value.get(key), key)
-            for entry in entries if isinstance(entries, list) else [entries] if entries else []:
-                self._entry(entry)
-        if answer is not None:
-            notes.answer = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-
-    def _entry(self, entry: Any) -> None:
-        name = _name_of(entry) if isinstance(entry, dict) else None
+        whole = parse_value(self._text[at:end] + cut.closers)
+        looked_at = Spoken(self._tools)
         if name is None:
-            raise FormatFailure("an entry of tool_calls has no name")
-        inner = entry.get("function")
-        holder = inner if isinstance(inner, dict) else entry
-        self._call(name, next((holder[key] for key in ARGUMENT_KEYS if key in holder), None))
-
-    def _call(self, name: str, arguments: Any) -> None:
-        args = _decoded(arguments, f"the parameters of {name}")
-        if args is None or args == "":
-            args = {}
-        if not isinstance(args, dict):
-            raise FormatFailure(f"the parameters of {name} must be an object")
-        self._notes.found = True
-        self._notes.calls.append(SpokenCall(name, args))
-
-
-def _name_of(entry: Mapping[str, Any]) -> str | None:
-    for key in NAME_KEYS:
-        value = entry.get(key)
-        if isinstance(value, dict):
-            value = value.get("name")
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-    return None
-
-
-def _decoded(value: Any, what: str) -> Any:
-    """A value that was sent as JSON inside a string, taken out of it."""
-    if not isinstance(value, str) or not value.strip():
-        return value
-    try:
-        parsed = parse_value(value)
-    except Fault as fault:
-        raise FormatFailure(f"{what} cannot be read: {fault}") from None
-    if value[parsed.end :].strip():
-        raise FormatFailure(f"{what} cannot be read: something follows the JSON value")
-    return parsed.value
+            looked_at.take(whole.value, tagged=True)
+        else:
+            looked_at.call(name, whole.value)
+        if any(call.name not in self._tools.readers for call in looked_at.calls):
+            raise FormatFailure("the JSON is cut off, and what may be half a change is never carried out") from None
+        self._spoken.stand_on("brackets")
+        return Parsed(whole.value, end, whole.repaired)

@@ -41,15 +41,11 @@ class Offer:
 
     specs: tuple[ToolSpec, ...]
     by_name: Mapping[str, DialectTool]
-    own: frozenset[str]
-    """Names of ours in the request; a model that uses one of them is understood."""
+    schemas: Mapping[str, Mapping[str, Any]]
+    """The parameters of all that is understood: what is offered, and our own names, which a model may use, too."""
     readers: frozenset[str]
     said: Mapping[str, str]
     """Our names of tools and arguments, each as the model was offered it."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(spec.name for spec in self.specs) | self.own
 
     def in_its_words(self, text: str) -> str:
         """A text of ours for the model, with tools and arguments under the names that it was offered."""
@@ -101,7 +97,8 @@ def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> O
             said.setdefault(spec.name, f"{form.name} with {MODE} {form.mode}" if form.mode else form.name)
             said |= {ours: theirs for theirs, ours in form.rename}
     specs = (*map(_offered_spec, by_name.values()), *plain)
-    offer = Offer(specs, by_name, frozenset(spec.name for spec in tools), frozenset(readers), said)
+    schemas = {spec.name: spec.parameters for spec in (*tools, *specs)}
+    offer = Offer(specs, by_name, schemas, frozenset(readers), said)
     described = (ToolSpec(spec.name, offer.in_its_words(spec.description), spec.parameters) for spec in specs)
     return replace(offer, specs=tuple(described))
 
