@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SHARE_OF_ONE_MESSAGE = 4
 """A past message larger than this part of the room is cut before any turn is summarised."""
+CUT = "[Parts of this turn were left out to make room; `readNode` with the id {node_id} gives it in full.]"
 SMALLEST_FRAME = 64
 """Tokens for the words around the summaries."""
 
@@ -133,7 +134,16 @@ def _cut_large(turn: PastTurn, limit: int) -> tuple[tuple[Message, ...], int]:
     if turn.tokens <= limit:
         return turn.sent, turn.tokens
     messages = tuple(cut_message(message, limit) for message in turn.sent)
+    if turn.node_id and messages != turn.sent:
+        messages = (*messages[:-1], _with_id(messages[-1], turn.node_id))
     return messages, total_tokens(messages)
+
+
+def _with_id(last: Message, node_id: str) -> Message:
+    """What was cut stays reachable only for a model that knows its name."""
+    if not isinstance(last, AssistantMessage):
+        return last
+    return AssistantMessage.new_response(last.message_id, f"{last.content}\n\n{CUT.format(node_id=node_id)}")
 
 
 def cut_message(message: Message, limit: int) -> Message:
