@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pexpect
 import pytest
 
-from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 from vizprompt_command import SCRIPTS, Vizprompt
 
 
@@ -19,8 +22,14 @@ def vizprompt(tmp_path: Path) -> Vizprompt:
     return Vizprompt(tmp_path)
 
 
+def last_prompt(request: RecordedRequest) -> str:
+    """As it was typed, without the time that is sent with it."""
+    content: str = request.json["messages"][-1]["content"]
+    return content.partition("--- USER MESSAGE BEGIN ---\n")[2].rpartition("--- USER MESSAGE END ---")[0]
+
+
 def echo(request: RecordedRequest) -> Turn:
-    return Turn(f"echo: {request.json['messages'][-1]['content']}", output_tokens=7)
+    return Turn(f"echo: {last_prompt(request)}", output_tokens=7)
 
 
 def test_one_prompt_is_one_node_in_main(vizprompt: Vizprompt) -> None:
@@ -32,7 +41,7 @@ def test_one_prompt_is_one_node_in_main(vizprompt: Vizprompt) -> None:
     assert piped.out == "echo: from a pipe\n\n".rstrip("\n") + "\n"
     newest, oldest = vizprompt("search", "--json").json
     assert (oldest["prompt"], oldest["response"], oldest["model"]) == ("こんにちは", "echo: こんにちは", "gpt-4.1-nano")
-    assert oldest["texts"][1]["count"] == 7 and oldest["usage"]["output"] == 7
+    assert oldest["usage"]["output"] == 7
     assert newest["prompt"] == "from a pipe\n"
     assert vizprompt("flow", "show", "main").out == "1\n2\n"
 
@@ -41,9 +50,29 @@ def test_a_key_in_the_prompt_is_in_no_file(vizprompt: Vizprompt, tmp_path: Path)
     with ScriptedModel(echo) as server:
         key = "sk-key-of-this-test-0123456789"
         ran = vizprompt("chat", "--openai", f"my key is {key}", env=server.env() | {"OPENAI_API_KEY": key})
-        assert key in server.turns[0].json["messages"][-1]["content"]
+        assert key in str(server.turns[0].json["messages"][-1]["content"])
     assert ran.code == 0
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"log.txt", "trace.jsonl", "memory.db"} <= {path.name for path in files}
+    assert not [path for path in files if key.encode() in path.read_bytes()]
+
+
+def test_a_chat_is_recorded_like_every_session(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    with ScriptedModel(echo) as server:
+        vizprompt("chat", "--openai", stdin="one\ntwo\n", env=server.env())
+        resumed = Vizprompt(tmp_path, program="nebula")("-p", "three", "--resume", env=server.env())
+        assert resumed.code == 0 and "echo: two" not in str(server.turns[2].json["messages"])  # another conversation
+    log = (tmp_path / ".nebula/log.txt").read_text()
+    assert log.index("## USER:") < log.index("## AGENT:nebula\necho: one\n") < log.index("echo: two")
+    trace = [json.loads(line) for line in (tmp_path / ".nebula/trace.jsonl").read_text().splitlines()]
+    assert [(event["type"], event.get("mode")) for event in trace[:3]] == [
+        ("task", "chat"),
+        ("message", None),
+        ("final", None),
+    ]
+    with closing(sqlite3.connect(tmp_path / "home/memory.db")) as memory:
+        paths = {path for (path,) in memory.execute("SELECT project_path FROM sessions")}
+    assert paths == {str(tmp_path / "project"), str(tmp_path)}
 
 
 @pytest.mark.parametrize("provider", ["gemini", "ollama"])
@@ -57,13 +86,15 @@ def test_a_conversation_is_a_flow_and_the_model_hears_what_was_said(vizprompt: V
     with ScriptedModel(echo) as server:
         ran = vizprompt("chat", "--openai", stdin="first\n\nsecond\nthird\n/q\nnever\n", env=server.env())
         heard = server.turns[2].json["messages"]
+        assert [tool["function"]["name"] for tool in server.turns[2].json["tools"]] == ["readNode"]
     assert (ran.code, ran.out) == (0, "echo: first\necho: second\necho: third\n")
     flows = vizprompt("flow", "list", "--json").json
     assert len(flows) == 1 and flows[0]["name"].startswith("Chat Session ")
     assert vizprompt("flow", "show", "1").out == "1→2→3\n"
-    assert [message["role"] for message in heard] == ["system", "user"]
-    assert "first → echo: first" in heard[0]["content"] and "[answer]\necho: second" in heard[0]["content"]
-    assert heard[1]["content"] == "third"
+    said = [(message["role"], message["content"]) for message in heard[1:]]
+    assert [role for role, _ in said] == ["user", "assistant", "user", "assistant", "user"]
+    assert [text for role, text in said if role == "assistant"] == ["echo: first", "echo: second"]
+    assert str(vizprompt.folder) not in heard[0]["content"]  # nothing of the project
 
 
 def test_the_words_of_the_original(vizprompt: Vizprompt) -> None:
@@ -72,8 +103,8 @@ def test_the_words_of_the_original(vizprompt: Vizprompt) -> None:
     with ScriptedModel(echo) as server:
         ran = vizprompt("chat", "--openai", stdin="\n".join(lines), env=server.env())
         assert len(server.turns) == 6
-        assert "echo: second" in server.turns[5].json["messages"][0]["content"]
-        assert [message["role"] for message in server.turns[4].json["messages"]] == ["user"]
+        assert "echo: second" in server.turns[5].body.decode()
+        assert [message["role"] for message in server.turns[4].json["messages"]] == ["system", "user"]
     assert ran.code == 0
     assert ran.out.startswith("echo: first\necho: first\necho: second\necho: second\n")
     assert "[assistant]\necho: second" in ran.out
@@ -90,10 +121,9 @@ def test_a_flow_goes_on_and_a_prompt_continues_from_any_node(vizprompt: Vizpromp
     vizprompt.create("leaf", "leaf answer", "--parent", first)
     with ScriptedModel(echo) as server:
         vizprompt("chat", "--openai", "--flow", "main", "more", env=server.env())
-        assert "leaf answer" in server.turns[0].json["messages"][0]["content"]
+        assert "leaf answer" in server.turns[0].body.decode()
         vizprompt("chat", "--openai", "--from", first, "other", env=server.env())
-        assert "leaf answer" not in server.turns[1].json["messages"][0]["content"]
-        assert vizprompt("chat", "--openai", "--from", "nobody", "x", env=server.env()).code == 1
+        assert "leaf answer" not in server.turns[1].body.decode()
     assert vizprompt("flow", "show", "main").out == "1<\n  1<2→3\n  1<4\n"
 
 
@@ -102,61 +132,96 @@ def test_a_conversation_from_a_node_stays_in_its_flow_and_keeps_the_whole_path(v
     second = vizprompt.create("leaf", "leaf answer", "--parent", first)
     with ScriptedModel(echo) as server:
         vizprompt("chat", "--openai", "--from", second, stdin="one\ntwo\n", env=server.env())
-        assert "root answer" in server.turns[1].json["messages"][0]["content"]
+        assert "root answer" in server.turns[1].body.decode()
     assert vizprompt("flow", "show", "main").out == "1→2→3→4\n"
 
 
-def test_on_a_terminal_the_answer_comes_as_it_is_written(vizprompt: Vizprompt) -> None:
+def test_on_a_terminal_the_answer_comes_whole_and_an_unanswered_prompt_comes_back(vizprompt: Vizprompt) -> None:
     with ScriptedModel(
         [Turn("line one\r\nline \x1btwo"), Turn("never", fault=Fault.slow(30)), Turn("three")]
     ) as server:
-        environment = {**vizprompt.base(), **server.env()}
+        environment = {**vizprompt.base(), **server.env(), "TERM": "xterm"}
         terminal = pexpect.spawn(
             str(SCRIPTS / "vizprompt"), ["chat", "--openai"], cwd=str(vizprompt.folder), env=environment, timeout=30
         )
         terminal.expect("lists the commands")
         terminal.expect("User: ")
         terminal.sendline("hello")
-        terminal.expect("line one\r\nline ")
-        assert b"\x1btwo" not in terminal.before + terminal.after
+        terminal.expect("line one")
         terminal.expect("Saved as node")
+        assert b"\x1btwo" not in terminal.before + terminal.after
         terminal.expect("User: ")
         terminal.sendline("slowly")
         server.wait_until(lambda: len(server.requests) == 2)
+        terminal.expect("Ctrl-C interrupts")
         terminal.sendintr()
         terminal.expect("Interrupted")
-        terminal.expect("User: ")
-        terminal.sendline("again")
+        terminal.expect("User: slowly")
+        terminal.sendline(", please")
         terminal.expect("three")
         terminal.expect("User: ")
         terminal.sendeof()
         terminal.expect(pexpect.EOF)
         terminal.close()
     assert terminal.exitstatus == 0
-    assert [node["prompt"] for node in vizprompt("search", "--json").json] == ["again", "hello"]
+    assert [node["prompt"] for node in vizprompt("search", "--json").json] == ["slowly, please", "hello"]
 
 
-def test_the_model_may_ask_for_a_node_in_full(vizprompt: Vizprompt) -> None:
+@pytest.mark.parametrize("provider", ["openai", "gemini", "ollama"])
+def test_the_model_reads_a_node_by_a_call(vizprompt: Vizprompt, provider: str, tmp_path: Path) -> None:
     long_answer = "It begins here. " + "Many words follow. " * 400 + "The secret is at the very end"
-    first = vizprompt.create("tell me", long_answer)
-    second = vizprompt.create("and?", "well", "--parent", first)
-
-    def script(request: RecordedRequest) -> Turn:
-        system = request.json["messages"][0]["content"]
-        return Turn("Found it." if "The secret" in system else f"I want to know the details of [{first}].")
-
+    path = [vizprompt.create("tell me", long_answer)]
+    for more in range(3):
+        path.append(vizprompt.create(f"and {more}?", "Well. " * 1000, "--parent", path[-1]))
+    first = path[0]
+    script = [Turn("One moment.", [Call("readNode", {"id": first})]), Turn("Found it.")]
     with ScriptedModel(script) as server:
-        ran = vizprompt("chat", "--openai", "--from", second, "what is it?", env=server.env())
-        assert len(server.turns) == 2
-    assert ran.out == "Found it.\n" and first in ran.err
-    assert vizprompt("search", "--text", "Found", "--json").json[0]["prompt"] == "what is it?"
+        words = ("chat", f"--{provider}", "--budget", "1200", "--from", path[-1], "what is it?")
+        ran = vizprompt(*words, env=server.env(provider))
+        before, after = (request.body.decode() for request in server.turns)
+    assert first in before and "The secret" not in before and "The secret" in after
+    assert ran.out == "One moment.\n\nFound it.\n" and first not in ran.err
+    node = vizprompt("search", "--text", "Found", "--json").json[0]
+    assert (node["prompt"], node["response"]) == ("what is it?", "One moment.\n\nFound it.")
+    assert "## SYSTEM:tool_result:readNode:" in (tmp_path / ".nebula/log.txt").read_text()
 
 
-def test_a_failed_exchange_leaves_no_node_and_the_conversation_goes_on(vizprompt: Vizprompt) -> None:
-    with ScriptedModel([Fault.status_code(400, body='{"error": {"message": "no"}}'), Turn("yes")]) as server:
-        ran = vizprompt("chat", "--openai", stdin="one\ntwo\n", env=server.env())
+@pytest.mark.parametrize("provider", ["openai", "gemini", "ollama"])
+def test_no_answer_is_discarded_for_what_it_says(vizprompt: Vizprompt, provider: str) -> None:
+    first = vizprompt.create("tell me", "something")
+    answer = f"I want to know the details of [{first}]. [{first}]の詳細を知りたい"
+    with ScriptedModel([Turn(answer)]) as server:
+        ran = vizprompt("chat", f"--{provider}", "--ref", first, "well?", env=server.env(provider))
+        assert len(server.turns) == 1
+    assert ran.out == f"{answer}\n"
+    assert vizprompt("search", "--text", "well", "--json").json[0]["response"] == answer
+
+
+def test_references_reach_the_model_and_the_node(vizprompt: Vizprompt) -> None:
+    one = vizprompt.create("first aside", "the red answer", "--tags", "colour")
+    two = vizprompt.create("second aside", "the loud answer")
+    with ScriptedModel(echo) as server:
+        vizprompt("chat", "--openai", "--ref", "#colour", f"compare @{two} and #nothing", env=server.env())
+        vizprompt("chat", "--openai", "無関係 #colour、どう?", env=server.env())
+        for unknown in ("--ref=#nothing", "--ref=ffffffff", "--from=ffffffff"):
+            refused = vizprompt("chat", "--openai", unknown, "x", env=server.env())
+            assert refused.code == 64 and refused.err.count("\n") == 1
+        sent = [request.body.decode() for request in server.turns]
+    assert len(sent) == 2
+    assert "the red answer" in sent[0] and "the loud answer" in sent[0]
+    assert "the red answer" in sent[1] and "the loud answer" not in sent[1]
+    stored = [node["references"] for node in vizprompt("search", "--json").json[:2]]
+    assert stored == [[one], [one, two]]
+
+
+def test_a_turn_without_an_answer_leaves_no_node_and_loses_no_prompt(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    with ScriptedModel([Fault.status_code(400, body='{"error": {"message": "no"}}'), Turn("yes"), Turn("")]) as server:
+        ran = vizprompt("chat", "--openai", stdin="one\n/retry\ntwo\n", env=server.env())
+        assert [last_prompt(request) for request in server.turns] == ["one", "one", "two"]
     assert ran.code == 1 and ran.out == "yes\n" and "Traceback" not in ran.err
-    assert [node["prompt"] for node in vizprompt("search", "--json").json] == ["two"]
+    assert ran.err.count("there is no node") == 2
+    assert [node["prompt"] for node in vizprompt("search", "--json").json] == ["one"]
+    assert "two" in (tmp_path / ".nebula/log.txt").read_text()
     with ScriptedModel([], api_key="right") as server:
         refused = vizprompt("chat", "--openai", "hi", env=server.env() | {"OPENAI_API_KEY": "wrong"})
     assert (refused.code, refused.out) == (1, "") and refused.err.count("\n") == 1
@@ -193,13 +258,16 @@ def test_an_interrupted_exchange_is_not_stored(vizprompt: Vizprompt, tmp_path: P
         server.wait_until(lambda: bool(server.requests), 20)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    assert process.returncode == 130 and out == b"" and b"Traceback" not in err
+    assert process.returncode == 130 and out == b"" and b"Traceback" not in err and b"Interrupted" in err
+    assert "hello" in (tmp_path / ".nebula/log.txt").read_text()
     assert vizprompt("search", "--json").json == []
 
 
 def test_the_commands_speak_japanese(vizprompt: Vizprompt) -> None:
-    with ScriptedModel(echo) as server:
+    with ScriptedModel([Turn("はい"), Turn("")]) as server:
         ran = vizprompt("chat", "--openai", stdin="/?\nあ\nい\n", env=server.env() | {"NEBULA_LANG": "ja"})
-        assert "2. 会話の流れ:" in server.turns[1].json["messages"][0]["content"]
+        assert "Japanese" in server.turns[0].json["messages"][0]["content"]
     assert "コマンド一覧:" in ran.out and "フローを選択します" in ran.out
-    assert "チャット履歴をノードとして保存しました" in ran.err
+    assert "チャット履歴をノードとして保存しました" in ran.err and "ノードは作られません" in ran.err
+    help_text = vizprompt("chat", "--help", env={"NEBULA_LANG": "ja"}).out
+    assert "過去のためのトークン数" in help_text and "#tag" in help_text

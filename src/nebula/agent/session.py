@@ -19,7 +19,7 @@ from nebula.agent.nodes import turn_of
 from nebula.agent.project_context import gather_project_context
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import chat_prompt, system_prompt
-from nebula.agent.turn_archive import NodeWriter, TurnArchive
+from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
 from nebula.graph.tokens import estimate_tokens
@@ -98,7 +98,7 @@ class Session:
         *,
         parents: Sequence[str] | None = None,
         trace_id: str | None = None,
-        flow: str | None = None,
+        flow: FlowChoice | None = None,
         branch: str | None = None,
         references: Sequence[str] = (),
     ) -> Final:

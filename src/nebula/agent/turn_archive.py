@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from nebula.llm.choose import ChosenModel
 
 
+FlowChoice = str | Callable[[], str]
+"""A flow by id or name, or whoever makes it once there is something to put in it."""
+
+
 class TurnArchive:
     """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
 
@@ -42,7 +46,7 @@ class TurnArchive:
         turn: TurnResult,
         session_id: str,
         chosen: ChosenModel,
-        flow: str | None,
+        flow: FlowChoice | None,
         branch: str | None = None,
     ) -> None:
         """Makes the turn the node that its `final` names."""
@@ -60,7 +64,7 @@ class TurnArchive:
             ],
             parents=turn.parents,
             references=turn.references,
-            flow=flow or DEFAULT_FLOW,
+            flow=(flow() if callable(flow) else flow) or DEFAULT_FLOW,
             branch=branch,
             model=chosen.name,
             session=session_id,
@@ -117,7 +121,7 @@ class NodeWriter:
     archive: TurnArchive
     session_id: str
     chosen: ChosenModel
-    flow: str | None = None
+    flow: FlowChoice | None = None
     branch: str | None = None
     _turn: TurnResult = field(default_factory=TurnResult)
 

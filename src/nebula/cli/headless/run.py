@@ -6,8 +6,9 @@ import argparse
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
 from nebula.cli.arguments import checked_root
@@ -73,7 +74,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
         session.conversation.compact()
     try:
         references = _references(session, options.references)
-        final = await interruptible(session, prompt, show, references)
+        turn = partial(session.turn, prompt, references=references)
+        final = await interruptible(session, turn, show)
     except GraphError as error:
         return _not_begun(error, EXIT_USAGE, options, settings, prompt, show)
     finally:
@@ -93,14 +95,14 @@ def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
 
 
 async def interruptible(
-    session: Session, prompt: str, show: Callable[[Stamped], None], references: Sequence[str] = ()
+    session: Session, turn: Callable[[Sequence[Reader]], Coroutine[Any, Any, Final]], show: Callable[[Stamped], None]
 ) -> Final:
-    """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
+    """Runs a turn of the session that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
 
     Where nothing can be shown any more (a closed pipe, a full disk) the turn ends as failed, in the trace too.
     """
     audience = _Audience(show)
-    task = asyncio.create_task(session.turn(prompt, [audience], references=references))
+    task = asyncio.create_task(turn([audience]))
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int) -> None:

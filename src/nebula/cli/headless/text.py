@@ -1,4 +1,4 @@
-"""The plain text of `nebula -p`: what the audience sees goes to stdout, everything else to stderr."""
+"""A turn as plain text: what the audience sees goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 
 
 class TextFace:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, prog: str = "nebula") -> None:
+        self._prog = prog
         self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
         self._refusals = Refusals()
         self._spoken = False
@@ -19,20 +20,19 @@ class TextFace:
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         if isinstance(event, Retry):
-            remark(asked_again(event, round(event.delay_s)))
+            self._remark(asked_again(event, round(event.delay_s)))
         elif refused := self._refusals.read(event):
-            remark(refused)
+            self._remark(refused)
         for cue in self._stage.read(stamped):
             if isinstance(cue, Say):
                 print_line(("\n" if self._spoken else "") + cue.text.rstrip("\n"))
                 self._spoken = True
             elif isinstance(cue, Remark):
-                remark(cue.text)
+                self._remark(cue.text)
             elif isinstance(cue, Backstage):
                 print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
             elif isinstance(cue, Close) and cue.line and cue.final.files_changed:
                 print_remark(cue.line)
 
-
-def remark(text: str) -> None:
-    print_remark(f"nebula: {text}")
+    def _remark(self, text: str) -> None:
+        print_remark(f"{self._prog}: {text}")

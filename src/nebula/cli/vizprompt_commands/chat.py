@@ -1,10 +1,9 @@
-"""vizprompt chat: talk to a model; every exchange becomes a node."""
+"""vizprompt chat: talk to a model; every answer becomes a node."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,22 +13,22 @@ from nebula.cli.vizprompt_commands.create_node import read_text
 from nebula.language import translate
 
 if TYPE_CHECKING:
-    from nebula.cli.vizprompt_commands.chat_session import ChatSession
+    from nebula.agent.session import Session
     from nebula.config import Settings
     from nebula.graph.graph import Graph
-    from nebula.llm.choose import ChosenModel
 
 _EXAMPLES = (
     "vizprompt chat --ollama -m qwen3:8b",
     'vizprompt chat --openai "What is a directed acyclic graph?"',
-    'vizprompt chat --gemini --from ID "And what about trees?"',
+    'vizprompt chat --gemini --from ID --ref "#graphs" "And what about trees?"',
 )
 
 
 def _epilog() -> str:
     about = translate(
         "With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by\n"
-        "line, in a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?"
+        "line, in a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?\n"
+        "A prompt refers to earlier nodes by @ID (its beginning will do) and to tags by #tag."
     )
     return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
@@ -42,45 +41,71 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     if prompt is not None and not prompt.strip():
         raise UsageError("the prompt is empty")
     from nebula.cli.settings import open_settings
+    from nebula.cli.vizprompt_commands.chat_session import Chat
     from nebula.graph.graph import Graph
-    from nebula.llm.choose import choose_model
 
     settings = open_settings("vizprompt")
-    # One loop for the whole conversation: connections to the model are kept between exchanges.
+    # One loop for the whole conversation: connections to the model are kept between turns.
     with Graph(data_dir) as graph, asyncio.Runner() as runner:
-        options.from_nodes = [graph.resolve_id(each) for each in options.from_nodes]
-        wish = graph.settings.suggested_model
-        model = runner.run(choose_model(settings, options.model or "", provider=options.provider, suggested=wish))
+        _resolve(graph, options)
+        session = runner.run(_open(settings, graph, options))
         try:
-            session = _session(runner, graph, model, settings, options)
-            return session.once(prompt) if prompt is not None else session.converse()
+            chat = Chat(
+                runner, session, graph, flow=options.flow, parents=options.from_nodes, references=options.references
+            )
+            return chat.once(prompt) if prompt is not None else chat.converse()
         finally:
-            runner.run(model.connector.aclose())
+            runner.run(session.close())
 
 
-def _session(
-    runner: asyncio.Runner, graph: Graph, model: ChosenModel, settings: Settings, options: argparse.Namespace
-) -> ChatSession:
-    from nebula.cli.vizprompt_commands.chat_session import ChatSession, Speaker
-    from nebula.cli.vizprompt_commands.exchange import Exchange
-    from nebula.graph.context.preview import DEFAULT_BUDGET
-    from nebula.messages.redaction import Redactor
+def _resolve(graph: Graph, options: argparse.Namespace) -> None:
+    """What the command line names is there, or nothing is sent."""
+    from nebula.graph.context.references import referenced_nodes
+    from nebula.graph.errors import GraphError
 
-    speaker = Speaker(live=sys.stdout.isatty())
-    budget = options.budget or DEFAULT_BUDGET
-    exchange = Exchange(graph, model, speaker, budget, settings.lang, Redactor(settings.secrets))
-    return ChatSession(runner, exchange, speaker, flow=options.flow, parents=options.from_nodes)
+    try:
+        options.from_nodes = [graph.resolve_id(each) for each in options.from_nodes]
+        options.references = referenced_nodes(graph, options.references)
+    except GraphError as problem:
+        raise UsageError(problem.sentence, **problem.values) from None
+
+
+async def _open(settings: Settings, graph: Graph, options: argparse.Namespace) -> Session:
+    from nebula.agent.assembly import open_session
+    from nebula.agent.session import CHAT
+    from nebula.llm.choose import choose_model
+    from nebula.tools.approval import allow_all
+
+    wish = graph.settings.suggested_model
+    chosen = await choose_model(settings, options.model or "", provider=options.provider, suggested=wish)
+    session = await open_session(
+        settings,
+        approver=allow_all,  # a chat has nothing to approve
+        mode=CHAT,
+        chosen=chosen,
+        open_graph=lambda: graph,
+    )
+    session.past_tokens = options.budget
+    return session
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, translate("Talks to a model; every exchange becomes a node of the graph."), epilog=_epilog())
+    parser = Parser(prog, translate("Talks to a model; every answer becomes a node of the graph."), epilog=_epilog())
     provider_options(parser, required=True)
     parser.add_argument("--flow", metavar="F", help=translate("put the nodes into this flow, and go on at its end"))
     parser.add_argument(
         "--from", dest="from_nodes", metavar="ID", action="append", default=[], help=translate("go on from this node")
     )
     parser.add_argument(
-        "--budget", metavar="N", type=int, help=translate("tokens of context before a prompt (default: 8000)")
+        "--ref",
+        dest="references",
+        metavar="ID|#TAG",
+        action="append",
+        default=[],
+        help=translate("show the model this node, or the nodes with this tag, beside the path"),
+    )
+    parser.add_argument(
+        "--budget", metavar="N", type=int, help=translate("tokens for the past (default: what the model has room for)")
     )
     parser.add_argument("prompt", nargs="?", help=translate("one prompt; without it a conversation begins"))
     return parser

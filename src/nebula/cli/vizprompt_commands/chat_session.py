@@ -1,25 +1,32 @@
-"""A conversation in the terminal: the words of the original, one exchange after the other."""
+"""A conversation in the terminal: the words of the original around turns like those of every other door."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
+from nebula.cli.headless.run import interruptible
+from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, show_node
+from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, show_node, shown_ids
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
+from nebula.graph.context.references import mentioned_nodes
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.path import flow_of
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import explain, translate
-from nebula.llm.errors import ModelError
-from nebula.stage import one_line
+from nebula.stage import StageOptions, one_line
+from nebula.value import value
 
 if TYPE_CHECKING:
-    from nebula.cli.vizprompt_commands.exchange import Exchange
-    from nebula.graph.values import Node
+    from nebula.agent.session import Session
+    from nebula.config import Settings
+    from nebula.events import Final, Stamped
+    from nebula.graph.graph import Graph
 
 COMMANDS = {
     "/q": "leave the session",
@@ -33,89 +40,67 @@ COMMANDS = {
 }
 
 
-class Speaker:
-    """Shows the answer: piece by piece on a terminal, else when it is complete."""
+@value
+class Asked:
+    """A prompt and the place it was asked from, so that it can be asked again."""
 
-    def __init__(self, *, live: bool) -> None:
-        self._live = live
-        self._shown = False
-        self._held = ""
-
-    def piece(self, text: str) -> None:
-        if not self._live:
-            return
-        # A line break cut in two between its CR and its LF must not show the CR.
-        text = self._held + text
-        self._held = "\r" if text.endswith("\r") else ""
-        print_line(text.removesuffix("\r"), end="")
-        self._shown = True
-
-    def void(self, reason: str) -> None:
-        if self._shown:
-            print_line()
-        self._shown, self._held = False, ""
-        if reason:
-            self.remark(translate("({reason}; trying again)", reason=reason))
-
-    def finished(self, text: str) -> None:
-        if not self._shown:
-            print_line(text, end="")
-        if not text.endswith("\n"):
-            print_line()
-        self._shown, self._held = False, ""
-
-    def remark(self, text: str) -> None:
-        print_remark(one_line(text))
+    prompt: str
+    parents: tuple[str, ...]
+    branch: str | None = None
+    references: tuple[str, ...] = ()
 
 
-class ChatSession:
+class Chat:
     def __init__(
         self,
         runner: asyncio.Runner,
-        exchange: Exchange,
-        speaker: Speaker,
+        session: Session,
+        graph: Graph,
         *,
         flow: str | None = None,
         parents: Sequence[str] = (),
+        references: Sequence[str] = (),
     ) -> None:
         self._runner = runner
-        self._exchange = exchange
-        self._graph = exchange.graph
-        self._speaker = speaker
+        self._session = session
+        self._graph = graph
         self._flow = self._home_of(flow, parents)
-        self._parents = list(parents) or (self._end_of(flow) if flow else [])
-        self._previous: Node | None = self._graph.get_node(self._parents[-1]) if self._parents else None
-        self._failed = False
+        self._parents = tuple(parents) or (self._end_of(flow) if flow else ())
+        self._references = tuple(references)
+        """What the command line named; it belongs to the first prompt."""
+        self._unanswered: Asked | None = None
 
     def once(self, prompt: str) -> int:
-        """One exchange, in the flow `main` unless told otherwise."""
+        """One turn, in the flow `main` unless told otherwise."""
         self._flow = self._flow or DEFAULT_FLOW
-        node = self._runner.run(self._exchange.ask(prompt, self._parents, self._flow_id))
-        self._tell(node)
-        return 0
+        return self._ask(Asked(prompt, self._parents, references=self._references)).exit_code
 
     def converse(self) -> int:
         if sys.stdin.isatty():
-            self._speaker.remark(
-                translate("{model} · /? lists the commands, /q leaves", model=self._exchange.model.name)
-            )
+            _remark(translate("{model} · /? lists the commands, /q leaves", model=self._session.chosen.name))
+        code = EXIT_OK
         for line in self._lines():
             text = line.strip()
             if text == "/q":
                 break
-            if text.startswith("/"):
-                self._command(text)
-            elif text:
-                self._ask(line.rstrip(), self._parents)
-        return 1 if self._failed and not sys.stdin.isatty() else 0
+            if text:
+                code = max(code, self._obey(text) if text.startswith("/") else self._say(line.rstrip()))
+            if code == EXIT_INTERRUPTED and not sys.stdin.isatty():
+                return code
+        return EXIT_OK if sys.stdin.isatty() else code
 
     def _lines(self) -> Iterator[str]:
         if not sys.stdin.isatty():
             for line in sys.stdin.buffer:
                 yield line.decode("utf-8", "replace")
             return
-        import readline  # noqa: F401  (arrow keys and history for input())
+        import readline  # arrow keys and history for input()
 
+        def give_back() -> None:
+            if self._unanswered is not None:
+                readline.insert_text(self._unanswered.prompt)
+
+        readline.set_startup_hook(give_back)
         while True:
             try:
                 yield input("User: ")
@@ -123,68 +108,98 @@ class ChatSession:
                 print_line()
                 return
             except KeyboardInterrupt:
+                self._unanswered = None
                 print_line()
 
-    def _ask(self, prompt: str, parents: Sequence[str], branch: str | None = None) -> None:
+    # Turns
+
+    def _say(self, prompt: str) -> int:
+        asked = Asked(prompt, self._parents, references=self._references)
+        self._references = ()
+        return self._try(asked)
+
+    def _try(self, asked: Asked) -> int:
+        """A turn that cannot even begin does not end the conversation."""
         try:
-            node = self._runner.run(self._exchange.ask(prompt, parents, self._flow_id, branch))
-        except (ModelError, GraphError) as problem:
-            self._failed = True
-            self._speaker.void("")
-            self._speaker.remark(explain(problem))
-        except KeyboardInterrupt:
-            self._speaker.void("")
-            self._speaker.remark(translate("Interrupted; nothing was saved of this exchange."))
-            if not sys.stdin.isatty():
-                raise
-        else:
-            self._tell(node)
-            self._previous, self._parents = node, [node.id]
+            final = self._ask(asked)
+        except NebulaError as problem:
+            self._unanswered = asked
+            _remark(explain(problem))
+            return EXIT_FAILED
+        if final.node_id is None:
+            self._unanswered = asked
+            _remark(
+                translate("Without an answer there is no node; the prompt is in the log, and /retry asks it again.")
+            )
+        return final.exit_code
 
-    def _tell(self, node: Node) -> None:
-        self._speaker.finished(node.response)
-        self._speaker.remark(translate("Saved as node {id}", id=node.id))
-
-    def _home_of(self, flow: str | None, parents: Sequence[str]) -> str | None:
-        """The flow that is named, or the one with the path that the conversation continues."""
-        if flow:
-            return self._graph.get_flow(flow).id
-        homes = (flow_of(self._graph, parent) for parent in parents)
-        return next((home.id for home in homes if home), None)
+    def _ask(self, asked: Asked) -> Final:
+        session = self._session
+        leaf = session.conversation.leaf
+        if asked.parents != ((leaf,) if leaf else ()):
+            session.continue_from(asked.parents, self._flow_with(asked.parents))
+        turn = partial(
+            session.turn,
+            asked.prompt,
+            parents=asked.parents,
+            flow=self._flow_id,
+            branch=asked.branch,
+            references=tuple(dict.fromkeys((*asked.references, *mentioned_nodes(self._graph, asked.prompt)))),
+        )
+        final = self._runner.run(interruptible(session, turn, _face(session.settings)))
+        if final.node_id is not None:
+            self._unanswered = None
+            self._parents = (final.node_id,)
+            _remark(translate("Saved as node {id}", id=shown_ids(self._graph, [final.node_id])[final.node_id]))
+        return final
 
     def _flow_id(self) -> str:
-        """The flow of this conversation; one that nobody chose begins with its first exchange."""
+        """The flow of this conversation; one that nobody chose begins with its first answer."""
         if self._flow is None:
             name = f"Chat Session {datetime.now().astimezone().isoformat(sep=' ', timespec='milliseconds')}"
             self._flow = self._graph.create_flow(name).id
         return self._flow
 
+    def _flow_with(self, parents: Sequence[str]) -> str | None:
+        """The flow of this conversation, where the path runs in it."""
+        if self._flow is None or not set(parents) <= set(self._graph.get_flow(self._flow).nodes):
+            return None
+        return self._flow
+
+    def _home_of(self, flow: str | None, parents: Sequence[str]) -> str | None:
+        """The flow that is named, or the one with the path that the conversation continues."""
+        if flow:
+            return find_flow(self._graph, flow).id
+        homes = (flow_of(self._graph, parent) for parent in parents)
+        return next((home.id for home in homes if home), None)
+
     # The words of the original
 
-    def _command(self, text: str) -> None:
+    def _obey(self, text: str) -> int:
         words = text.split()
         name = " ".join(words[:2]) if words[0] == "/flow" else words[0]
         arguments = words[2:] if words[0] == "/flow" else words[1:]
         form = next((form for form in COMMANDS if form.partition(" <")[0] == name), None)
         if form is None:
-            self._speaker.remark(
+            _remark(
                 translate("There is no command {word}; it was not sent to the model. /? lists the commands.", word=name)
             )
-        elif len(arguments) != form.count("<"):
-            self._speaker.remark(translate("Write it as: {form}", form=form))
-        else:
-            try:
-                self._run(name, arguments)
-            except GraphError as problem:
-                self._speaker.remark(explain(problem))
+            return EXIT_OK
+        if len(arguments) != form.count("<"):
+            _remark(translate("Write it as: {form}", form=form))
+            return EXIT_OK
+        try:
+            return self._run(name, arguments)
+        except GraphError as problem:
+            _remark(explain(problem))
+            return EXIT_OK
 
-    def _run(self, name: str, arguments: Sequence[str]) -> None:
+    def _run(self, name: str, arguments: Sequence[str]) -> int:
         match name:
             case "/?":
-                self._help()
+                _help()
             case "/clear":
-                self._flow, self._previous, self._parents = None, None, []
-                self._speaker.remark(translate("The next prompt begins a new session."))
+                self._clear()
             case "/flow list":
                 for line in flow_lines(self._graph.list_flows()):
                     print_line(line)
@@ -192,18 +207,18 @@ class ChatSession:
                 self._show_flow(arguments[0])
             case "/flow select":
                 self._select(arguments[0])
-            case "/prev" if self._previous:
-                show_node(self._graph.get_node(self._previous.id))
-            case "/retry" if self._previous:
-                self._retry(self._previous)
+            case "/prev" if self._parents:
+                show_node(self._graph.get_node(self._parents[-1]))
+            case "/retry" if self._parents or self._unanswered:
+                return self._retry()
             case _:
-                self._speaker.remark(translate("There is no previous node."))
+                _remark(translate("There is no previous node."))
+        return EXIT_OK
 
-    def _help(self) -> None:
-        print_line(translate("List of commands:"))
-        width = max(map(len, COMMANDS))
-        for form, about in COMMANDS.items():
-            print_line(f"  {form:{width}}  {translate(about)}")
+    def _clear(self) -> None:
+        self._flow, self._unanswered, self._parents = None, None, ()
+        self._session.continue_from(())
+        _remark(translate("The next prompt begins a new session."))
 
     def _show_flow(self, wanted: str) -> None:
         flow = find_flow(self._graph, wanted)
@@ -214,17 +229,46 @@ class ChatSession:
 
     def _select(self, wanted: str) -> None:
         flow = find_flow(self._graph, wanted)
-        self._flow = flow.id
+        self._flow, self._unanswered = flow.id, None
         self._parents = self._end_of(flow.id)
-        self._previous = self._graph.get_node(self._parents[-1]) if self._parents else None
-        self._speaker.remark(translate("Going on in the flow {name} ({id}).", name=flow.name, id=flow.id))
+        _remark(translate("Going on in the flow {name} ({id}).", name=flow.name, id=flow.id))
 
-    def _end_of(self, flow: str) -> list[str]:
-        return self._graph.get_flow(flow).nodes[-1:]
+    def _end_of(self, flow: str) -> tuple[str, ...]:
+        return tuple(find_flow(self._graph, flow).nodes[-1:])
 
-    def _retry(self, node: Node) -> None:
+    def _retry(self) -> int:
         """The same prompt once more, behind the same parents: a sibling, also of a root."""
-        self._speaker.remark(translate("Asking again: {prompt}", prompt=node.prompt[:80]))
-        flow = self._graph.get_flow(self._flow_id())
-        parents = [connection.source for connection in flow.connections if connection.target == node.id]
-        self._ask(node.prompt, parents, branch="retry")
+        asked = self._unanswered or self._previous()
+        _remark(translate("Asking again: {prompt}", prompt=asked.prompt[:80]))
+        return self._try(asked)
+
+    def _previous(self) -> Asked:
+        node = self._graph.get_node(self._parents[-1])
+        home = flow_of(self._graph, node.id, self._flow_with([node.id]))
+        parents = [each.source for each in home.connections if each.target == node.id] if home else []
+        return Asked(node.prompt, tuple(parents), "retry", node.references)
+
+
+def _help() -> None:
+    print_line(translate("List of commands:"))
+    width = max(map(len, COMMANDS))
+    for form, about in COMMANDS.items():
+        print_line(f"  {form:{width}}  {translate(about)}")
+
+
+def _remark(text: str) -> None:
+    print_remark(one_line(text))
+
+
+def _face(settings: Settings) -> Callable[[Stamped], None]:
+    """A terminal sees the turn as it does in `nebula`; whatever else reads us gets the plain text of `nebula -p`."""
+    if not sys.stdout.isatty():
+        return TextFace(settings, "vizprompt")
+    from nebula.cli.terminal.output.live_line import LiveLine
+    from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
+    from nebula.cli.terminal.output.turn_view import TurnView
+
+    capable = is_capable(sys.stdout)
+    screen = Screen(sys.stdout, capable=capable, colour=capable and wants_colour())
+    live = LiveLine(screen, str, translate("Ctrl-C interrupts"))
+    return TurnView(screen, live, StageOptions(settings.lang, settings.curtain, settings.backstage)).read

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from nebula.graph.errors import NotFound
+from nebula.graph.errors import AmbiguousId, NotFound
 from nebula.graph.values import Node
+
+_MENTION = re.compile(r"(?<![\w@#])(?:@[0-9A-Fa-f-]{4,36}(?![\w-])|#[^\s#,.;:!?()、。，；：！？（）「」]+)")
+"""`@` and an id or its beginning; a shorter one is more likely a word of the prompt."""
 
 
 class NodesByName(Protocol):
@@ -28,4 +32,17 @@ def referenced_nodes(graph: NodesByName, references: Iterable[str]) -> list[str]
         if not tagged:
             raise NotFound("no node has the tag {tag}", tag=reference)
         found += [node.id for node in tagged]
+    return list(dict.fromkeys(found))
+
+
+def mentioned_nodes(graph: NodesByName, prompt: str) -> list[str]:
+    """What a prompt itself names, as `@ID` or `#tag`. A word that only looks so names nothing; raises AmbiguousId."""
+    found: list[str] = []
+    for word in dict.fromkeys(_MENTION.findall(prompt)):
+        try:
+            found += referenced_nodes(graph, [word])
+        except AmbiguousId:
+            raise
+        except NotFound:
+            continue
     return list(dict.fromkeys(found))

@@ -29,8 +29,9 @@ T = TypeVar("T")
 class LiveLine:
     """Up between `raise_` and `lower`; the clock runs from the beginning of the turn."""
 
-    def __init__(self, screen: Screen, typed: Callable[[], str]) -> None:
+    def __init__(self, screen: Screen, typed: Callable[[], str], way_out: str = "") -> None:
         self._screen = screen
+        self._way_out = way_out or translate("Esc interrupts")
         self._typed = typed
         """What the user has typed ahead, shown at the end of the line."""
         self._started = time.monotonic()
@@ -79,7 +80,7 @@ class LiveLine:
         if self._path:
             parts.append(self._path)
         typed = self._typed()
-        parts.append(f"› {tail(typed, TYPED_COLUMNS)}" if typed else translate("Esc interrupts"))
+        parts.append(f"› {tail(typed, TYPED_COLUMNS)}" if typed else self._way_out)
         return " · ".join(parts)
 
     def _doing(self) -> str:
