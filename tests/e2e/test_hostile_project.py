@@ -43,5 +43,20 @@ def test_a_planted_pipe_hangs_nobody(bench, name):
     (bench.project / ".nebula").mkdir()
     os.mkfifo(bench.project / ".nebula" / name)
     ran = run(bench)
-    assert ran.code == 1
-    assert ran.err.count("\n") == 1
+    assert ran.code == 0
+    assert f".nebula/{name} was not what it should be (a link, a pipe); it was set aside." in ran.err
+    assert "Done." in ran.out
+    assert (bench.project / ".nebula" / name).is_file()
+
+
+@pytest.mark.parametrize(
+    "name", ["log.txt", "trace.jsonl", "audit.jsonl", "journal", "journal/objects", "journal/changes.jsonl"]
+)
+def test_a_planted_link_in_the_place_of_a_record_costs_no_turn(bench, tmp_path, name):
+    link = bench.project / ".nebula" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path)
+    ran = run(bench)
+    assert ran.code == 0
+    assert (bench.project / "x.txt").read_text(encoding="utf-8") == "1\n"
+    assert not link.is_symlink()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import errno
 import importlib
 import json
+import os
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +125,26 @@ def test_an_error_is_explained_in_the_current_language_and_stays_english_as_text
     use_language("ja")
     assert explain(problem) == "a{b}.txt を読めません: it is a link"
     assert str(problem) == "a{b}.txt cannot be read: it is a link"
+
+
+def test_why_a_file_cannot_be_read_is_said_in_the_same_language(tmp_path: Path) -> None:
+    from nebula.files.reading import UnreadableFile, read_below
+
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "long").write_bytes(b"12345")
+    (tmp_path / "out").symlink_to("/etc/passwd")
+    use_language("ja")
+    for name, reason in (("folder", "通常のファイル"), ("long", "4 バイト"), ("out", "リンク")):
+        with pytest.raises(UnreadableFile) as caught:
+            read_below(str(tmp_path), name, 4)
+        assert reason in explain(caught.value)
+        assert str(caught.value).isascii()
+
+
+def test_what_the_system_says_of_a_failure_is_said_in_the_same_language() -> None:
+    use_language("ja")
+    said = translate("{path} cannot be read: {reason}", path="plan", reason=os.strerror(errno.EACCES))
+    assert said == "plan を読めません: アクセスが拒否されました"
 
 
 def test_a_sentence_without_a_translation_is_said_in_english() -> None:

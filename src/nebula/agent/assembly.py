@@ -53,7 +53,8 @@ async def open_session(
 ) -> Session:
     """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
     chosen = chosen or await choose_model(settings)
-    ensure_state_dir(settings.root)
+    aside: list[str] = []
+    ensure_state_dir(settings.root, aside)
     memory = Sessions(settings.memory_path)
     folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
     archive = TurnArchive(open_graph or graph_opener(settings), SessionNodes(folder))
@@ -73,6 +74,8 @@ async def open_session(
         lock=lock,
         mode=mode,
     )
+    for path in aside:
+        session.remark(Sentence("{path} was not what it should be (a link, a pipe); it was set aside.", path=path))
     if not lock.take():
         session.remark(
             Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)

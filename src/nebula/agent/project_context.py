@@ -9,6 +9,7 @@ from datetime import date
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import GitFailed, find_repository, safe_git
+from nebula.language import Sentence
 from nebula.messages import strip_hidden_characters, truncate_safe
 from nebula.value import value
 from nebula.workspace.contract import Workspace
@@ -122,7 +123,7 @@ def _read(top: str, path: str) -> bytes:
     target = os.path.realpath(os.path.join(top, path))
     if os.path.exists(target) and not target.lower().endswith(".md"):
         # A clone could point it at a file that tools may not read, such as `.env`, and have it sent with every prompt.
-        raise UnreadableFile(os.path.normpath(path), "it is a link to a file of another kind")
+        raise UnreadableFile(os.path.normpath(path), Sentence("it is a link to a file of another kind"))
     return read_below(top, os.path.normpath(path), MAX_INSTRUCTIONS_FILE) or b""
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.files.syscalls import REAL, Syscalls
+from nebula.language import Sentence
 
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _names = itertools.count()
@@ -67,7 +68,9 @@ class Folder:
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return None
-            reason = "it is a link" if error.errno == errno.ELOOP else error.strerror or "it cannot be opened"
+            reason = (
+                Sentence("it is a link") if error.errno == errno.ELOOP else Sentence("{reason}", reason=error.strerror)
+            )
             raise UnreadableFile(path, reason) from None
         try:
             return read_limited(handle, path, limit)

@@ -14,15 +14,16 @@ from collections.abc import Sequence
 
 from nebula.errors import NebulaError
 from nebula.files.beneath import FILE_FLAGS, best_opener, open_inside
+from nebula.language import Sentence
 
 
 class UnreadableFile(NebulaError):
     """A file that is there and cannot be used; `path` and `reason` say which and why."""
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(self, path: str, reason: str | Sentence) -> None:
         super().__init__("{path} cannot be read: {reason}", path=path, reason=reason)
         self.path = path
-        self.reason = reason
+        self.reason = str(reason)
 
 
 def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True) -> bytes | None:
@@ -48,12 +49,12 @@ def read_limited(handle: int, path: str, limit: int) -> bytes:
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise UnreadableFile(path, "it is not a regular file")
+            raise UnreadableFile(path, Sentence("it is not a regular file"))
         data = read_all(handle, limit + 1) if found.st_size <= limit else b""
     except OSError as error:
-        raise UnreadableFile(path, error.strerror or "the disk failed") from None
+        raise UnreadableFile(path, error.strerror or Sentence("the disk failed")) from None
     if found.st_size > limit or len(data) > limit:
-        raise UnreadableFile(path, f"it is larger than {limit:,} bytes")
+        raise UnreadableFile(path, Sentence("it is larger than {limit} bytes", limit=f"{limit:,}"))
     return data
 
 
@@ -75,9 +76,9 @@ def _open_below(folder: str | int, parts: Sequence[str], follow: bool) -> int:
             os.close(here)
 
 
-def _why_not_opened(error: OSError) -> str:
+def _why_not_opened(error: OSError) -> str | Sentence:
     if error.errno in (errno.ELOOP, errno.EXDEV, errno.EMLINK):
-        return "it is a link that leads elsewhere"
+        return Sentence("it is a link that leads elsewhere")
     if error.errno == errno.ENOTDIR:
-        return "part of its path is not a folder"
-    return error.strerror or "it cannot be opened"
+        return Sentence("part of its path is not a folder")
+    return error.strerror or Sentence("it cannot be opened")

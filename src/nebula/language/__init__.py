@@ -14,6 +14,8 @@ from typing import Any
 
 LANGUAGES = ("en", "ja")
 
+_SYSTEM = "system: "
+"""Marks in the tables what the system itself says, so that no name in a sentence can be taken for one of ours."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _tables: dict[str, dict[str, str]] = {"en": {}}
 _current = "en"
@@ -85,10 +87,11 @@ def explain_to(lang: str, problem: BaseException | Sentence | str) -> str:
 
 
 def _said(lang: str, value: Any) -> Any:
-    """A value for a place in a sentence: one that is a sentence itself is said in the same language."""
+    """A value for a place in a sentence: one that is a sentence itself is said in the same language, and so is what
+    the system says of a failure ("Permission denied"), which comes as it is."""
     sentence = getattr(value, "sentence", None)
     if sentence is None:
-        return value
+        return _table(lang).get(_SYSTEM + value, value) if isinstance(value, str) else value
     return translate_to(lang, sentence, **getattr(value, "values", {}))
 
 

@@ -1,8 +1,8 @@
 """The `.nebula/` directory of a project: made on first use, private, and ignored by git but for the conversation.
 
 A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is refused, files in it are
-opened without following links, its ignore rules are made ours again whenever they are not, and a folder that others
-may read is closed to them.
+opened without following links, its ignore rules are made ours again whenever they are not, a folder that others may
+read is closed to them, and a link or a pipe where a record of ours should be is set aside, so that it costs no turn.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Mapping
 
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.files.reading import UnreadableFile, read_below
@@ -21,6 +22,11 @@ STATE_DIR = ".nebula"
 PLAIN_FOLDERS = ("graph",)
 """Folders in it that are used by their path, so that a link that came with the project would lead out of it."""
 
+_RECORDS: Mapping[str, Callable[[int], bool]] = {
+    **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks"), stat.S_ISDIR),
+    **dict.fromkeys(("log.txt", "trace.jsonl", "audit.jsonl", "journal/changes.jsonl"), stat.S_ISREG),
+}
+
 IGNORE_RULES = """\
 # Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
 /*
@@ -30,11 +36,12 @@ IGNORE_RULES = """\
 """
 
 
-def ensure_state_dir(root: str) -> str:
-    """Make `.nebula/` with its own .gitignore if need be; the path of the directory."""
+def ensure_state_dir(root: str, aside: list[str] | None = None) -> str:
+    """Make `.nebula/` with its own .gitignore if need be; the path of the directory. What was set aside in it is added
+    to `aside`."""
     jail = Jail(root)
     try:
-        state_fd = open_state_dir(jail.fd)
+        state_fd = open_state_dir(jail.fd, aside=aside)
         try:
             _refuse_planted_links(state_fd)
         finally:
@@ -54,12 +61,15 @@ def _refuse_planted_links(state_fd: int) -> None:
             raise _not_a_folder(f"{STATE_DIR}/{name}")
 
 
-def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL) -> int:
+def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL, aside: list[str] | None = None) -> int:
     """A descriptor of `.nebula/`, or of a folder in it, made if missing."""
     try:
         here = _enter(root_fd, STATE_DIR, calls)
         try:
             _ensure_ignore_rules(here, calls)
+            planted = [name for name, fits in _RECORDS.items() if _set_aside(here, name, fits, calls)]
+            if aside is not None:
+                aside += [f"{STATE_DIR}/{name}" for name in planted]
             for name in subfolders:
                 here, above = _enter(here, name, calls), here
                 os.close(above)
@@ -82,6 +92,18 @@ def _enter(dir_fd: int, name: str, calls: Syscalls) -> int:
     except FileExistsError:
         pass  # another process was faster
     return close_to_others(os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), calls)
+
+
+def _set_aside(folder_fd: int, name: str, fits: Callable[[int], bool], calls: Syscalls) -> bool:
+    """True where something of another kind had the name."""
+    try:
+        mode = os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return False
+    if fits(mode):
+        return False
+    calls.rename(name, folder_fd, f"{name}.aside-{os.urandom(4).hex()}", folder_fd)
+    return True
 
 
 def close_to_others(fd: int, calls: Syscalls) -> int:

@@ -16,6 +16,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from nebula.errors import NebulaError
+
 MAX_TAGS = 7
 MAX_TAG_LENGTH = 60
 
@@ -38,7 +40,7 @@ _PLACEHOLDER = re.compile(r"\[?(?:30-50単語程度の簡潔な説明|3-7個の�
 _WRAPPERS = (("[", "]"), ("「", "」"), ("『", "』"), ('"', '"'), ("“", "”"), ("`", "`"), ("(", ")"), ("（", "）"))
 
 
-class UnreadableReply(ValueError):
+class UnreadableReply(NebulaError):
     """The reply has no summary in it. The sentence says what was missing, for the model to try again."""
 
 
