@@ -170,13 +170,11 @@ def test_on_a_terminal_the_answer_comes_whole_and_an_unanswered_prompt_comes_bac
 @pytest.mark.parametrize("provider", ["openai", "gemini", "ollama"])
 def test_the_model_reads_a_node_by_a_call(vizprompt: Vizprompt, provider: str, tmp_path: Path) -> None:
     long_answer = "It begins here. " + "Many words follow. " * 400 + "The secret is at the very end"
-    path = [vizprompt.create("tell me", long_answer)]
-    for more in range(3):
-        path.append(vizprompt.create(f"and {more}?", "Well. " * 1000, "--parent", path[-1]))
-    first = path[0]
+    first = vizprompt.create("tell me", long_answer)
+    second = vizprompt.create("and?", "well", "--parent", first)
     script = [Turn("One moment.", [Call("readNode", {"id": first})]), Turn("Found it.")]
     with ScriptedModel(script) as server:
-        words = ("chat", f"--{provider}", "--budget", "1200", "--from", path[-1], "what is it?")
+        words = ("chat", f"--{provider}", "--budget", "600", "--from", second, "what is it?")
         ran = vizprompt(*words, env=server.env(provider))
         before, after = (request.body.decode() for request in server.turns)
     assert first in before and "The secret" not in before and "The secret" in after

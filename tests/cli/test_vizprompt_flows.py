@@ -53,6 +53,38 @@ def test_a_branch_begins_behind_a_node_and_a_flow_is_rebuilt(vizprompt: Vizpromp
     assert log.index("[user]\nc") < log.index("[user]\na") < log.index("[user]\nb")
 
 
+def test_a_flow_is_made_by_name_and_found_by_a_beginning_of_its_id(vizprompt: Vizprompt) -> None:
+    made = vizprompt("flow", "create", "別の話題", "--description", "x")
+    assert made.code == 0 and made.out.startswith("Created flow: ")
+    flow_id = made.out.split()[-1]
+    again = vizprompt("flow", "create", "別の話題")
+    assert again.code == 0 and flow_id in again.out
+    assert [flow["name"] for flow in vizprompt("flow", "list", "--json").json] == ["別の話題"]
+    node = vizprompt.create("p", "r", "--flow", "別の話題")
+    for name in (flow_id, flow_id[:-4], "1", "別の話題"):
+        assert vizprompt("flow", "show", name, "--json").json["nodes"][0]["id"] == node
+        assert vizprompt("flow", "rebuild", name, node).code == 0
+    assert vizprompt("flow", "create", " ").code == 1
+
+
+def test_a_flow_that_cannot_be_read_is_shown_as_that(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    vizprompt.create("p", "r")
+    file = tmp_path / "project/flows/000/000.yaml"
+    broken = "id: [broken\n"
+    file.write_text(broken)
+    listed = vizprompt("flow", "list")
+    assert (listed.code, listed.out) == (0, "") and "flows/000/000.yaml cannot be read" in listed.err
+    assert "読めません" in vizprompt("flow", "list", env={"NEBULA_LANG": "ja"}).err
+    for words in (("flow", "show", "main"), ("flow", "create", "main"), ("create-node", "--prompt=a", "--response=b")):
+        ran = vizprompt(*words)
+        assert ran.code == 1 and "flows/000/000.yaml" in ran.err and ran.err.count("\n") == 1
+    assert file.read_text() == broken and len(list(file.parent.glob("*.yaml"))) == 1
+    (tmp_path / ".nebula").mkdir()
+    (tmp_path / "project").rename(tmp_path / ".nebula/graph")
+    shown = Vizprompt(tmp_path, program="nebula")("graph")
+    assert "cannot be read" in shown.err and "empty" not in shown.err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [

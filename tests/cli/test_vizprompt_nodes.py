@@ -57,6 +57,39 @@ def test_what_a_terminal_would_obey_is_made_visible(vizprompt: Vizprompt) -> Non
         assert not set("\x1b\x07\x9b") & set(ran.out)
 
 
+def test_nothing_in_a_node_file_reaches_a_terminal_raw(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    node_id = vizprompt.create("prompt", "answer", "--tags", "red", "--model", "m")
+    file = tmp_path / "project/nodes/000/000.xml"
+    whole = file.read_text()
+    bad = "\x9b31m\x85evil"
+    for word in ("prompt", "answer", "red", ">m<", 'role="assistant', 'timestamp="', node_id):
+        file.write_text(whole.replace(word, word.replace("<", bad + "<") if word == ">m<" else word + bad))
+        for words in (("search",), ("node", "show", node_id), ("flow", "show", "main", "--log"), ("check",)):
+            ran = vizprompt(*words)
+            assert not set("\x9b\x85") & set(ran.out + ran.err), (word, words)
+    assert vizprompt("search").out == "" and "no usable id" in vizprompt("check").out
+
+
+def test_a_beginning_of_an_id_is_enough_and_an_ambiguous_one_names_its_candidates(vizprompt: Vizprompt) -> None:
+    first, second = vizprompt.create("one"), vizprompt.create("two")
+    alone = next(first[:length] for length in range(1, 37) if not second.startswith(first[:length]))
+    for words in (
+        ("node", "show", alone),
+        ("node", "edit", alone, "--tags", "#a、＃b"),
+        ("context", alone),
+        ("flow", "connect", alone, second),
+        ("flow", "disconnect", alone, second),
+        ("flow", "branch", alone, "b"),
+        ("flow", "rebuild", "main", second, alone),
+        ("create-node", "--prompt", "p", "--response", "r", "--parent", alone),
+    ):
+        assert vizprompt(*words).code == 0, words
+        refused = vizprompt(*(first[:1] if word == alone else word for word in words))
+        assert refused.code == 1 and first in refused.err and second in refused.err and refused.err.count("\n") == 1
+    assert vizprompt("node", "show", first, "--json").json["tags"] == ["a", "b"]
+    assert vizprompt("node", "delete", alone, "--yes").code == 0
+
+
 def test_search_wants_all_that_is_given_and_an_empty_result_is_no_error(vizprompt: Vizprompt) -> None:
     first = vizprompt.create("event loops explained", "with asyncio", "--tags", "python,async")
     second = vizprompt.create("検索の仕組み", "要約とタグ", "--tags", "python")
@@ -100,6 +133,8 @@ def test_looking_makes_no_folder(vizprompt: Vizprompt, tmp_path: Path) -> None:
         (("node", "edit", "nobody"), 64, "--prompt"),
         (("node", "edit", "nobody", "--prompt", "x"), 1, "nobody"),
         (("node", "delete", "nobody", "--yes"), 1, "nobody"),
+        (("node", "edit", "nobody", "--tags", " ,"), 64, "name at least one"),
+        (("search", "--tags", "#"), 64, "name at least one"),
         (("search", "--limit", "0"), 64, "--limit"),
         (("search", "--data-dir"), 64, "--data-dir"),
     ],

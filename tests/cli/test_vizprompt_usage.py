@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ def vizprompt(tmp_path: Path) -> Vizprompt:
 
 
 NESTED = [
-    *(("flow", word) for word in ("list", "show", "connect", "disconnect", "branch", "rebuild")),
+    *(("flow", word) for word in ("create", "list", "show", "connect", "disconnect", "branch", "rebuild")),
     *(("node", word) for word in ("show", "edit", "delete")),
 ]
 
@@ -31,6 +32,14 @@ def test_every_command_has_help(vizprompt: Vizprompt, words: tuple[str, ...]) ->
     assert "\x1b" not in ran.out
     if len(words) < 2 and words != ("serve",):
         assert "examples:" in ran.out
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS), *NESTED])
+def test_help_speaks_japanese(vizprompt: Vizprompt, words: tuple[str, ...]) -> None:
+    ran = vizprompt(*words, "--help", env={"NEBULA_LANG": "ja"})
+    assert ran.code == 0
+    about = [line for line in ran.out.splitlines() if line.startswith("  -") and len(line.split()) > 2]
+    assert about and all(re.search("[ぁ-んァ-ヶ一-龠]", ran.out[ran.out.index(line) :][:200]) for line in about)
 
 
 def test_bad_usage_is_64_and_names_what_is_near(vizprompt: Vizprompt) -> None:

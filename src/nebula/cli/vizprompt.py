@@ -94,7 +94,7 @@ def _epilog() -> str:
     commands = {
         "create-node": translate("store a prompt and its answer as a node"),
         "search": translate("find nodes by tag, keyword and text"),
-        "flow": translate("list, show and rewire flows"),
+        "flow": translate("make, list, show and rewire flows"),
         "node": translate("show, edit and delete a node"),
         "build": translate("make summaries and tags, by a model or as extracts"),
         "check": translate("find (and fix) what is wrong in the files"),

@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _epilog() -> str:
     commands = {
-        "flow": translate("list, show and rewire flows"),
+        "flow": translate("make, list, show and rewire flows"),
         "node": translate("show, edit and delete a node"),
         "search": translate("find nodes by tag, keyword and text"),
         "context": translate("what a model would be told before a prompt"),
@@ -60,7 +60,7 @@ def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _show_maps(data_dir: str) -> int:
-    from nebula.cli.vizprompt_commands.showing import flow_lines, legend
+    from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
     from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
@@ -71,6 +71,8 @@ def _show_maps(data_dir: str) -> int:
             for each in legend(graph, flow):
                 print_line(each)
             print_line()
-    if not flows:
+        remark_on_unreadable(graph)
+        unreadable = graph.unreadable_flows()
+    if not flows and not unreadable:
         print_remark(translate("The conversation graph is empty so far."))
     return 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, show_node, shown_ids
+from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node, shown_ids
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
 from nebula.graph.context.references import mentioned_nodes
 from nebula.graph.errors import GraphError
@@ -201,8 +201,7 @@ class Chat:
             case "/clear":
                 self._clear()
             case "/flow list":
-                for line in flow_lines(self._graph.list_flows()):
-                    print_line(line)
+                print_flows(self._graph)
             case "/flow show":
                 self._show_flow(arguments[0])
             case "/flow select":

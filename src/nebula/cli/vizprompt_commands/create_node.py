@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, examples
 from nebula.cli.printing import print_line
-from nebula.cli.vizprompt_commands.showing import split_list
+from nebula.cli.vizprompt_commands.showing import split_tags
 from nebula.language import translate
 
 _EXAMPLES = (
@@ -34,7 +34,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         node = graph.create_node(
             prompt,
             response,
-            tags=split_list(options.tags),
+            tags=split_tags(options.tags),
             model=options.model or "",
             flow=options.flow,
             parents=[graph.resolve_id(each) for each in options.parent],

@@ -1,4 +1,4 @@
-"""vizprompt flow: list, show and rewire flows."""
+"""vizprompt flow: make, list, show and rewire flows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, examples
-from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import find_flow, flow_lines, legend, show_node
-from nebula.language import explain, translate
+from nebula.cli.printing import print_json, print_line
+from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node
+from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
 
 _EXAMPLES = (
     "vizprompt flow list",
+    'vizprompt flow create "another subject"',
     "vizprompt flow show main",
     'vizprompt flow connect SRC DST --branch "another try"',
     "vizprompt flow rebuild main ID1 ID2 ID3",
@@ -45,10 +46,20 @@ def _list(graph: Graph, options: argparse.Namespace) -> int:
     if options.json:
         print_json([flow.to_json() for flow in flows])
         return 0
-    for line in flow_lines(flows):
-        print_line(line)
-    for problem in graph.unreadable_flows():
-        print_remark(f"{problem.path}: {explain(problem.what)}")
+    print_flows(graph)
+    return 0
+
+
+def _create(graph: Graph, options: argparse.Namespace) -> int:
+    from nebula.graph.errors import NotFound
+
+    try:
+        known = graph.get_flow(options.name)
+    except NotFound:
+        flow = graph.create_flow(options.name, options.description)
+        print_line(translate("Created flow: {id}", id=flow.id))
+    else:
+        print_line(translate("There is a flow of that name already: {id}", id=known.id))
     return 0
 
 
@@ -71,38 +82,46 @@ def _show(graph: Graph, options: argparse.Namespace) -> int:
 
 def _connect(graph: Graph, options: argparse.Namespace) -> int:
     source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
-    graph.connect_nodes(source, target, options.branch, flow=options.flow)
+    graph.connect_nodes(source, target, options.branch, flow=_known_flow(graph, options))
     print_line(translate("Connected: {source} → {target}", source=source, target=target))
     return 0
 
 
 def _disconnect(graph: Graph, options: argparse.Namespace) -> int:
     source, target = _end(graph, options.source), _end(graph, options.target)
-    graph.disconnect_nodes(source, target, flow=options.flow)
+    graph.disconnect_nodes(source, target, flow=_known_flow(graph, options))
     print_line(translate("Disconnected: {source} → {target}", source=source, target=target))
     return 0
 
 
+def _known_flow(graph: Graph, options: argparse.Namespace) -> str:
+    """The id of the flow; `main`, which the first use makes, needs none."""
+    from nebula.graph.values import DEFAULT_FLOW
+
+    return DEFAULT_FLOW if options.flow == DEFAULT_FLOW else find_flow(graph, options.flow).id
+
+
 def _end(graph: Graph, name: str) -> str:
     """An end of a connection; it may be a node that is gone."""
-    from nebula.graph.errors import NotFound
+    from nebula.graph.errors import AmbiguousId, NotFound
 
     try:
         return graph.resolve_id(name)
+    except AmbiguousId:
+        raise
     except NotFound:
         return name
 
 
 def _branch(graph: Graph, options: argparse.Namespace) -> int:
-    node = graph.create_branch(
-        graph.resolve_id(options.node), options.name, options.prompt, options.response, flow=options.flow
-    )
+    behind, flow = graph.resolve_id(options.node), _known_flow(graph, options)
+    node = graph.create_branch(behind, options.name, options.prompt, options.response, flow=flow)
     print_line(translate("Created node: {id}", id=node.id))
     return 0
 
 
 def _rebuild(graph: Graph, options: argparse.Namespace) -> int:
-    flow = graph.rebuild_flow(options.flow, [graph.resolve_id(each) for each in options.ids])
+    flow = graph.rebuild_flow(_known_flow(graph, options), [graph.resolve_id(each) for each in options.ids])
     print_line(graph.draw_map(flow.id))
     return 0
 
@@ -110,7 +129,7 @@ def _rebuild(graph: Graph, options: argparse.Namespace) -> int:
 def _parser(prog: str) -> Parser:
     from nebula.graph.values import DEFAULT_FLOW
 
-    parser = Parser(prog, translate("Lists, shows and rewires flows."), epilog=_epilog())
+    parser = Parser(prog, translate("Makes, lists, shows and rewires flows."), epilog=_epilog())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -120,6 +139,10 @@ def _parser(prog: str) -> Parser:
 
     listing = command("list", translate("All flows, with their numbers."), _list)
     listing.add_argument("--json", action="store_true", help=translate("print them as one JSON list"))
+
+    create = command("create", translate("Makes an empty flow, and prints its id."), _create)
+    create.add_argument("name", metavar="NAME", help=translate("name of the flow"))
+    create.add_argument("--description", metavar="T", default="", help=translate("what it is about"))
 
     show = command("show", translate("Draws the map of a flow."), _show)
     show.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
@@ -147,7 +170,7 @@ def _parser(prog: str) -> Parser:
     branch.add_argument("--response", metavar="T", default="", help=translate("answer of the new node"))
 
     rebuild = command("rebuild", translate("Makes FLOW the chain of exactly these nodes, in this order."), _rebuild)
-    rebuild.add_argument("flow", metavar="FLOW", help=translate("name or id"))
+    rebuild.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
     rebuild.add_argument("ids", metavar="ID", nargs="+", help=translate("node ids"))
     for each in (connect, disconnect, branch):
         each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, examples
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import node_line, show_node, split_list
+from nebula.cli.vizprompt_commands.showing import node_line, show_node, split_tags
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _show(graph: Graph, options: argparse.Namespace) -> int:
 def _edit(graph: Graph, options: argparse.Namespace) -> int:
     if options.prompt is None and options.response is None and options.tags is None:
         raise UsageError("say what to change: --prompt, --response or --tags")
-    tags = None if options.tags is None else split_list(options.tags)
+    tags = None if options.tags is None else split_tags(options.tags)
     node = graph.update_node(graph.resolve_id(options.id), prompt=options.prompt, response=options.response, tags=tags)
     print_line(translate("Updated node: {id}", id=node.id))
     if node.updated:

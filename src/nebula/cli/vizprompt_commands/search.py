@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, examples
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import node_line, shown_ids, split_list
+from nebula.cli.vizprompt_commands.showing import node_line, shown_ids, split_list, split_tags
 from nebula.language import translate
 
 _EXAMPLES = (
@@ -37,7 +37,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
     with Graph(data_dir) as graph:
         nodes = graph.search_nodes(
-            tags=split_list(options.tags),
+            tags=split_tags(options.tags),
             keywords=split_list(options.keywords),
             text=options.text or "",
             limit=options.limit,

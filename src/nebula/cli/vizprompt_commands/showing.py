@@ -10,7 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.printing import print_line
+from nebula.cli.arguments import UsageError
+from nebula.cli.printing import print_line, print_remark
 from nebula.language import explain, translate
 
 if TYPE_CHECKING:
@@ -21,8 +22,19 @@ COLUMNS = 100
 
 
 def split_list(text: str | None) -> list[str]:
-    """`a,b` as a list; Japanese commas do as well."""
-    return [part.strip() for part in re.split(r"[,，、]", text or "") if part.strip()]
+    """`a,b` as a list; Japanese commas do as well. Raises UsageError where something was said and nothing named."""
+    named = [part.strip() for part in re.split(r"[,，、]", text or "") if part.strip()]
+    if text and not named:
+        raise UsageError("{text}: name at least one, with commas between them", text=text)
+    return named
+
+
+def split_tags(text: str | None) -> list[str]:
+    """The same for tags, which may be written as they are shown, with `#`."""
+    tags = [tag.lstrip("#＃").strip() for tag in split_list(text)]
+    if not all(tags):
+        raise UsageError("{text}: name at least one, with commas between them", text=text)
+    return tags
 
 
 def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
@@ -32,7 +44,8 @@ def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
 
     about = one_line(" ".join((node.summary or node.prompt).split()))
     tags = one_line(" ".join("#" + tag for tag in node.tags))
-    return f"{one_line(shown_id or node.id)}  {node.timestamp[:16]}  {cut(about, columns)}{'  ' + tags if tags else ''}"
+    head = one_line(f"{shown_id or node.id}  {node.timestamp[:16]}")
+    return f"{head}  {cut(about, columns)}{'  ' + tags if tags else ''}"
 
 
 def shown_ids(graph: Graph, node_ids: Sequence[str]) -> Mapping[str, str]:
@@ -43,11 +56,11 @@ def shown_ids(graph: Graph, node_ids: Sequence[str]) -> Mapping[str, str]:
 def show_node(node: Node) -> None:
     from nebula.stage import one_line
 
-    head = f"{one_line(node.id)}  {node.timestamp}" + (f"  {one_line(node.model)}" if node.model else "")
+    head = f"{one_line(node.id)}  {one_line(node.timestamp)}" + (f"  {one_line(node.model)}" if node.model else "")
     print_line(head)
     print_line("-" * len(head))
     for text in node.texts:
-        print_line(f"[{text.role}]")
+        print_line(f"[{one_line(text.role)}]")
         print_line(text.text)
         print_line()
     if node.summary:
@@ -64,22 +77,48 @@ def flow_lines(flows: Sequence[Flow]) -> list[str]:
 
     width = len(str(len(flows)))
     return [
-        f"{number:{width}}. {flow.updated}  {flow.id}  {one_line(flow.name)} ({len(flow.entries)})"
+        f"{number:{width}}. {one_line(f'{flow.updated}  {flow.id}  {flow.name}')} ({len(flow.entries)})"
         for number, flow in enumerate(flows, 1)
     ]
 
 
+def print_flows(graph: Graph) -> None:
+    for line in flow_lines(graph.list_flows()):
+        print_line(line)
+    remark_on_unreadable(graph)
+
+
+def remark_on_unreadable(graph: Graph) -> None:
+    """A flow whose file cannot be read is shown as that, never as if there were none."""
+    from nebula.stage import one_line
+
+    for problem in graph.unreadable_flows():
+        reason = one_line(explain(problem.what))
+        print_remark(translate("{path} cannot be read: {reason}", path=one_line(problem.path), reason=reason))
+
+
 def find_flow(graph: Graph, wanted: str) -> Flow:
-    """By name or id and, as the original has it, by its number in `flow list`. Raises NotFound."""
+    """By name, id or a unique beginning of it and, as the original has it, by its number in `flow list`.
+
+    Raises NotFound, and BadFile where the file of that flow cannot be read.
+    """
     from nebula.graph.errors import NotFound
 
     try:
         return graph.get_flow(wanted)
     except NotFound:
-        flows = graph.list_flows() if wanted.isdecimal() else []
-        if 1 <= int(wanted if flows else 0) <= len(flows):
+        flows = graph.list_flows()
+        if wanted.isdecimal() and 1 <= int(wanted) <= len(flows):
             return flows[int(wanted) - 1]
-        raise
+        found = [flow for flow in flows if wanted and flow.id.startswith(wanted.lower())]
+        if len(found) > 1:
+            ids = ", ".join(flow.id for flow in found[:5]) + (", …" if len(found) > 5 else "")
+            raise NotFound(
+                "{wanted} stands for several flows; say more of the id: {ids}", wanted=wanted, ids=ids
+            ) from None
+        if not found:
+            raise
+        return found[0]
 
 
 def legend(graph: Graph, flow: Flow) -> list[str]:
@@ -94,5 +133,5 @@ def legend(graph: Graph, flow: Flow) -> list[str]:
         try:
             lines.append(f"{entry.index:{width}}  {node_line(graph.get_node(entry.id), 60, short[entry.id])}")
         except GraphError as problem:
-            lines.append(f"{entry.index:{width}}  {entry.id}  ({one_line(explain(problem))})")
+            lines.append(f"{entry.index:{width}}  {one_line(entry.id)}  ({one_line(explain(problem))})")
     return lines
