@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,13 @@ def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
     pieces = list(index.chunks(0, size=100))
     assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
     assert len(pieces) > 50
+
+
+def test_an_index_without_lines_takes_no_memory(tmp_path: Path) -> None:
+    with (tmp_path / "index.tsv").open("wb") as file:
+        file.truncate(1 << 28)
+    index = index_in(tmp_path)
+    tracemalloc.start()
+    assert (list(index.chunks(0)), index.last(), index.find("a")) == ([], None, [])
+    assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    tracemalloc.stop()

@@ -109,7 +109,12 @@ def as_link(path: Path) -> None:
     path.symlink_to("/etc/passwd")
 
 
-@pytest.mark.parametrize("plant", [as_pipe, as_folder, as_link])
+def as_sparse_file(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+@pytest.mark.parametrize("plant", [as_pipe, as_folder, as_link, as_sparse_file])
 @pytest.mark.parametrize("name", ["nodes/index.tsv", "flows/index.tsv", "metadata/index.yaml", "config.yaml"])
 def test_something_odd_in_the_place_of_a_file_costs_a_remark(
     project: Path, plant: Callable[[Path], None], name: str

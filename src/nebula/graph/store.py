@@ -166,9 +166,9 @@ class GraphStore:
         """What is odd about the folder itself: settings that make no sense, something in the place of an index."""
         self.settings.read()
         found = [(SETTINGS, self.settings.problem)] if self.settings.problem else []
-        for path in (NODE_INDEX, FLOW_INDEX):
+        for path, index_file in ((NODE_INDEX, self.nodes.index_file), (FLOW_INDEX, self.flows.index_file)):
             try:
-                os.close(self.disk.open(path))
+                os.close(index_file.open())
             except FileNotFoundError:
                 continue
             except BadFile as error:

@@ -1,7 +1,7 @@
 """An `index.tsv` on the disk: a map from ids to files that can be rebuilt from the files it names.
 
-One that cannot be read (a pipe or a link in its place) counts as empty: `check` reports it, and the files themselves
-say the same.
+One that cannot be read (a pipe or a link in its place, far too large) counts as empty: `check` reports it, and the
+files themselves say the same.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from nebula.graph.disk.files import Files, Signature, write_all
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.tsv import HEADER, Line, parse
+from nebula.language import Sentence
 
 _TAIL = 512
 _PIECE = 4 << 20
+MAX_BYTES = 512 << 20
+"""The lines of a million nodes take a sixth of it."""
 
 
 class IndexFile:
@@ -74,10 +77,18 @@ class IndexFile:
             os.close(self._handle)
             self._handle = -1
 
+    def open(self) -> int:
+        """A descriptor. Raises FileNotFoundError, or BadFile for one that cannot be read."""
+        handle = self._files.open(self._path)
+        if os.fstat(handle).st_size > MAX_BYTES:
+            os.close(handle)
+            raise BadFile(self._path, Sentence("it is larger than {limit} bytes", limit=f"{MAX_BYTES:,}"))
+        return handle
+
     def _open_to_read(self) -> int:
         """-1 where there is none that can be read."""
         try:
-            return self._files.open(self._path)
+            return self.open()
         except (FileNotFoundError, BadFile):
             return -1
 
@@ -94,7 +105,7 @@ class IndexFile:
                 data = os.pread(handle, size - start, start)
                 whole = data if start == 0 else data[data.find(b"\n") + 1 :]
                 found = list(parse(whole.decode("utf-8", "replace"), self._suffix))
-                if found or start == 0:
+                if found or start == 0 or reach * 16 > _PIECE:
                     return found[-1] if found else None
                 reach *= 16
         finally:
@@ -135,7 +146,7 @@ class IndexFile:
                 if not end:
                     if len(data) < size:
                         return
-                    size *= 2
+                    offset += size  # no line of ours is that long
                     continue
                 offset += end
                 yield list(parse(data[:end].decode("utf-8", "replace"), self._suffix)), offset
