@@ -6,6 +6,7 @@ async with browsing(server) as page:
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 
 from playwright.async_api import Page, async_playwright
@@ -40,4 +41,11 @@ async def browsing(server, *, locale="en-US", path="", **options):
 
 
 async def row(page: Page, title: str):
-    return page.locator('[role="treeitem"]', has_text=title)
+    return page.locator('[role="treeitem"]', has=page.locator(".title", has_text=title))
+
+
+async def until(page: Page, expression: str, seconds: float = 10) -> None:
+    """Waits for what no locator can see; the page's policy lets it not watch by itself."""
+    async with asyncio.timeout(seconds):
+        while not await page.evaluate(expression):
+            await page.evaluate("new Promise(requestAnimationFrame)")

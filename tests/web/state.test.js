@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { missingWords } from "../../src/nebula/web/lib/words.js";
-import { lanesOf } from "../../src/nebula/web/state/lanes.js";
+import { extended, layoutOf } from "../../src/nebula/web/state/layout.js";
 import { continuing, EMPTY, isBusy, reduce, turnHere, turnInSight } from "../../src/nebula/web/state/reduce.js";
-import { pathTo, rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { createSelectors } from "../../src/nebula/web/state/selectors.js";
+import { grown, neighbour, nextFork, pathTo, rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
 import { begin, isOver, LOST, perform } from "../../src/nebula/web/state/turn.js";
 
 function flow(...edges) {
@@ -23,45 +24,110 @@ test("the path follows first parents", () => {
   assert.deepEqual(pathTo(topologyOf(BRANCHED), "none"), []);
 });
 
-test("a line keeps its level and branches stand one in", () => {
-  const rows = rowsOf(topologyOf(BRANCHED)).map((row) => `${row.id}${row.level}${row.branches}`);
-  assert.deepEqual(rows, ["a11", "x20", "y20", "b10", "c10", "d10", "m10"]);
-  const folded = rowsOf(topologyOf(BRANCHED), new Set(["a"])).map((row) => row.id);
-  assert.deepEqual(folded, ["a", "b", "c", "d", "m"]);
+test("a conversation begins with its first turn, its line comes first, then what branches off", () => {
+  const rows = rowsOf(topologyOf(BRANCHED)).map((row) => `${row.id}${row.level}${row.kind[0]}${row.from ?? ""}${row.merges}`);
+  assert.deepEqual(rows, ["a1s", "b2t", "c2t", "d2t", "m2ty", "x2ba", "y3t"]);
+  const folded = rowsOf(topologyOf(BRANCHED), new Set(["x"])).map((row) => row.id);
+  assert.deepEqual(folded, ["a", "b", "c", "d", "m", "x"]);
+  assert.deepEqual(rowsOf(topologyOf(BRANCHED), new Set(["a"])).map((row) => row.id), ["a"]);
+  const two = rowsOf(topologyOf(flow("ab", "cd"))).map((row) => row.kind);
+  assert.deepEqual(two, ["start", "turn", "start", "turn"]);
 });
 
 test("a circle made by hand hangs nothing", () => {
   const circle = topologyOf(flow("ab", "ba", "bc"));
   assert.deepEqual(rowsOf(circle).map((row) => row.id).sort(), ["a", "b", "c"]);
   assert.equal(pathTo(circle, "c").length, 3);
-  assert.equal(lanesOf(circle).lane.length, 3);
+  assert.equal(layoutOf(circle).lane.length, 3);
+  assert.equal(nextFork(circle, "b", "up"), null);
 });
 
-test("lanes do not overlap and are given back", () => {
+test("steps lead to parents, children and turns beside", () => {
+  const topology = topologyOf(BRANCHED);
+  const steps = ["up", "down", "left", "right"].map((way) => neighbour(topology, "x", way));
+  assert.deepEqual(steps, ["a", "y", "b", null]);
+  assert.equal(nextFork(topology, "d", "up"), "a");
+  assert.equal(nextFork(topology, "b", "down"), "m");
+});
+
+function standing(topology, layout = layoutOf(topology)) {
+  return Object.fromEntries(topology.ids.map((id, place) => [id, `${layout.lane[place]},${layout.row[place]}`]));
+}
+
+test("no two nodes stand in one place, and lanes are given back", () => {
   const topology = topologyOf(flow("ab", "bc", "cd", "de", "ef", "ax", "dy"));
-  const { lane, depth } = lanesOf(topology);
-  const places = Object.fromEntries(topology.ids.map((id, place) => [id, `${lane[place]},${depth[place]}`]));
+  const places = standing(topology);
   assert.deepEqual([..."abcdef"].map((id) => places[id]), [0, 1, 2, 3, 4, 5].map((row) => `0,${row}`));
   assert.deepEqual([places.x[0], places.y[0]], ["1", "1"]);
   assert.equal(new Set(Object.values(places)).size, topology.ids.length);
 });
 
-test("a new turn at the end moves nothing", () => {
-  const grown = { nodes: [...BRANCHED.nodes, "n"], connections: [...BRANCHED.connections, { source: "m", target: "n" }] };
-  const before = lanesOf(topologyOf(BRANCHED)).lane;
-  assert.deepEqual(lanesOf(topologyOf(grown)).lane.slice(0, before.length), before);
+// A flow that grows at random, as conversations do.
+function* growing(count) {
+  let seed = 7;
+  const random = (below) => (seed = (seed * 1103515245 + 12345) % 2147483648) % below;
+  const known = { nodes: [], connections: [] };
+  for (let number = 0; number < count; number++) {
+    const target = `n${number}`;
+    const parents = number === 0 || random(20) === 0 ? [] : [random(4) ? number - 1 : random(number), ...(random(9) ? [] : [random(number)])];
+    const added = [...new Set(parents)].map((place) => ({ source: `n${place}`, target }));
+    known.nodes = [...known.nodes, target];
+    known.connections = [...known.connections, ...added];
+    yield { ...known, added, target };
+  }
+}
+
+test("whatever is added, nothing moves, and it is the same when made anew", () => {
+  let topology = topologyOf({ nodes: [], connections: [] });
+  let layout = layoutOf(topology);
+  let before = {};
+  for (const { nodes, connections, added, target } of growing(400)) {
+    topology = grown(topology, [target], added);
+    layout = extended(layout, topology);
+    const now = standing(topology, layout);
+    for (const id of Object.keys(before)) assert.equal(now[id], before[id], `${id} after ${target}`);
+    assert.equal(new Set(Object.values(now)).size, nodes.length, `two in one place after ${target}`);
+    before = now;
+    if (nodes.length % 100 === 0) {
+      const anew = topologyOf({ nodes, connections });
+      assert.deepEqual(standing(anew), now);
+      assert.deepEqual([anew.order, anew.primary, rowsOf(anew)], [topology.order, topology.primary, rowsOf(topology)]);
+    }
+  }
+});
+
+test("selectors add a new node to what is known instead of working out everything again", () => {
+  const selectors = createSelectors();
+  const state = reduce(EMPTY, { kind: "flow", flow: { id: "f", name: "f", nodes: ["a"], connections: [] } });
+  const { index } = selectors.topology(state);
+  const next = event(state, "node_created", { node_id: "b", flow_id: "f", parents: [{ source: "a" }], node: { id: "b" } });
+  assert.equal(selectors.topology(next).index, index);
+  assert.deepEqual(selectors.rows(next).map((row) => row.id), ["a", "b"]);
+  assert.deepEqual(selectors.layout(next).row, [0, 1]);
+  const gone = event(next, "node_deleted", { node_id: "a" });
+  assert.deepEqual(selectors.rows(gone).map((row) => row.id), ["b"]);
+});
+
+test("a run of turns without a branch folds into one place", () => {
+  const topology = topologyOf(flow("ab", "bc", "cd", "de", "ef", "ax"));
+  const folded = layoutOf(topology, true);
+  assert.deepEqual([...folded.runs], [[topology.index.get("c"), 3]]);
+  assert.deepEqual([..."abcdefx"].map((id) => folded.row[topology.index.get(id)]), [0, 1, 2, 2, 2, 3, 1]);
+  assert.deepEqual(layoutOf(topology, true, new Set(["c"])).runs.size, 0);
 });
 
 test("a very long flow is laid out without recursion", () => {
   const nodes = Array.from({ length: 50000 }, (_, n) => String(n));
   const connections = nodes.slice(1).map((target, n) => ({ source: String((n + 1) % 12 ? n : n - 5), target }));
   const topology = topologyOf({ nodes, connections: connections.filter(({ source }) => Number(source) >= 0) });
-  assert.deepEqual([rowsOf(topology).length, lanesOf(topology).lane.length], [50000, 50000]);
+  assert.deepEqual([rowsOf(topology).length, layoutOf(topology).lane.length, layoutOf(topology, true).row.length], [50000, 50000, 50000]);
 });
 
 // Turns
 
-const event = (state, name, data) => reduce(state, { kind: "event", name, data: { type: name, ...data }, now: 0 });
+function event(state, name, data) {
+  return reduce(state, { kind: "event", name, data: { type: name, ...data }, now: 0 });
+}
 
 function turnEvents(traceId, flowId, parents, more = {}) {
   const own = { trace_id: traceId, flow_id: flowId };

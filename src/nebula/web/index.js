@@ -1,177 +1,166 @@
 // Puts the page together: state in the middle, the line to the server on one side, the components on the other.
+//
+// A change of the state asks for one drawing before the next frame; selectors work out what each component shows, and the
+// components redraw what differs.
 
 import { createBackstage } from "./backstage/backstage.js";
+import { commandFor } from "./commands.js";
 import { createComposer } from "./composer/composer.js";
+import { createDialogs } from "./dialogs/dialogs.js";
 import { createGraph } from "./graph/graph.js";
+import { createHeader } from "./header/header.js";
+import { createAddress, readPlace } from "./lib/address.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
 import { Link } from "./lib/link.js";
-import { chooseLanguage, keepPlace, language, nextTheme, takeToken, theme } from "./lib/preferences.js";
+import { chooseLanguage, keepMode, keepPlace, language, mode, nextTheme, takeToken, theme } from "./lib/preferences.js";
 import { createServerActions } from "./lib/server_actions.js";
 import { createStore } from "./lib/store.js";
 import { speaker } from "./lib/words.js";
 import { createOutline } from "./outline/outline.js";
 import { createStage } from "./stage/stage.js";
-import { lanesOf } from "./state/lanes.js";
 import { EMPTY, reduce } from "./state/reduce.js";
-import { pathTo, rowsOf, topologyOf } from "./state/topology.js";
+import { createSelectors, different, remembered } from "./state/selectors.js";
+import { isOver } from "./state/turn.js";
 import { createTranscript } from "./transcript/transcript.js";
 
-const WIDE = matchMedia("(min-width: 60rem)");
 /** @param {string} id @returns {any} */
 const find = (id) => document.getElementById(id);
 /** @param {string} selector @returns {NodeListOf<HTMLElement>} */
 const findAll = (selector) => document.querySelectorAll(selector);
 
-let say = speaker(language());
-const look = { graph: WIDE.matches, backstage: false, tab: "talk" };
-const store = createStore(reduce, EMPTY);
+const first = readPlace(location.search);
+const start = { ...EMPTY, flowId: first.flow ?? EMPTY.flowId, view: { ...EMPTY.view, lang: language(), theme: theme(), mode: mode() } };
+const store = createStore(reduce, start);
 const token = takeToken();
-const server = createServerActions(store, () => link, () => say);
-const actions = {
+const address = createAddress();
+const selectors = createSelectors();
+const speaking = remembered(speaker);
+const say = () => speaking(store.state.view.lang);
+const server = createServerActions(store, () => link, say);
+
+/** What components and commands may do. */
+const page = {
   ...server,
-  say: () => say,
+  get state() {
+    return store.state;
+  },
+  get say() {
+    return say();
+  },
+  get topology() {
+    return selectors.topology(store.state);
+  },
+  get graph() {
+    return graph;
+  },
+  look: (to) => store.change("view", { to }),
+  redraw: () => draw(),
   select: (id) => store.change("select", { id }),
+  open: (id) => store.change("select", { id, tab: "talk" }), // where there is room for one part only, the turn itself
   fold: (id, folded) => store.change("fold", { id, folded }),
   merge: (id) => store.change("merge", { id }),
   unmerge: (id) => store.change("unmerge", { id }),
   takenBack: () => store.change("taken_back"),
   start() {
-    store.change("select", { id: null });
-    composer.focus();
+    store.change("select", { id: null, tab: "talk" });
+    page.focusPrompt();
+  },
+  send: (prompt) => server.send(prompt, store.state.modes.includes("chat") ? "" : store.state.view.mode),
+  switchMode: () => page.look({ mode: store.state.view.mode === "plan" ? "agent" : "plan" }),
+  focusPrompt: () => shown("talk", () => composer.focus()),
+  focusSearch: () => shown("outline", () => outline.focusSearch()),
+  nextTheme: () => page.look({ theme: nextTheme() }),
+  nextLanguage() {
+    const lang = store.state.view.lang === "ja" ? "en" : "ja";
+    chooseLanguage(lang);
+    page.look({ lang });
   },
 };
 
-const outline = createOutline(find("outline"), actions);
-const graph = createGraph(find("graph"), actions);
-const transcript = createTranscript(find("transcript"), actions);
-const stage = createStage(find("stage"), actions);
-const composer = createComposer(find("composer"), actions);
-const backstage = createBackstage(find("backstage"), actions);
-
-// The costly views of a flow are worked out once for each version of it.
-const derived = { flow: null, folded: null };
-function derive(state) {
-  if (derived.flow !== state.flow) {
-    derived.topology = topologyOf(state.flow);
-    derived.lanes = lanesOf(derived.topology);
-  }
-  if (derived.flow !== state.flow || derived.folded !== state.folded) derived.rows = rowsOf(derived.topology, state.folded);
-  Object.assign(derived, { flow: state.flow, folded: state.folded });
-  return derived;
+// What is on another tab can have the focus only once it is drawn.
+function shown(tab, then) {
+  page.look({ tab });
+  drawNow();
+  then();
 }
 
-const draw = onNextFrame(() => {
-  const { state } = store;
-  const { topology, lanes, rows } = derive(state);
-  const path = state.selected ? pathTo(topology, state.selected) : [];
-  document.body.dataset.tab = look.tab;
-  document.body.classList.toggle("with-graph", look.graph);
-  document.body.classList.toggle("with-backstage", look.backstage);
-  drawBanner(state);
-  drawFlows(state);
-  outline.draw(state, rows);
-  graph.draw(state, topology, lanes, path);
-  stage.draw(state);
-  composer.draw(state);
-  transcript.draw(state, path); // after those below it: it keeps its end in sight
-  backstage.draw(state, look.backstage);
-  find("toggle-graph").setAttribute("aria-pressed", String(look.graph));
-  find("toggle-backstage").setAttribute("aria-pressed", String(look.backstage));
-  for (const tab of findAll("[data-tab]")) if (tab !== document.body) tab.setAttribute("aria-pressed", String(tab.dataset.tab === look.tab));
-  if (state.outdated && state.status === "open") server.refresh();
-});
+const header = createHeader(find("header"), page);
+const outline = createOutline(find("outline"), page);
+const graph = createGraph(find("graph"), page);
+const transcript = createTranscript(find("transcript"), page);
+const stage = createStage(find("stage"), page);
+const composer = createComposer(find("composer"), page);
+const backstage = createBackstage(find("backstage"), page);
+const dialogs = createDialogs(find("dialog"), page);
 
-function drawBanner(state) {
+const pathSet = remembered((path) => new Set(path));
+const changed = { frame: different(), header: different(), outline: different(), graph: different(), backstage: different() };
+
+function drawNow() {
+  const { state } = store;
+  const words = say();
+  const { view, briefs, selected } = state;
+  const [topology, path, rows] = [selectors.topology(state), selectors.path(state), selectors.rows(state)];
+  const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
+  if (changed.frame(view, state.status, state.notice, state.turns)) drawFrame(state, words);
+  if (changed.header(state.flows, state.flow, view)) header.draw(state, words);
+  if (changed.outline(words, rows, briefs, selected, state.search, state.flow)) outline.draw(state, words, rows, selectors.placeOfRow(state));
+  if (changed.graph(words, layout, path, hits, view, briefs, selected)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
+  stage.draw(state, words);
+  composer.draw(state, words);
+  transcript.draw(state, words, path, topology); // after those below it: it keeps its place
+  if (changed.backstage(words, view.drawer, state.backstage, state.bodies, selected)) backstage.draw(state, words);
+  dialogs.draw(state, words);
+  if (state.outdated && state.status === "open") server.refresh();
+}
+const draw = onNextFrame(drawNow);
+
+function drawFrame({ view, status, notice, turns }, words) {
+  const { body, documentElement: root } = document;
+  root.lang = view.lang;
+  root.dataset.theme = view.theme;
+  body.dataset.tab = view.tab;
+  body.classList.toggle("with-graph", view.graph);
+  body.classList.toggle("with-backstage", view.drawer);
+  for (const each of findAll("[data-word]")) each.textContent = words(each.dataset.word ?? "");
+  for (const each of findAll("[data-label]")) each.setAttribute("aria-label", words(each.dataset.label ?? ""));
   const banner = find("banner");
-  const text = state.status === "open" ? state.notice : say(state.status);
+  const text = status === "open" ? notice : words(status);
   if (banner.textContent !== text) banner.textContent = text;
   banner.hidden = text === "";
-  banner.className = state.status === "open" ? "" : "warning";
+  banner.className = status === "open" ? "" : "warning";
+  const atWork = [...turns.values()].filter((turn) => !isOver(turn));
+  const news = atWork.some((turn) => turn.ask) ? words("title_waiting") : atWork.length ? words("title_working") : "";
+  document.title = news ? `${news} · nebula` : "nebula";
 }
 
-function drawFlows(state) {
-  const flows = find("flows");
-  flows.hidden = state.flows.length < 2;
-  const wanted = state.flows.map((flow) => flow.id + flow.name).join();
-  if (flows.dataset.drawn !== wanted) {
-    flows.replaceChildren(...state.flows.map((flow) => new Option(flow.name, flow.id)));
-    flows.dataset.drawn = wanted;
-  }
-  if (state.flow.id) flows.value = state.flow.id;
-}
-
-function speak(lang) {
-  say = speaker(lang);
-  document.documentElement.lang = lang;
-  for (const each of findAll("[data-word]")) each.textContent = say(each.dataset.word ?? "");
-  for (const each of findAll("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
-  find("language").textContent = say("language");
-  find("language").lang = lang === "ja" ? "en" : "ja";
-  find("theme").textContent = say(`theme_${theme()}`);
-  draw();
-}
-
-function turnTo(tab) {
-  look.tab = tab;
-  draw();
-}
-
-function showLook() {
-  document.documentElement.dataset.theme = theme();
-  find("theme").textContent = say(`theme_${theme()}`);
-  draw();
-}
-
-find("language").addEventListener("click", () => {
-  const next = document.documentElement.lang === "ja" ? "en" : "ja";
-  chooseLanguage(next);
-  speak(next);
-});
-find("theme").addEventListener("click", () => {
-  nextTheme();
-  showLook();
-});
-find("toggle-graph").addEventListener("click", () => {
-  look.graph = !look.graph;
-  draw();
-});
-find("toggle-backstage").addEventListener("click", () => {
-  look.backstage = !look.backstage;
-  draw();
-});
-find("flows").addEventListener("change", (event) => server.chooseFlow(event.target.value));
-for (const tab of find("tabs").children) tab.addEventListener("click", () => turnTo(tab.dataset.tab));
-
-const KEYS = {
-  "/": () => {
-    look.tab = "outline";
-    outline.focusSearch();
-  },
-  g: () => {
-    look.graph = !look.graph;
-    look.tab = look.tab === "graph" ? "talk" : "graph";
-  },
-  b: () => (look.backstage = !look.backstage),
-  c: () => {
-    look.tab = "talk";
-    composer.focus();
-  },
-  m: () => store.state.selected && actions.merge(store.state.selected),
-};
 addEventListener("keydown", (event) => {
-  if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
+  if (isTyping(event.target) && !(event.ctrlKey && event.key === "k")) return;
+  if (event.defaultPrevented || store.state.view.dialog) return;
+  const command = commandFor(event, store.state);
+  if (!command) return;
   event.preventDefault();
-  KEYS[event.key]();
-  draw();
+  command.run(page);
+  drawNow(); // what is typed next belongs to what it opened
+});
+addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(takeToken()));
+addEventListener("popstate", () => {
+  const { flow, node } = readPlace(location.search);
+  if (flow && flow !== store.state.flow.name && flow !== store.state.flow.id) server.chooseFlow(flow, node);
+  else page.select(node);
 });
 
 store.subscribe(draw);
-store.subscribe((state) => state.flow.id && keepPlace(state.flow.id, state.selected));
-addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(takeToken()));
-showLook();
-speak(language());
+store.subscribe((state) => rememberView(state.view.mode, state.flow, state.selected));
+const rememberView = remembered((chosen, flow, selected) => {
+  keepMode(chosen);
+  if (!flow.id) return;
+  keepPlace(flow.id, selected);
+  address.show({ flow: flow.name, node: selected });
+});
+drawNow();
 const link = new Link(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`, token, {
   onstatus: (status) => store.change("status", { status }),
   onevent: (name, data) => store.change("event", { name, data, now: Date.now() }),
-  onready: (hello, resumed) => server.arrive(hello, resumed),
+  onready: (hello, resumed) => server.arrive(hello, resumed, first.node),
 });

@@ -1,191 +1,128 @@
-// The flow as a picture: one canvas as large as the view, drawn for what is in sight. The outline says the same to
-// those who cannot see it.
+// The flow as a picture: one canvas, moved by dragging and wheel, zoomed to show more or less of each turn. The outline
+// says the same to those who cannot see it.
 //
-//   const graph = createGraph(root, { select, briefs });
-//   graph.draw(state, topology, lanes, path);
+//   const graph = createGraph(root, page);
+//   graph.draw(state, say, { topology, layout, path, hits });
 
-import { element } from "../lib/dom.js";
+import { html, render } from "../lib/lit.js";
+import { neighbour } from "../state/topology.js";
+import { centred, fitted, holds, kept, panned, zoomed } from "../state/viewport.js";
+import { boundsOf, boxOf, detailAt, placeAt, pointOf } from "./geometry.js";
+import { createMinimap } from "./minimap.js";
+import { paint, shownFor } from "./paint.js";
+import { followPointer } from "./pointer.js";
 
-const ROW = 34;
-const LANE = 22;
-const MARGIN = 20;
-const DOT = 6;
-const LABEL_FROM = 26;
+const READING = 0.85;
+const WAYS = /** @type {const} */ ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" });
 
-export function createGraph(root, actions) {
-  const canvas = element("canvas", { "aria-hidden": "true" });
-  const space = element("div", { class: "space" });
-  const scroller = element("div", { class: "scroller", tabindex: "-1" }, space, canvas);
-  root.append(scroller);
+export function createGraph(root, page) {
   /** @type {any} */
-  const view = { state: null, topology: null, lanes: null, path: new Set() };
-  const redraw = () => paint(view, scroller, canvas, actions);
-  scroller.addEventListener("scroll", redraw, { passive: true });
-  new ResizeObserver(redraw).observe(scroller);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  canvas.addEventListener("click", (event) => {
-    const id = nodeAt(view, scroller, event.offsetX, event.offsetY);
-    if (id) actions.select(id);
+  const view = { state: null, selected: undefined, layout: null, size: { width: 0, height: 0 } };
+  chrome(root, page, page.say, "", false, { fit: () => {}, zoom: () => {} });
+  const canvas = root.querySelector("canvas.picture");
+  const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) => look(centred(viewport(), view.size, point)));
+  const viewport = () => view.state.view.viewport ?? begin(view);
+  const look = (next) => page.look({ viewport: kept(next, view.size, boundsOf(view.layout)) });
+  const middle = () => ({ x: view.size.width / 2, y: view.size.height / 2 });
+  const zoom = (factor, at = middle()) => view.layout && look(zoomed(viewport(), factor, at));
+  const fit = () => view.layout && look(fitted(boundsOf(view.layout), view.size));
+  const at = (point) => {
+    const { x, y, scale } = viewport();
+    return placeAt(view.layout, { x: point.x / scale + x, y: point.y / scale + y }, scale);
+  };
+  followPointer(canvas, {
+    pan: (byX, byY) => look(panned(viewport(), byX, byY)),
+    zoom,
+    click: (point) => choose(view, at(point), page),
+    hover: (point) => hover(canvas, view, at(point)),
   });
-  canvas.addEventListener("mousemove", (event) => {
-    const id = nodeAt(view, scroller, event.offsetX, event.offsetY);
-    canvas.classList.toggle("pointing", id !== null);
-    canvas.title = id ? (view.state.briefs.get(id)?.title ?? "") : "";
+  canvas.addEventListener("keydown", (event) => {
+    const id = WAYS[event.key] && view.state.selected !== null ? neighbour(view.topology, view.state.selected, WAYS[event.key]) : null;
+    if (!WAYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    if (id) page.select(id);
+    else if (view.state.selected === null && view.topology.ids.length) page.select(view.topology.ids[0]);
   });
+  const repaint = () => view.state && drawPicture(canvas, minimap, view, viewport(), page);
+  new ResizeObserver(() => {
+    view.size = { width: canvas.clientWidth, height: canvas.clientHeight };
+    repaint();
+  }).observe(canvas);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   return {
-    draw(state, topology, lanes, path) {
-      const moved = view.state?.selected !== state.selected;
-      Object.assign(view, { state, topology, lanes, path: new Set(path) });
-      space.style.height = `${lanes.rows * ROW + 2 * MARGIN}px`;
-      space.style.width = `${lanes.lanes * LANE + 2 * MARGIN}px`;
-      if (moved) bringIntoSight(view, scroller);
-      redraw();
+    fit,
+    zoom,
+    draw(state, say, scene) {
+      const moved = view.selected !== state.selected;
+      Object.assign(view, scene, { state, say, selected: state.selected });
+      const title = state.briefs.get(state.selected)?.title ?? say("nothing_selected");
+      chrome(root, page, say, title, state.view.folding, { fit, zoom });
+      view.size = { width: canvas.clientWidth, height: canvas.clientHeight };
+      if (!view.size.width) return;
+      const seen = moved ? bringIntoSight(view, viewport()) : viewport();
+      if (seen !== state.view.viewport && state.flow.nodes.length) page.look({ viewport: seen });
+      repaint();
     },
   };
 }
 
-function x(view, place) {
-  return MARGIN + view.lanes.lane[place] * LANE;
+function chrome(root, page, say, title, folding, { fit, zoom }) {
+  render(
+    html`<canvas class="picture" tabindex="0" role="img" aria-label=${say("graph_label", { title })}></canvas>
+      <canvas class="minimap" width="132" height="96" aria-hidden="true"></canvas>
+      <div class="controls">
+        <button type="button" aria-label=${say("zoom_in")} title=${say("zoom_in")} @click=${() => zoom(1.25)}>+</button>
+        <button type="button" aria-label=${say("zoom_out")} title=${say("zoom_out")} @click=${() => zoom(0.8)}>−</button>
+        <button type="button" aria-label=${say("fit")} title=${say("fit")} @click=${fit}>⤢</button>
+        <button type="button" aria-pressed=${folding ? "true" : "false"} aria-label=${say("folding")} title=${say("folding")} @click=${() => page.look({ folding: !folding, opened: new Set() })}>≡</button>
+      </div>`,
+    root,
+  );
 }
 
-function y(view, place) {
-  return MARGIN + view.lanes.depth[place] * ROW;
+// At first everything, if its titles can be read then; else the chosen turn, or the newest.
+function begin({ layout, topology, state, size }) {
+  const all = fitted(boundsOf(layout), size);
+  if (detailAt(all.scale) !== "dot" || !topology.ids.length) return all;
+  const place = topology.index.get(state.selected) ?? topology.ids.length - 1;
+  const { x, y } = pointOf(layout, place);
+  return centred({ x: 0, y: 0, scale: READING }, size, { x: x + 90, y });
 }
 
-function bringIntoSight(view, scroller) {
-  const place = view.topology.index.get(view.state.selected);
-  if (place === undefined || !scroller.clientHeight) return;
-  const at = y(view, place);
-  if (at < scroller.scrollTop + MARGIN || at > scroller.scrollTop + scroller.clientHeight - MARGIN) {
-    scroller.scrollTop = at - scroller.clientHeight / 2;
-  }
+function bringIntoSight({ layout, topology, state, size }, viewport) {
+  const place = topology.index.get(state.selected);
+  if (place === undefined) return viewport;
+  const box = boxOf(layout, shownFor(layout, place));
+  if (holds(viewport, size, box)) return viewport;
+  return centred(viewport, size, { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 });
 }
 
-function nodeAt(view, scroller, offsetX, offsetY) {
-  if (!view.topology) return null;
-  const row = Math.round((offsetY + scroller.scrollTop - MARGIN) / ROW);
-  const across = offsetX + scroller.scrollLeft;
-  const widest = Math.max(...inSight(view, row, row).map((place) => x(view, place)), 0);
-  for (const place of inSight(view, row, row)) {
-    const labelled = x(view, place) === widest && across > widest;
-    if (Math.abs(x(view, place) - across) <= LANE / 2 || labelled) return view.topology.ids[place];
-  }
-  return null;
+// A folded run opens; a turn is chosen.
+function choose({ layout, topology, state }, place, page) {
+  if (place === null) return;
+  const id = topology.ids[place];
+  if (layout.runs.has(place)) page.look({ opened: new Set(state.view.opened).add(id) });
+  else page.open(id);
 }
 
-function inSight(view, first, last) {
-  if (view.byRowOf !== view.lanes) {
-    view.byRow = [];
-    view.lanes.depth.forEach((row, place) => (view.byRow[row] ??= []).push(place));
-    view.byRowOf = view.lanes;
-  }
-  const found = [];
-  for (let row = Math.max(0, first); row <= Math.min(last, view.byRow.length - 1); row++) found.push(...(view.byRow[row] ?? []));
-  return found;
+function hover(canvas, { topology, state }, place) {
+  canvas.classList.toggle("pointing", place !== null);
+  const title = place === null ? "" : (state.briefs.get(topology.ids[place])?.title ?? "");
+  if (canvas.title !== title) canvas.title = title;
 }
 
-function paint(view, scroller, canvas, actions) {
-  const width = scroller.clientWidth;
-  const height = scroller.clientHeight;
-  if (!view.topology || !width || !height) return;
+function drawPicture(canvas, minimap, view, viewport, page) {
+  const { size } = view;
+  if (!size.width || !size.height) return;
   const ratio = devicePixelRatio || 1;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  const pen = canvas.getContext("2d");
-  const style = getComputedStyle(scroller);
+  if (canvas.width !== Math.round(size.width * ratio) || canvas.height !== Math.round(size.height * ratio)) {
+    canvas.width = Math.round(size.width * ratio);
+    canvas.height = Math.round(size.height * ratio);
+  }
+  const style = getComputedStyle(canvas);
   const known = {};
   const colour = (name) => (known[name] ??= style.getPropertyValue(name).trim());
-  pen.setTransform(ratio, 0, 0, ratio, -scroller.scrollLeft * ratio, -scroller.scrollTop * ratio);
-  const first = Math.floor((scroller.scrollTop - MARGIN) / ROW) - 1;
-  const last = Math.ceil((scroller.scrollTop + height - MARGIN) / ROW) + 1;
-  paintEdges(view, pen, first, last, colour);
-  const places = inSight(view, first, last);
-  for (const place of places) paintNode(view, pen, place, colour);
-  paintLabels(view, pen, places, colour, scroller.scrollLeft + width, style.fontFamily, actions);
-}
-
-function paintEdges(view, pen, first, last, colour) {
-  const { parents } = view.topology;
-  const { depth } = view.lanes;
-  for (let place = 0; place < parents.length; place++) {
-    if (depth[place] < first) continue;
-    for (const parent of parents[place]) {
-      if (depth[parent] > last) continue;
-      const onPath = view.path.has(view.topology.ids[place]) && view.path.has(view.topology.ids[parent]);
-      pen.strokeStyle = onPath ? colour("--accent") : colour("--line-strong");
-      pen.lineWidth = onPath ? 2.5 : 1.5;
-      pen.setLineDash(parents[place][0] === parent ? [] : [4, 3]); // a merge
-      const [fromX, fromY, toX, toY] = [x(view, parent), y(view, parent), x(view, place), y(view, place)];
-      pen.beginPath();
-      pen.moveTo(fromX, fromY);
-      if (fromX === toX) pen.lineTo(toX, toY);
-      else pen.bezierCurveTo(fromX, fromY + ROW * 0.8, toX, toY - ROW * 0.8, toX, toY);
-      pen.stroke();
-    }
-  }
-  pen.setLineDash([]);
-}
-
-function paintNode(view, pen, place, colour) {
-  const id = view.topology.ids[place];
-  const selected = id === view.state.selected;
-  const onPath = view.path.has(id);
-  const merge = view.topology.parents[place].length > 1;
-  pen.beginPath();
-  if (merge) diamond(pen, x(view, place), y(view, place), DOT + 1);
-  else pen.arc(x(view, place), y(view, place), selected ? DOT + 1 : DOT, 0, 2 * Math.PI);
-  pen.fillStyle = onPath ? colour("--accent") : colour("--back");
-  pen.fill();
-  pen.strokeStyle = onPath ? colour("--accent") : colour("--line-strong");
-  pen.lineWidth = 2;
-  pen.stroke();
-  if (selected) {
-    pen.beginPath();
-    pen.arc(x(view, place), y(view, place), DOT + 5, 0, 2 * Math.PI);
-    pen.stroke();
-  }
-}
-
-function diamond(pen, atX, atY, size) {
-  pen.moveTo(atX, atY - size);
-  pen.lineTo(atX + size, atY);
-  pen.lineTo(atX, atY + size);
-  pen.lineTo(atX - size, atY);
-  pen.closePath();
-}
-
-// One label a row: of the node on the active path, else of the only one there.
-function paintLabels(view, pen, places, colour, right, family, actions) {
-  const rows = new Map();
-  const missing = [];
-  for (const place of places) {
-    const row = view.lanes.depth[place];
-    const known = rows.get(row) ?? { place, edge: 0, count: 0 };
-    known.count++;
-    known.edge = Math.max(known.edge, x(view, place));
-    if (view.path.has(view.topology.ids[place])) known.place = place;
-    rows.set(row, known);
-  }
-  pen.font = `12px ${family}`;
-  pen.textBaseline = "middle";
-  for (const { place, edge, count } of rows.values()) {
-    const id = view.topology.ids[place];
-    const onPath = view.path.has(id);
-    if (!onPath && count > 1) continue;
-    const brief = view.state.briefs.get(id);
-    if (!brief) missing.push(id);
-    const left = edge + LABEL_FROM - DOT;
-    pen.fillStyle = onPath ? colour("--text") : colour("--faint");
-    pen.fillText(cut(pen, brief?.title ?? "", right - left - 8), left, y(view, place));
-  }
-  actions.briefs(missing);
-}
-
-function cut(pen, text, room) {
-  if (room < 20) return "";
-  let length = Math.min(text.length, Math.floor(room / 4));
-  while (length > 0 && pen.measureText(text.slice(0, length)).width > room) length = Math.floor(length * 0.9);
-  return length < text.length ? `${text.slice(0, Math.max(0, length - 1))}…` : text;
+  const scene = { ...view, path: view.pathSet, viewport, colour };
+  page.briefs(paint(canvas.getContext("2d"), scene, ratio));
+  minimap.draw(scene);
 }

@@ -1,10 +1,11 @@
-// What the browser remembers: language and look for good; token and draft for this tab.
+// What the browser remembers: language, look and places for good; token, draft and mode for this tab.
 
 const LANGUAGE = "nebula.language";
 const THEME = "nebula.theme";
 const TOKEN = "nebula.token";
 const DRAFT = "nebula.draft";
 const PLACE = "nebula.place.";
+const MODE = "nebula.mode";
 const THEMES = ["auto", "light", "dark"];
 
 export function language() {
@@ -49,6 +50,15 @@ export function placeIn(flowId) {
 export function keepPlace(flowId, nodeId) {
   if (nodeId) localStorage.setItem(PLACE + flowId, nodeId);
   else localStorage.removeItem(PLACE + flowId);
+}
+
+export function mode() {
+  return sessionStorage.getItem(MODE) ?? "";
+}
+
+/** @param {string} chosen */
+export function keepMode(chosen) {
+  sessionStorage.setItem(MODE, chosen);
 }
 
 export function draft() {

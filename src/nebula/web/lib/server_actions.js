@@ -44,7 +44,9 @@ export function createServerActions(store, link, say) {
     }
   }
 
-  async function loadFlow() {
+  // `node`: the turn to choose, where the address names one.
+  /** @param {string | null} node */
+  async function loadFlow(node = null) {
     const wanted = store.state.flowId;
     const { flow: before } = store.state;
     store.change("asking");
@@ -63,28 +65,33 @@ export function createServerActions(store, link, say) {
     const first = store.state.flow.id !== id;
     const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({ source: ids[source], target: ids[target] }));
     store.change("flow", { flow: { id, name, nodes: ids, connections } });
-    const place = first && store.state.selected === null ? placeIn(id) : null;
+    const place = node ?? (first && store.state.selected === null ? placeIn(id) : null);
     if (place && store.state.flow.nodes.includes(place)) store.change("select", { id: place });
   }
 
+  /** @param {string} action @param {string} done @param {string} otherwise */
+  function edited(action, done, otherwise) {
+    return attempt(async () => notice(say()((await link().ask(action)).done ? done : otherwise)));
+  }
+
   return {
-    /** @param {{ modes: string[], turns: any[] }} hello @param {boolean} resumed */
-    async arrive(hello, resumed) {
+    /** @param {{ modes: string[], turns: any[] }} hello @param {boolean} resumed @param {string | null} node */
+    async arrive(hello, resumed, node) {
       store.change("hello", { modes: hello.modes, turns: hello.turns, resumed, now: Date.now() });
       asked.clear();
-      if (!resumed) await attempt(loadFlow);
+      if (!resumed) await attempt(() => loadFlow(store.state.flow.id ? null : node));
     },
     async refresh() {
       if (refreshing) return;
       refreshing = true;
-      const done = await attempt(loadFlow);
+      const done = await attempt(() => loadFlow());
       if (!done && store.state.status !== "open") store.change("outdated"); // again when the line is back
       refreshing = false;
     },
-    /** @param {string} flowId */
-    async chooseFlow(flowId) {
+    /** @param {string} flowId @param {string | null} node */
+    async chooseFlow(flowId, node = null) {
       store.change("choose_flow", { flowId });
-      await attempt(loadFlow);
+      await attempt(() => loadFlow(node));
     },
     // Short forms for rows in sight; each is asked for once.
     /** @param {string[]} ids */
@@ -132,6 +139,8 @@ export function createServerActions(store, link, say) {
       store.change("stopping", { traceId });
       return attempt(() => link().ask("cancel", { trace_id: traceId }));
     },
+    undo: () => edited("undo", "undone", "nothing_to_undo"),
+    redo: () => edited("redo", "redone", "nothing_to_redo"),
     build: () =>
       attempt(async () => {
         store.change("notice", { text: say()("building") });

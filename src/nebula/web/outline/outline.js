@@ -1,165 +1,159 @@
 // The outline: search on top, below it the flow as a tree. Only the rows in sight are elements.
 //
-//   const outline = createOutline(root, { say, select, fold, search, briefs });
-//   outline.draw(state, rows);
+//   const outline = createOutline(root, page);
+//   outline.draw(state, say, rows, places);
 
-import { element } from "../lib/dom.js";
+import { html, nothing, render, repeat } from "../lib/lit.js";
 
 const ROWS_BEYOND = 8;
 const SEARCH_AFTER_MS = 200;
+const DEEPEST = 12;
 
-export function createOutline(root, actions) {
-  const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" });
-  const count = element("p", { class: "count", role: "status" });
-  const rows = element("div", { class: "rows" });
-  const tree = element("div", { class: "tree", role: "tree", tabindex: "0" }, rows);
-  const build = element("button", { type: "button", class: "quiet", onclick: () => actions.build() });
-  root.append(element("div", { class: "search" }, search, count), tree, element("div", { class: "below" }, build));
+export function createOutline(root, page) {
   /** @type {any} */
-  const view = { shown: [], state: null, active: 0 };
-
-  const redraw = () => drawRows(view, tree, rows, actions);
-  tree.addEventListener("scroll", redraw, { passive: true });
-  new ResizeObserver(redraw).observe(tree);
-  tree.addEventListener("keydown", (event) => onKey(event, view, actions));
-  rows.addEventListener("click", (event) => onClick(event, view, actions, tree));
-  search.addEventListener("input", later(() => actions.search(search.value)));
-  search.addEventListener("keydown", (event) => {
+  const view = { state: null, rows: [], active: 0, hits: null, selected: null, problem: "" };
+  const redraw = () => view.state && paint(root, view, page);
+  const search = later((text) => page.search(text));
+  const onsearchkey = (event) => {
     if (event.key === "Escape") {
-      search.value = "";
-      actions.search("");
-      tree.focus();
+      event.target.value = "";
+      page.search("");
+      tree(root).focus();
     } else if (event.key === "ArrowDown" || event.key === "Enter") {
       event.preventDefault();
-      tree.focus();
-      if (view.shown.length && event.key === "Enter") actions.select(view.shown[0].id);
+      tree(root).focus();
+      if (view.rows.length && event.key === "Enter") page.select(view.rows[0].id);
     }
-  });
-
+  };
+  Object.assign(view, { onsearchkey, search: (event) => search(event.target.value), onkey: (event) => onKey(event, view, page), onclick: (event) => onClick(event, view, page, tree(root)), redraw });
   return {
-    focusSearch: () => search.focus(),
-    draw(state, treeRows) {
-      const say = actions.say();
-      const hits = state.search.hits;
-      search.placeholder = say("search");
-      build.textContent = say("build");
-      build.disabled = state.flow.nodes.length === 0;
-      search.setAttribute("aria-label", say("search"));
-      tree.setAttribute("aria-label", say("outline"));
-      count.textContent = hits ? (hits.length ? say("hits", { count: hits.length }) : say("no_hits")) : "";
-      const before = view.state?.selected;
-      view.state = state;
-      view.shown = hits ? hits.map((id) => ({ id, level: 1, branches: 0, folded: false })) : treeRows;
-      const place = view.shown.findIndex((row) => row.id === state.selected);
-      if (place >= 0) view.active = place;
-      view.active = Math.max(0, Math.min(view.active, view.shown.length - 1));
-      tree.classList.toggle("empty", view.shown.length === 0);
-      if (before !== state.selected && place >= 0) bringIntoSight(tree, place);
+    focusSearch: () => root.querySelector("#search").focus(),
+    draw(state, say, rows, places) {
+      const place = places.get(state.selected);
+      const moved = view.selected !== state.selected && place !== undefined;
+      const searched = view.hits !== state.search.hits;
+      Object.assign(view, { state, say, rows, selected: state.selected, hits: state.search.hits });
+      view.active = Math.max(0, Math.min(place ?? view.active, rows.length - 1));
       redraw();
+      const list = tree(root);
+      if (!view.watched) view.watched = new ResizeObserver(redraw).observe(list) ?? true;
+      if (searched) list.scrollTop = 0;
+      if (moved || (searched && place !== undefined)) bringIntoSight(list, place);
+      if (searched || moved) redraw();
     },
   };
+}
+
+function tree(root) {
+  return root.querySelector(".tree");
 }
 
 function later(run) {
   let timer = 0;
-  return () => {
+  return (text) => {
     clearTimeout(timer);
-    timer = setTimeout(run, SEARCH_AFTER_MS);
+    timer = setTimeout(() => run(text), SEARCH_AFTER_MS);
   };
 }
 
-function rowHeight(tree) {
-  return parseFloat(getComputedStyle(tree).getPropertyValue("--row")) || 36;
+function rowHeight(list) {
+  return parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 36;
 }
 
-function bringIntoSight(tree, place) {
-  const height = rowHeight(tree);
+function bringIntoSight(list, place) {
+  const height = rowHeight(list);
   const top = place * height;
-  if (top < tree.scrollTop) tree.scrollTop = top;
-  else if (top + height > tree.scrollTop + tree.clientHeight) tree.scrollTop = top + height - tree.clientHeight;
+  if (top < list.scrollTop) list.scrollTop = top;
+  else if (top + height > list.scrollTop + list.clientHeight) list.scrollTop = top + height - list.clientHeight;
 }
 
-function drawRows(view, tree, rows, actions) {
-  if (!view.state) return;
-  const say = actions.say();
-  const height = rowHeight(tree);
-  const first = Math.max(0, Math.floor(tree.scrollTop / height) - ROWS_BEYOND);
-  const last = Math.min(view.shown.length, Math.ceil((tree.scrollTop + tree.clientHeight) / height) + ROWS_BEYOND);
-  rows.style.height = `${view.shown.length * height}px`;
-  const visible = view.shown.slice(first, last);
-  actions.briefs(visible.map((row) => row.id).filter((id) => !view.state.briefs.has(id)));
-  rows.replaceChildren(...visible.map((row, offset) => drawRow(view, row, first + offset, height, say)));
-  const active = view.shown[view.active];
-  if (active) tree.setAttribute("aria-activedescendant", rowId(active.id));
-  else tree.removeAttribute("aria-activedescendant");
-  const empty = !view.shown.length && !view.state.search.hits && !view.state.flow.problem;
-  if (empty) rows.append(element("p", { class: "nothing" }, say("no_nodes")));
+function paint(root, view, page) {
+  const { state, say, rows } = view;
+  const list = tree(root);
+  const height = list ? rowHeight(list) : 36;
+  const top = list?.scrollTop ?? 0;
+  const first = Math.max(0, Math.floor(top / height) - ROWS_BEYOND);
+  const last = Math.min(rows.length, Math.ceil((top + (list?.clientHeight ?? innerHeight)) / height) + ROWS_BEYOND);
+  const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
+  page.briefs(visible.flatMap(({ row }) => [row.id, ...row.merges, row.from ?? row.id]).filter((id) => !state.briefs.has(id)));
+  const active = rows[view.active];
+  render(
+    html`<div class="search">
+        <input type="search" id="search" autocomplete="off" spellcheck="false" placeholder=${`${say("search")}  ( / )`} aria-label=${say("search")} @input=${view.search} @keydown=${view.onsearchkey}>
+        <p class="count" role="status">${count(state.search, say)}</p>
+      </div>
+      <div class="tree" role="tree" tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
+        @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick}>
+        <div class="rows" role="none" .style=${`height:${rows.length * height}px`}>
+          ${repeat(visible, ({ row }) => row.id, ({ row, place }) => drawRow(view, row, place, height))}
+          ${rows.length || state.search.hits || state.flow.problem ? nothing : html`<p class="nothing">${say("no_nodes")}</p>`}
+        </div>
+      </div>
+      <div class="below"><button type="button" class="quiet" ?disabled=${!state.flow.nodes.length} @click=${() => page.build()}>${say("build")}</button></div>`,
+    root,
+  );
 }
 
-function drawRow(view, row, place, height, say) {
-  const { state } = view;
+function count({ hits, total }, say) {
+  if (!hits) return "";
+  if (!hits.length) return say("no_hits");
+  return total > hits.length ? say("hits_shown", { count: total, shown: hits.length }) : say("hits", { count: hits.length });
+}
+
+function drawRow({ state, say, active }, row, place, height) {
   const brief = state.briefs.get(row.id);
   const selected = row.id === state.selected;
+  const name = (id) => state.briefs.get(id)?.title || "…";
   const known = brief?.problem ? say("unreadable", { problem: brief.problem }) : brief?.title || brief?.summary || say("untitled");
-  const title = brief ? known : "…";
-  const made = element(
-    "div",
-    {
-      id: rowId(row.id),
-      class: `row${selected ? " selected" : ""}${place === view.active ? " active" : ""}`,
-      role: "treeitem",
-      "data-id": row.id,
-      "aria-level": row.level,
-      "aria-selected": selected ? "true" : "false",
-      "aria-expanded": row.branches ? String(!row.folded) : undefined,
-      title: brief?.summary || undefined,
-    },
-    element("span", { class: "fold", "aria-hidden": "true" }, row.branches ? (row.folded ? "▸" : "▾") : ""),
-    element("span", { class: "title" }, title),
-    row.branches ? element("span", { class: "badge" }, `+${row.branches}`) : null,
-    brief?.files ? element("span", { class: "badge" }, `±${brief.files}`) : null,
-  );
-  made.style.top = `${place * height}px`;
-  made.style.setProperty("--level", String(Math.min(row.level, 12) - 1));
-  return made;
+  const classes = `row ${row.kind}${selected ? " selected" : ""}${place === active ? " active" : ""}`;
+  const branch = row.kind === "branch" ? say("branch_from", { title: name(row.from) }) : "";
+  const merge = row.merges.length ? say("merges", { titles: row.merges.map(name).join(", ") }) : "";
+  const about = [brief?.summary, branch, merge].filter(Boolean).join(" · ");
+  return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected ? "true" : "false"}
+    aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${row.holds ? (row.folded ? "▸" : "▾") : ""}</span>${mark("↳", branch)}<span class="title">${brief ? known : "…"}</span>${merge ? html`<span class="badge" aria-hidden="true">⋈ ${row.merges.map(name).join(", ")}</span><span class="hidden">${merge}</span>` : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
+}
+
+function mark(sign, words) {
+  return words ? html`<span class="sign" aria-hidden="true">${sign}</span><span class="hidden">${words}</span>` : nothing;
 }
 
 function rowId(id) {
   return `row-${id}`;
 }
 
-function onClick(event, view, actions, tree) {
+function onClick(event, view, page, list) {
   const row = event.target.closest(".row");
   if (!row) return;
-  const found = view.shown.find((each) => each.id === row.dataset.id);
-  if (event.target.closest(".fold") && found?.branches) actions.fold(found.id, !found.folded);
-  else actions.select(row.dataset.id);
-  tree.focus();
+  const found = view.rows.find((each) => each.id === row.dataset.id);
+  if (event.target.closest(".fold") && found?.holds) page.fold(found.id, !found.folded);
+  else page.open(row.dataset.id);
+  list.focus();
 }
 
-function onKey(event, view, actions) {
+function onKey(event, view, page) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const here = view.shown[view.active];
+  const here = view.rows[view.active];
   const go = (place) => {
-    const row = view.shown[Math.max(0, Math.min(place, view.shown.length - 1))];
-    if (row) actions.select(row.id);
+    const row = view.rows[Math.max(0, Math.min(place, view.rows.length - 1))];
+    if (row) page.select(row.id);
   };
   const outward = () => {
     let place = view.active - 1;
-    while (place > 0 && view.shown[place].level >= here.level) place--;
+    while (place > 0 && view.rows[place].level >= here.level) place--;
     go(place);
   };
   const keys = {
     ArrowDown: () => go(here?.id === view.state.selected ? view.active + 1 : view.active),
     ArrowUp: () => go(view.active - 1),
     Home: () => go(0),
-    End: () => go(view.shown.length - 1),
+    End: () => go(view.rows.length - 1),
     PageDown: () => go(view.active + 10),
     PageUp: () => go(view.active - 10),
-    Enter: () => go(view.active),
+    Enter: () => here && page.open(here.id),
     " ": () => go(view.active),
-    ArrowRight: () => here?.branches && (here.folded ? actions.fold(here.id, false) : go(view.active + 1)),
-    ArrowLeft: () => here && (here.branches && !here.folded ? actions.fold(here.id, true) : outward()),
+    ArrowRight: () => here?.holds && (here.folded ? page.fold(here.id, false) : go(view.active + 1)),
+    ArrowLeft: () => here && (here.holds && !here.folded ? page.fold(here.id, true) : outward()),
   };
   if (!keys[event.key]) return;
   event.preventDefault();

@@ -6,6 +6,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
 /** @import { Flow } from "./topology.js" */
 /** @import { Cue, Turn, TurnEvent } from "./turn.js" */
 /** @import { Turns } from "./turns.js" */
+/** @import { Viewport } from "./viewport.js" */
 
 /**
  * @typedef {object} Brief A node in the short form of lists; `problem` where its file cannot be read.
@@ -26,7 +27,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {string[]} modes
  * @property {FlowHead[]} flows
  * @property {string} flowId
- * @property {Flow & { id: string, name: string, problem?: string }} flow
+ * @property {Flow & { id: string, name: string, problem?: string, base?: object }} flow `base` stays while it only grows.
  * @property {boolean} outdated
  * @property {ReadonlyMap<string, Brief>} briefs
  * @property {ReadonlyMap<string, Body>} bodies
@@ -38,6 +39,20 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {ReadonlySet<string>} sent Turns that this page asked for.
  * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
  * @property {(Cue & { start?: boolean })[]} backstage
+ * @property {View} view
+ */
+/**
+ * @typedef {object} View How the reader has the page before them.
+ * @property {string} tab The part in sight where there is room for one only.
+ * @property {boolean} graph
+ * @property {boolean} drawer
+ * @property {"" | "help" | "palette"} dialog
+ * @property {string} lang
+ * @property {string} theme
+ * @property {string} mode
+ * @property {boolean} folding Whether the graph folds runs of turns.
+ * @property {ReadonlySet<string>} opened First turns of runs that are not folded.
+ * @property {Viewport | null} viewport
  */
 
 const MOST_BACKSTAGE = 500;
@@ -61,6 +76,7 @@ export const EMPTY = {
   sent: new Set(),
   returned: null,
   backstage: [],
+  view: { tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
 };
 
 /** @type {Record<string, (state: State, change: any) => State>} */
@@ -73,7 +89,7 @@ const CHANGES = {
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
   briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map((/** @type {Brief} */ node) => [node.id, node])) }),
   body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [[node.id, node]]) }),
-  select: (state, { id }) => (state.selected === id ? state : { ...state, selected: id, merging: id ? state.merging : [] }),
+  select: (state, { id, tab }) => selecting(tab && tab !== state.view.tab ? { ...state, view: { ...state.view, tab } } : state, id),
   merge: (state, { id }) => ({ ...state, merging: state.merging.includes(id) ? state.merging : [...state.merging, id] }),
   unmerge: (state, { id }) => ({ ...state, merging: state.merging.filter((each) => each !== id) }),
   fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
@@ -83,6 +99,7 @@ const CHANGES = {
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
   asking: (state) => ({ ...state, outdated: false }),
   outdated: (state) => ({ ...state, outdated: true }),
+  view: (state, { to }) => ({ ...state, view: { ...state.view, ...to } }),
 };
 
 /** @type {Record<string, (state: State, data: any) => State>} */
@@ -144,6 +161,11 @@ export function isBusy(state) {
 export function turnInSight(state) {
   const here = turnHere(state);
   return here !== null && !isOver(here) ? here : waiting(turnsOfFlow(state));
+}
+
+/** @param {State} state @param {string | null} id @returns {State} */
+function selecting(state, id) {
+  return state.selected === id ? state : { ...state, selected: id, merging: id ? state.merging : [] };
 }
 
 /** @param {State} state @param {string} name @param {any} data @param {number} now */
@@ -211,6 +233,7 @@ function changed(state, { node_id, node }) {
 function deleted(state, { node_id }) {
   const flow = {
     ...state.flow,
+    base: {},
     nodes: state.flow.nodes.filter((id) => id !== node_id),
     connections: state.flow.connections.filter(({ source, target }) => source !== node_id && target !== node_id),
   };
@@ -232,14 +255,14 @@ function withFlow(state, flow) {
   const here = new Set(flow.nodes);
   const selected = state.selected !== null && here.has(state.selected) ? state.selected : null;
   const turns = foundAgain(state.turns, here);
-  const next = { ...state, flow, selected, turns, merging: state.merging.filter((id) => here.has(id)) };
+  const next = { ...state, flow: { ...flow, base: {} }, selected, turns, merging: state.merging.filter((id) => here.has(id)) };
   const unanswered = [...turnsOfFlow(next).values()].find((turn) => turn.status === LOST && state.sent.has(turn.traceId));
   return withReturned(next, unanswered ?? null);
 }
 
 /** @param {State} state */
-function kept({ status, modes, flows, briefs, bodies, turns, sent, returned }) {
-  return { status, modes, flows, briefs, bodies, turns, sent, returned };
+function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, view }) {
+  return { status, modes, flows, briefs, bodies, turns, sent, returned, view: { ...view, viewport: null } };
 }
 
 /**

@@ -1,92 +1,97 @@
 // A flow as a graph: who follows whom, which path leads to a node, and the rows of its outline.
 //
 // Connections alone decide. Nothing recurses, and files edited by hand may hold circles: every walk remembers its way.
+// The first child that a node got goes on in line; later ones branch off. So a new turn never changes what is a branch.
 
-/** @typedef {{ nodes: string[], connections: { source: string, target: string }[] }} Flow */
+/** @typedef {{ source: string, target: string }} Connection */
+/** @typedef {{ nodes: string[], connections: Connection[] }} Flow */
 /**
  * @typedef {object} Topology Nodes by their place in the flow.
  * @property {string[]} ids
  * @property {Map<string, number>} index
  * @property {number[][]} parents
  * @property {number[][]} children
- * @property {number[]} order Parents before children.
- * @property {number[]} depth
- * @property {number[]} height
- * @property {number[]} primary
+ * @property {number[]} order Parents before children, else as in the flow; the members of a circle come last.
+ * @property {number[]} primary The child that goes on in line, or -1.
  */
-/** @typedef {{ id: string, level: number, branches: number, folded: boolean }} Row */
+/**
+ * @typedef {object} Row A line of the outline.
+ * @property {string} id
+ * @property {number} level
+ * @property {"start" | "turn" | "branch"} kind
+ * @property {string | null} from Where a branch leaves.
+ * @property {string[]} merges Further parents.
+ * @property {number} branches How many leave here.
+ * @property {boolean} holds Whether there is something to fold.
+ * @property {boolean} folded
+ */
 
 /** @param {Flow} flow @returns {Topology} */
 export function topologyOf(flow) {
-  const ids = flow.nodes;
-  const index = new Map(ids.map((id, place) => [id, place]));
-  const parents = ids.map(() => /** @type {number[]} */ ([]));
-  const children = ids.map(() => /** @type {number[]} */ ([]));
-  for (const { source, target } of flow.connections) {
+  return grown({ ids: [], index: new Map(), parents: [], children: [], order: [], primary: [] }, flow.nodes, flow.connections);
+}
+
+/**
+ * With further nodes, and the connections that lead to them. The lists are continued, not copied: the topology before is
+ * used up.
+ * @param {Topology} before
+ * @param {string[]} nodes
+ * @param {Connection[]} connections
+ * @returns {Topology}
+ */
+export function grown(before, nodes, connections) {
+  const { ids, index, parents, children, primary } = before;
+  const start = ids.length;
+  for (const id of nodes) {
+    index.set(id, ids.length);
+    ids.push(id);
+    parents.push([]);
+    children.push([]);
+    primary.push(-1);
+  }
+  for (const { source, target } of connections) {
     const from = index.get(source);
     const to = index.get(target);
     if (from === undefined || to === undefined) continue;
     children[from].push(to);
     parents[to].push(from);
+    if (primary[from] < 0 && parents[to][0] === from) primary[from] = to;
   }
-  const order = inOrder(parents, children);
-  return { ids, index, parents, children, order, ...measured(order, parents, children) };
+  putInOrder(before, start);
+  return { ...before };
 }
 
-// Parents before children; the members of a circle come last.
-/** @param {number[][]} parents @param {number[][]} children */
-function inOrder(parents, children) {
-  const open = parents.map((above) => above.length);
+/** @param {Topology} topology @param {number} start */
+function putInOrder({ parents, children, order }, start) {
+  const open = parents.slice(start).map((above) => above.filter((parent) => parent >= start).length);
   /** @type {number[]} */
-  const order = [];
-  open.forEach((count, place) => count === 0 && order.push(place));
-  for (let next = 0; next < order.length; next++) {
-    for (const child of children[order[next]]) if (--open[child] === 0) order.push(child);
-  }
-  if (order.length < parents.length) {
-    const seen = new Set(order);
-    parents.forEach((_, place) => seen.has(place) || order.push(place));
-  }
-  return order;
-}
-
-// `depth`: the longest way from a start; `height`: the longest way to an end; `primary`: the child that goes on in line.
-/** @param {number[]} order @param {number[][]} parents @param {number[][]} children */
-function measured(order, parents, children) {
-  /** @type {number[]} */
-  const depth = new Array(order.length).fill(0);
-  /** @type {number[]} */
-  const height = new Array(order.length).fill(0);
-  /** @type {number[]} */
-  const primary = new Array(order.length).fill(-1);
-  for (const place of order) for (const parent of parents[place]) depth[place] = Math.max(depth[place], depth[parent] + 1);
-  for (let next = order.length - 1; next >= 0; next--) {
-    const place = order[next];
-    for (const child of children[place]) {
-      height[place] = Math.max(height[place], height[child] + 1);
-      if (parents[child][0] !== place) continue;
-      if (primary[place] < 0 || height[child] > height[primary[place]]) primary[place] = child;
+  const ready = [];
+  for (let next = start; next < parents.length; next++) {
+    if (open[next - start] === 0) ready.push(next);
+    for (let place = ready.pop(); place !== undefined; place = ready.pop()) {
+      order.push(place);
+      for (const child of children[place]) if (child >= start && --open[child - start] === 0 && child < next) ready.push(child);
     }
   }
-  return { depth, height, primary };
+  open.forEach((count, offset) => count > 0 && order.push(start + offset));
 }
 
 // Ids from the beginning to a node, along first parents.
-/** @param {Topology} topology @param {string} id */
+/** @param {Topology} topology @param {string | null} id */
 export function pathTo(topology, id) {
   /** @type {string[]} */
   const path = [];
   /** @type {Set<number>} */
   const seen = new Set();
-  for (let place = topology.index.get(id); place !== undefined && !seen.has(place); place = topology.parents[place][0]) {
+  for (let place = topology.index.get(id ?? ""); place !== undefined && !seen.has(place); place = topology.parents[place][0]) {
     seen.add(place);
     path.push(topology.ids[place]);
   }
   return path.reverse();
 }
 
-// The outline: a line of turns keeps its level, its side branches stand below the turn they leave, one level in.
-// Rows are {id, level, branches, folded}; what is below a folded row is left out.
+// The outline: a conversation begins with its first turn; the turns that go on in line stand one level in, then the lines
+// that branch off it, each begun by its own first turn. What is below a folded first turn is left out.
 /** @param {Topology} topology @param {ReadonlySet<string>} folded @returns {Row[]} */
 export function rowsOf(topology, folded = new Set()) {
   const { ids, parents, children, primary } = topology;
@@ -94,31 +99,69 @@ export function rowsOf(topology, folded = new Set()) {
   const rows = [];
   /** @type {Set<number>} */
   const seen = new Set();
+  const pending = /** @type {{ head: number, level: number, hidden: boolean }[]} */ ([]);
   const walk = (/** @type {number} */ start) => {
-    const pending = [[start, 1]];
-    for (let next = pending.pop(); next; next = pending.pop()) {
-      const [place, level] = next;
-      if (seen.has(place)) continue;
-      seen.add(place);
-      const sides = children[place].filter((child) => parents[child][0] === place && child !== primary[place]);
-      const isFolded = sides.length > 0 && folded.has(ids[place]);
-      rows.push({ id: ids[place], level, branches: sides.length, folded: isFolded });
-      if (primary[place] >= 0) pending.push([primary[place], level]);
-      if (isFolded) hide(sides, children, parents, seen);
-      else for (const side of sides.reverse()) pending.push([side, level + 1]);
+    pending.push({ head: start, level: 1, hidden: false });
+    for (let line = pending.pop(); line; line = pending.pop()) {
+      if (seen.has(line.head)) continue;
+      const turns = lineOf(line.head, primary, seen);
+      const sides = turns.flatMap((place) => sidesOf(topology, place)).filter((place) => !seen.has(place));
+      const isFolded = folded.has(ids[line.head]);
+      const hidden = line.hidden || isFolded;
+      const holds = turns.length > 1 || sides.length > 0;
+      turns.forEach((place, number) => {
+        if (number ? hidden : line.hidden) return;
+        const kind = number ? "turn" : line.level === 1 ? "start" : "branch";
+        const from = kind === "branch" ? ids[parents[place][0]] : null;
+        const merges = parents[place].slice(1).map((parent) => ids[parent]);
+        const level = number ? line.level + 1 : line.level;
+        rows.push({ id: ids[place], level, kind, from, merges, branches: sidesOf(topology, place).length, holds: !number && holds, folded: !number && holds && isFolded });
+      });
+      for (const head of sides.reverse()) pending.push({ head, level: line.level + 1, hidden });
     }
   };
   parents.forEach((above, place) => above.length === 0 && walk(place));
-  ids.forEach((_, place) => walk(place));
+  ids.forEach((_, place) => seen.has(place) || walk(place));
   return rows;
+
+  /** @param {Topology} all @param {number} place */
+  function sidesOf(all, place) {
+    return children[place].filter((child) => all.parents[child][0] === place && child !== primary[place]);
+  }
 }
 
-/** @param {number[]} starts @param {number[][]} children @param {number[][]} parents @param {Set<number>} seen */
-function hide(starts, children, parents, seen) {
-  const pending = [...starts];
-  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
-    if (seen.has(place)) continue;
+/** @param {number} head @param {number[]} primary @param {Set<number>} seen */
+function lineOf(head, primary, seen) {
+  /** @type {number[]} */
+  const line = [];
+  for (let place = head; place >= 0 && !seen.has(place); place = primary[place]) {
     seen.add(place);
-    for (const child of children[place]) if (parents[child][0] === place) pending.push(child);
+    line.push(place);
   }
+  return line;
+}
+
+// Where a step leads: to the parent, to the child that goes on, or to the turn beside (other answers to the same turn).
+/** @param {Topology} topology @param {string} id @param {"up" | "down" | "left" | "right"} way */
+export function neighbour(topology, id, way) {
+  const place = topology.index.get(id);
+  if (place === undefined) return null;
+  const above = topology.parents[place][0];
+  if (way === "up") return above === undefined ? null : topology.ids[above];
+  if (way === "down") return topology.ids[topology.primary[place] >= 0 ? topology.primary[place] : topology.children[place][0]] ?? null;
+  const beside = above === undefined ? topology.order.filter((each) => !topology.parents[each].length) : topology.children[above];
+  return topology.ids[beside[beside.indexOf(place) + (way === "left" ? -1 : 1)]] ?? null;
+}
+
+// The nearest turn on the way up, or on in line, at which lines part or come together.
+/** @param {Topology} topology @param {string} id @param {"up" | "down"} way */
+export function nextFork(topology, id, way) {
+  /** @type {Set<string>} */
+  const seen = new Set([id]);
+  for (let next = neighbour(topology, id, way); next !== null && !seen.has(next); next = neighbour(topology, next, way)) {
+    seen.add(next);
+    const place = topology.index.get(next) ?? 0;
+    if (topology.children[place].length > 1 || topology.parents[place].length > 1) return next;
+  }
+  return null;
 }

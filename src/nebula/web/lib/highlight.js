@@ -1,0 +1,76 @@
+// Colours in code: highlight.js says which part is what, and elements are made of that.
+
+import { element } from "./dom.js";
+
+const LONGEST = 50_000;
+
+/** @type {Promise<any> | null} */
+let loading = null;
+/** @type {any} */
+let ready = null;
+
+/** @param {HTMLElement} body @param {string} text @param {string} language */
+export function highlight(body, text, language) {
+  if (text.length > LONGEST) return;
+  if (ready) colour(body, text, language);
+  else {
+    loading ??= import("../vendor/highlight/highlight.js").then(({ default: found }) => {
+      found.configure({ __emitter: Emitter });
+      ready = found;
+    });
+    loading.then(() => colour(body, text, language));
+  }
+}
+
+/** @param {HTMLElement} body @param {string} text @param {string} language */
+function colour(body, text, language) {
+  if (!ready.getLanguage(language)) return;
+  body.replaceChildren(ready.highlight(text, { language, ignoreIllegals: true })._emitter.root);
+}
+
+// What highlight.js tells its findings to; its own would make a string of markup.
+class Emitter {
+  constructor() {
+    this.root = document.createDocumentFragment();
+    /** @type {(DocumentFragment | HTMLElement)[]} */
+    this.open = [this.root];
+  }
+
+  /** @param {string} text */
+  addText(text) {
+    if (text) this.open[this.open.length - 1].append(text);
+  }
+
+  /** @param {string} scope */
+  openNode(scope) {
+    this.startScope(scope);
+  }
+
+  closeNode() {
+    this.endScope();
+  }
+
+  /** @param {string} scope */
+  startScope(scope) {
+    const made = element("span", { class: scope.split(".").map((part, depth) => (depth ? part : `hl-${part}`)).join(" ") });
+    this.open[this.open.length - 1].append(made);
+    this.open.push(made);
+  }
+
+  endScope() {
+    if (this.open.length > 1) this.open.pop();
+  }
+
+  /** @param {Emitter} other @param {string} name */
+  __addSublanguage(other, name) {
+    this.open[this.open.length - 1].append(element("span", { class: `language-${name ?? ""}` }, other.root));
+  }
+
+  finalize() {
+    this.open = [this.root];
+  }
+
+  toHTML() {
+    return "";
+  }
+}

@@ -1,0 +1,116 @@
+// A model's answer as elements: the tokens of markdown-it become DOM one by one, so nothing it wrote is ever markup.
+//
+//   const shown = answer(text, { copy: "Copy", copied: "Copied" });
+
+import { element } from "./dom.js";
+import { highlight } from "./highlight.js";
+import { inPieces, isLong } from "./plain.js";
+
+const SAFE = new Set(["http:", "https:", "mailto:"]);
+const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
+
+/** @typedef {{ copy: string, copied: string }} Labels */
+/** @typedef {{ type: string, tag: string, nesting: number, content: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
+
+/** @type {{ parse: (text: string, environment: object) => Token[] } | null} */
+let parser = null;
+
+async function load() {
+  const { default: MarkdownIt } = await import("../vendor/markdown-it/markdown-it.js");
+  parser = /** @type {any} */ (new MarkdownIt({ html: false, linkify: true }));
+}
+
+// Until the parser is there, and for what is very long, the text as it stands.
+/** @param {string} text @param {Labels} labels */
+export function answer(text, labels) {
+  const shown = element("div", { class: "text" });
+  if (isLong(text)) {
+    shown.classList.add("plain");
+    shown.append(inPieces(text));
+  } else if (parser) shown.append(built(parser.parse(text, {}), labels));
+  else {
+    shown.append(text);
+    load().then(() => parser && shown.replaceChildren(built(parser.parse(text, {}), labels)));
+  }
+  return shown;
+}
+
+/** @param {Token[]} tokens @param {Labels} labels */
+function built(tokens, labels) {
+  const root = document.createDocumentFragment();
+  /** @type {(DocumentFragment | HTMLElement)[]} */
+  const open = [root];
+  for (const token of tokens) {
+    const inside = open[open.length - 1];
+    if (token.nesting === 1) {
+      const made = opened(token);
+      inside.append(token.tag === "table" ? element("div", { class: "wide", tabindex: "0" }, made) : made);
+      open.push(made);
+    } else if (token.nesting === -1) open.pop();
+    else inside.append(...leaf(token, labels));
+  }
+  return root;
+}
+
+/** @param {Token} token */
+function opened(token) {
+  if (/^h[1-6]$/.test(token.tag)) return element(/** @type {"h3"} */ (`h${Math.min(6, Number(token.tag[1]) + 2)}`));
+  if (!TAGS.has(token.tag)) return element("span");
+  if (token.tag === "a") return link(token.attrGet("href"), token.attrGet("title"));
+  const start = token.tag === "ol" ? token.attrGet("start") : null;
+  const align = /text-align:(center|right)/.exec(token.attrGet("style") ?? "")?.[1];
+  return element(/** @type {"p"} */ (token.tag), { start, class: align });
+}
+
+// Only what a browser opens harmlessly; never in this tab, and without telling whence.
+/** @param {string | null} address @param {string | null} title */
+function link(address, title) {
+  const url = address === null ? null : URL.parse(address, location.href);
+  if (!url || !SAFE.has(url.protocol) || url.origin === location.origin) return element("span", { class: "link", title: address });
+  return element("a", { href: url.href, title, rel: "noopener noreferrer", target: "_blank" });
+}
+
+/** @param {Token} token @param {Labels} labels @returns {(Node | string)[]} */
+function leaf(token, labels) {
+  switch (token.type) {
+    case "inline":
+      return [built(token.children ?? [], labels)];
+    case "fence":
+    case "code_block":
+      return [code(token.content, token.info.trim().split(/\s/)[0], labels)];
+    case "code_inline":
+      return [element("code", {}, token.content)];
+    case "hr":
+      return [element("hr")];
+    case "hardbreak":
+      return [element("br")];
+    case "softbreak":
+      return ["\n"];
+    case "image": // nothing is fetched because a model says so
+      return [appended(link(token.attrGet("src"), null), token.content || (token.attrGet("src") ?? ""))];
+    default:
+      return [token.content];
+  }
+}
+
+/** @param {HTMLElement} parent @param {string} text */
+function appended(parent, text) {
+  parent.append(text);
+  return parent;
+}
+
+/** @param {string} text @param {string} language @param {Labels} labels */
+function code(text, language, labels) {
+  const body = element("code", {}, isLong(text) ? inPieces(text) : text);
+  if (language && !isLong(text)) highlight(body, text, language);
+  const button = element("button", { type: "button", class: "copy", "data-copy": "" }, labels.copy);
+  button.addEventListener("click", () => copied(button, text, labels));
+  return element("div", { class: "code" }, button, element("pre", { tabindex: "0", "aria-label": language || null }, body));
+}
+
+/** @param {HTMLElement} button @param {string} text @param {Labels} labels */
+export async function copied(button, text, labels) {
+  await navigator.clipboard.writeText(text);
+  button.textContent = labels.copied;
+  setTimeout(() => (button.textContent = labels.copy), 2000);
+}

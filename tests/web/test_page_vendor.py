@@ -1,0 +1,107 @@
+"""The page's third-party modules: by lock file, in the wheel, and nothing missing there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WEB = "nebula/web/"
+IMPORT = re.compile(r"""(?:from|import|import\()\s*["'](\.{1,2}/[^"']+\.js)["']""")
+IN_PAGE = re.compile(r"""(?:href|src)="/web/([^"]+)\"""")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Built from what git knows alone, as somebody else would."""
+    place = tmp_path_factory.mktemp("wheel")
+    source = place / "source"
+    known = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True, stdout=-1
+    ).stdout
+    for name in known.decode().rstrip("\0").split("\0"):
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, source / name)
+    assert not (source / "src/nebula/web/vendor").exists()
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-w", str(place), str(source)], check=True)
+    [made] = place.glob("*.whl")
+    with zipfile.ZipFile(made) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_every_file_that_the_page_names_is_in_the_wheel(wheel):
+    page = wheel[WEB + "index.html"].decode()
+    wanted = {WEB + name for name in IN_PAGE.findall(page)}
+    looked_at: set[str] = set()
+    while wanted - looked_at:
+        name = min(wanted - looked_at)
+        looked_at.add(name)
+        assert name in wheel, name
+        if name.endswith(".js"):
+            folder = PurePosixPath(name).parent
+            wanted |= {_normal(folder / found) for found in IMPORT.findall(wheel[name].decode())}
+    assert {WEB + "vendor/markdown-it/markdown-it.js", WEB + "vendor/highlight/highlight.js"} <= looked_at
+
+
+def test_what_is_there_at_first_is_asked_for_at_once(wheel):
+    """A module that only another module names is a round trip more."""
+    page = wheel[WEB + "index.html"].decode()
+    at_once = {WEB + name for name in IN_PAGE.findall(page) if name.endswith(".js")}
+    pending, found = [WEB + "index.js"], set()
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        found.add(name)
+        text = re.sub(r"import\([^)]*\)", "", wheel[name].decode())
+        pending += [_normal(PurePosixPath(name).parent / each) for each in IMPORT.findall(text)]
+    assert found == at_once
+
+
+def test_modules_come_with_hashes_and_licences(wheel):
+    manifest = json.loads(wheel[WEB + "vendor/manifest.json"])
+    vendored = {name.removeprefix(WEB + "vendor/") for name in wheel if name.startswith(WEB + "vendor/")}
+    assert vendored == {*manifest["files"], "manifest.json"}
+    for name, digest in manifest["files"].items():
+        assert sha256(wheel[f"{WEB}vendor/{name}"]).hexdigest() == digest, name
+    assert {f"{name.split('/')[0]}/LICENSE" for name in manifest["files"]} <= vendored
+    lock = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))
+    assert all("integrity" in package for name, package in lock["packages"].items() if name)
+
+
+def test_modules_are_never_committed():
+    known = subprocess.run(["git", "ls-files", "src/nebula/web/vendor"], cwd=ROOT, check=True, stdout=-1).stdout
+    assert known == b""
+
+
+def test_the_page_weighs_little(wheel):
+    import gzip
+
+    weight = sum(
+        len(gzip.compress(content, 9))
+        for name, content in wheel.items()
+        if name.startswith(WEB) and name.endswith((".js", ".css", ".html", ".svg"))
+    )
+    assert weight <= 200 * 1024
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)

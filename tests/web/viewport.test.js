@@ -1,0 +1,55 @@
+// What is in sight of a plane.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { readPlace, writePlace } from "../../src/nebula/web/lib/address.js";
+import { isLong, pieces } from "../../src/nebula/web/lib/plain.js";
+import { centred, fitted, holds, inSight, kept, LARGEST, panned, toPlane, toScreen, zoomed } from "../../src/nebula/web/state/viewport.js";
+
+const SIZE = { width: 400, height: 200 };
+const BOX = { left: 0, top: 0, right: 1000, bottom: 1000 };
+
+test("screen and plane are each other's inverse", () => {
+  const view = { x: 12, y: -7, scale: 0.4 };
+  assert.deepEqual(toPlane(view, toScreen(view, { x: 100, y: 50 })), { x: 100, y: 50 });
+});
+
+test("zooming keeps what is under the pointer, within bounds", () => {
+  const view = zoomed({ x: 0, y: 0, scale: 1 }, 2, { x: 100, y: 100 });
+  assert.deepEqual(toPlane(view, { x: 100, y: 100 }), { x: 100, y: 100 });
+  assert.equal(zoomed(view, 1e9, { x: 0, y: 0 }).scale, LARGEST);
+});
+
+test("panning moves by pixels of the screen", () => {
+  assert.deepEqual(panned({ x: 0, y: 0, scale: 2 }, 10, 20), { x: 5, y: 10, scale: 2 });
+});
+
+test("a fit shows everything, in the middle, never larger than life", () => {
+  const view = fitted(BOX, SIZE);
+  assert.ok(holds(view, SIZE, BOX));
+  assert.equal(view.scale, 0.2);
+  assert.equal(fitted({ left: 0, top: 0, right: 10, bottom: 10 }, SIZE).scale, 1);
+  assert.equal(holds(centred({ x: 0, y: 0, scale: 1 }, SIZE, { x: 500, y: 500 }), SIZE, BOX), false);
+});
+
+test("nobody gets lost in blank space", () => {
+  const far = kept({ x: 1e6, y: -1e6, scale: 1 }, SIZE, BOX);
+  const sight = inSight(far, SIZE);
+  assert.ok(sight.left < BOX.right && sight.bottom > BOX.top);
+  const near = { x: 10, y: 10, scale: 1 };
+  assert.equal(kept(near, SIZE, BOX), near);
+});
+
+test("the place goes into the address and comes out of it", () => {
+  const place = { flow: "研究 & more", node: "0190-ab" };
+  assert.deepEqual(readPlace(writePlace(place)), place);
+  assert.equal(writePlace({ flow: "main", node: null }), "");
+});
+
+test("long text is cut into pieces that join to the same text", () => {
+  const text = `${"x".repeat(30000)}\n${"行\n".repeat(5000)}${"😀".repeat(9000)}`;
+  assert.equal(pieces(text).join(""), text);
+  assert.ok(pieces(text).every((piece) => piece.length <= 12000 && !/[\ud800-\udbff]$/.test(piece)));
+  assert.deepEqual([isLong("short"), isLong(text)], [false, true]);
+});
