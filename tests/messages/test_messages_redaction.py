@@ -14,7 +14,14 @@ PHRASE=correct horse battery
 PORT=8080
 -----BEGIN PRIVATE KEY-----
 MIIEvQIBADANBgkqhkiG9w0BAQEFAASC
+iG9w0BAQ==
 -----END PRIVATE KEY-----
+LONG="first-line-1
+next-line-22"
+block: |
+  in-a-block-3
+localhost:5432:db:me:last-field-4
+machine host login me password after-a-space
 """
 
 
@@ -46,6 +53,12 @@ def test_values_are_copied_only_where_a_secret_stands_in_them():
         "in-json-4444",
         "single-5555",
         "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+        "iG9w0BAQ==",
+        "first-line-1",
+        "next-line-22",
+        "in-a-block-3",
+        "last-field-4",
+        "after-a-space",
     ],
 )
 def test_the_values_of_a_secret_file_are_known_from_then_on(value):

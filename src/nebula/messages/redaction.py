@@ -25,11 +25,15 @@ SHORTEST_KEY = 7
 SHORTEST_VALUE = 8
 """A shorter value of a secret file is as likely a port or a flag."""
 
-# What stands right of `=` or `:`, quoted or a single word; the password in a URL; a line of a private key.
+# What stands right of `=` or `:`, quoted or a single word; what is behind the last colon of a line, as in .pgpass; the
+# password in a URL or a .netrc; a line of a private key; a word with a digit that has a line to itself (a token, the
+# further lines of a long value).
 _VALUES = r"""[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"',;]+))"""
 _REST_OF_LINE = r"(?m)[=:][ \t]*(\S.*?)[ \t,;]*$"
-_PASSWORD = r"://[^\s/:@]*:([^\s/@]+)@"  # noqa: S105
+_LAST_FIELD = r"(?m):(?!//)([^\s:\"']+)$"
+_PASSWORD = r"(?:://[^\s/:@]*:([^\s/@]+)@|\b[Pp]assword[ \t]+(\S+))"  # noqa: S105
 _ENCODED = r"()([A-Za-z0-9+/_-]{24,}={0,2})"
+_ALONE = r"(?m)^[ \t]*(?=[^\s\d]*\d)([^\s=:]+={0,2})[ \t]*$"
 
 
 class Redactor:
@@ -39,7 +43,7 @@ class Redactor:
 
     def learn(self, text: str) -> None:
         """The values in what was read from a secret file."""
-        patterns = (_VALUES, _REST_OF_LINE, _PASSWORD, _ENCODED)
+        patterns = (_VALUES, _REST_OF_LINE, _LAST_FIELD, _PASSWORD, _ENCODED, _ALONE)
         found = (group for pattern in patterns for match in re.finditer(pattern, text) for group in match.groups())
         self._add((value.strip("\"'") for value in found if value), SHORTEST_VALUE)
 
