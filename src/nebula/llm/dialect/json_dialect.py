@@ -291,7 +291,7 @@ def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
     """A reply whose text is nothing but tool calls, which some models print instead of making them; else as it is."""
     offer = make_offer(request.tools, under_own_names=True)
     try:
-        reading = read_reply(reply.message.content, tools=offer.schemas, readers=())
+        reading = read_reply(reply.message.content, tools=offer.schemas, readers=offer.readers)
     except FormatFailure:
         return reply
     if reading.rung not in PLAIN_RUNGS or not reading.calls or any(c.name not in offer.schemas for c in reading.calls):

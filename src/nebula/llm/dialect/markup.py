@@ -50,7 +50,8 @@ def read_parameters(text: str, at: int, name: str, tools: KnownTools) -> tuple[d
         is_cut = not text[at:].strip()
         raise FormatFailure(CUT_OFF.format(name=name) if is_cut else f"the parameters of {name} cannot be told apart")
     if args:
-        _refuse_loose_ends(text, ended.end(), name)
+        following = _NEXT_FUNCTION.search(text, ended.end())
+        _refuse_loose_end(_PARAMETER_END.search(text, ended.end(), following.start() if following else len(text)), name)
     return args, ended.end()
 
 
@@ -66,16 +67,19 @@ def read_pairs(text: str, at: int, name: str, tools: KnownTools) -> tuple[dict[s
     rest = text[at : at + 200].lstrip()
     if not rest.startswith("</tool_call>"):
         raise FormatFailure(f"the parameters of {name} cannot be told apart" if rest else CUT_OFF.format(name=name))
+    if args:
+        following = text.find("<tool_call>", at)
+        _refuse_loose_end(text.find(_PAIR_END, at, following if following >= 0 else len(text)) >= 0, name)
     return args, at
 
 
 def _add(args: dict[str, Any], tool: str, name: str, raw: str, tools: KnownTools, is_string: str | None) -> None:
-    known = tools.properties(tool)
-    if name in args or (known and name not in known and tool not in tools.readers):
-        raise FormatFailure(f"the parameters of {tool} cannot be told apart: {name} is none of them, or stands twice")
+    tools.check_parameter(tool, name)
+    if name in args:
+        raise FormatFailure(f"the parameters of {tool} cannot be told apart: {name} stands twice")
     if _INNER_MARKUP.search(raw):
         raise FormatFailure(f"{name} of {tool} holds markup of calls itself; send this call as JSON")
-    args[name] = _typed(raw, tool, name, known.get(name) or {}, is_string)
+    args[name] = _typed(raw, tool, name, tools.properties(tool).get(name) or {}, is_string)
 
 
 def _without_layout(raw: str, tool: str, name: str, tools: KnownTools) -> str:
@@ -93,10 +97,8 @@ def _without_layout(raw: str, tool: str, name: str, tools: KnownTools) -> str:
     return inner
 
 
-def _refuse_loose_ends(text: str, at: int, name: str) -> None:
-    loose = _PARAMETER_END.search(text, at)
-    following = _NEXT_FUNCTION.search(text, at)
-    if loose and (following is None or loose.start() < following.start()):
+def _refuse_loose_end(loose: object, name: str) -> None:
+    if loose:  # a closing tag that closes nothing: the one before it was a part of a value
         raise FormatFailure(f"a value of {name} holds markup of calls itself; send this call as JSON")
 
 

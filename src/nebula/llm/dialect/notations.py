@@ -68,10 +68,17 @@ def read_bare_keys(text: str, at: int) -> tuple[Calls, int]:
         raise Fault("expected a call", text, at)
     reader = _BareKeys(text)
     args, end = reader.members("}" if opened[2] == "{" else ")", opened.end(), 0)
+    if reader.quote:
+        loose, following = text.find(reader.quote, end), text.find("call:", end)
+        if loose >= 0 and not 0 <= following < loose:
+            raise Fault("a string holds the sign that ends it; send this call as JSON", text, loose)
     return [(opened[1], args)], end
 
 
 class _BareKeys(Reader):
+    quote = ""
+    """The sign around strings, once one was met. Nothing can escape it."""
+
     def key(self, at: int) -> tuple[str, int]:
         bare = _BARE_KEY.match(self.text, at)
         return (bare[1], bare.end()) if bare else super().key(at)
@@ -79,7 +86,7 @@ class _BareKeys(Reader):
     def value(self, at: int, depth: int) -> tuple[Any, int]:
         for quote in _QUOTES:
             if self.text.startswith(quote, at):
-                start = at + len(quote)
+                self.quote, start = quote, at + len(quote)
                 end = self.text.find(quote, start)
                 if end < 0:
                     raise Cut("the reply is cut off inside a string", self.text)

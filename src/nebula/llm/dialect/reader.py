@@ -104,6 +104,7 @@ def read_reply(text: str, *, tools: Mapping[str, Mapping[str, Any]], readers: Co
         raise FormatFailure("the reply is empty" if not text.strip() else "the reply holds nothing but thoughts")
     spoken = Spoken(KnownTools(tools, readers))
     _Walk(body, spoken).run()
+    spoken.check_alone()
     if not spoken.found:
         raise FormatFailure("the reply is plain text; one JSON object was asked for")
     if spoken.rung <= RUNGS.index("json"):
@@ -207,7 +208,7 @@ class _Walk:
         if _VALUE_START.match(text, at):
             return self._value(at, "tags", start)
         if text.startswith("call:", at):
-            return self._notation(read_bare_keys, at, "tokens", start)
+            return self._bare_keys(at, start)
         if _PYTHONIC_START.match(text, at):
             return self._notation(read_pythonic, at, "pythonic", start)
         if text.startswith("<", at) or at == len(text) or "call" not in text[start:inside].lower():
@@ -231,6 +232,7 @@ class _Walk:
             args, end = {}, named.start("next")
         else:
             raise FormatFailure(f"there is no tool {name}")
+        self._spoken.is_unescaped = True
         return self._called([(name, args)], start, end, "markup")
 
     def _function(self, spoken_name: str, start: int, inside: int) -> int:
@@ -241,6 +243,7 @@ class _Walk:
         args, end = read_parameters(text, at, name, self._tools)
         if self._wrapper and name not in self._tools.readers and text.find(f"</{self._wrapper}", end) < 0:
             raise FormatFailure(f"the call of {name} is cut off, and what may be half a change is never carried out")
+        self._spoken.is_unescaped = True
         return self._called([(name, args)], start, end, "markup")
 
     def _notation(self, read: _Notation, at: int, rung: str, start: int) -> int:
@@ -249,6 +252,13 @@ class _Walk:
         except Fault as fault:
             raise FormatFailure(f"the call cannot be read: {fault}") from None
         return self._called(calls, start, end, rung)
+
+    def _bare_keys(self, at: int, start: int) -> int:
+        end = self._notation(read_bare_keys, at, "tokens", start)
+        self._spoken.is_unescaped = True
+        for name in self._spoken.calls[-1].args:
+            self._tools.check_parameter(self._spoken.calls[-1].name, name)
+        return end
 
     def _called(self, calls: Calls, start: int, end: int, rung: str) -> int:
         for name, args in calls:
@@ -276,7 +286,7 @@ class _Walk:
         name = label[label.lastgroup] if label and label.lastgroup else None
         if label and name and name != "assistant":
             if label["bare"]:
-                return self._notation(read_bare_keys, label.start(), "tokens", label.start())
+                return self._bare_keys(label.start(), label.start())
             return self._arguments(name, at, label.start(), "tokens")
         try:
             parsed = self._parse(at)

@@ -89,7 +89,7 @@ def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> O
         for form in spec.forms:
             found.setdefault(form.name, []).append((form, spec))
     by_name = {name: DialectTool(name, tuple(forms)) for name, forms in found.items()}
-    readers = {spec.name for spec in declared if spec.reads_only}
+    readers = {spec.name for spec in tools if isinstance(spec, DeclaredSpec) and spec.reads_only}
     readers |= {name for name, tool in by_name.items() if all(spec.reads_only for _, spec in tool.forms)}
     said: dict[str, str] = {}
     for tool in by_name.values():
