@@ -140,10 +140,10 @@ STRINGS_EXACT: dict[str, Wrap] = {
         f'{{"name": "{name}", "arguments": {{' + ", ".join(f'"{k}": {raw_string(v)}' for k, v in args.items()) + "}}"
     ),
     "pythonic": lambda name, args: f"[{name}(" + ", ".join(f"{k}={json.dumps(v)}" for k, v in args.items()) + ")]",
-}
-OR_REFUSED: dict[str, Wrap] = {
     "python": lambda name, args: repr({"name": name, "arguments": args}),
     "pythonic repr": lambda name, args: f"{name}(" + ", ".join(f"{k}={v!r}" for k, v in args.items()) + ")",
+}
+OR_REFUSED: dict[str, Wrap] = {
     "qwen": lambda name, args: (
         f"<tool_call>\n<function={name}>\n"
         + "".join(f"<parameter={k}>\n{v}\n</parameter>\n" for k, v in args.items())
@@ -214,7 +214,7 @@ def test_a_write_in_an_unescaped_wrapping_is_read_back_exactly_or_refused(wrap: 
     try:
         calls = read(wrap("write_file", args)).calls
     except FormatFailure:
-        assert any(sign in path + content for sign in "<\\\"'") or not repr(args).isascii()
+        assert "<" in path + content  # nothing but markup is in the way
     else:
         assert calls == (SpokenCall("write_file", args),)
 

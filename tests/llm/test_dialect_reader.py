@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.llm.dialect.lenient_json import Cut, Fault, parse_value
+from nebula.llm.dialect.lenient_json import Cut, parse_value
 from nebula.llm.dialect.noise import strip_noise
 from nebula.llm.dialect.reader import DialectReply, read_reply
 from nebula.llm.dialect.spoken import FormatFailure, SpokenCall
 
-TOOLS: dict[str, dict[str, Any]] = {"read_file": {}, "list_files": {}, "write_file": {}}
+TOOLS: dict[str, dict[str, Any]] = {"read_file": {"properties": {"path": {}}}, "list_files": {}, "write_file": {}}
 READERS = {"read_file", "list_files"}
 
 
@@ -64,6 +64,13 @@ CALLS = {
     f"Sure.\n<tool_call>{CALL_A}</tool_call> Done!": ("tags", [READ_A]),
     '<function=read_file>{"path": "a.py"}</function>': ("tags", [READ_A]),
     f"[TOOL_CALLS][{CALL_A}]": ("tags", [READ_A]),
+    # tokens, markup and calls as in Python; most of these shapes are in reply_shapes.jsonl
+    '[TOOL_CALLS]read_file[CALL_ID]a1b2c3d4e[ARGS]{"path": "a.py"}': ("tokens", [READ_A]),
+    '<|tool_call>call:f(a: "b")': ("tokens", [SpokenCall("f", {"a": "b"})]),
+    "<tool_call>\n<function=list_files>\n</function>\n</tool_call>": ("markup", [SpokenCall("list_files", {})]),
+    '```tool_code\nread_file(path="a.py")\n```': ("pythonic", [READ_A]),
+    "I use <tool>it</tool> now. " + CALL_A: ("scan", [READ_A]),
+    f"<think>a {CALL_B}</think> so <think>b {CALL_B}</think> {CALL_A}": ("scan", [READ_A]),
     # rung 5: fences
     f"```json\n{OBJECT}\n```": ("fence", [READ_A]),
     f"Here:\n```\n{OBJECT}\n```\nDone.": ("fence", [READ_A]),
@@ -162,6 +169,16 @@ REFUSED = {
     "<tool_call>read_file a.py</tool_call>": "cannot be read",
     f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "cut off",
     '<tool_call>{"path": "a.py"}</tool_call>': "no call with a name",
+    '```tool_code\nread_file("a.py")\n```': "an argument by name",
+    '[write_file(path="a.py", content="x = 1"': "cannot be read",
+    'write_file(path="a.py", content="x") and that is it': "something follows the call",
+    "<tool_call>unheard_of</tool_call>": "no tool unheard_of",
+    '{"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}': "its schema",
+    '{"name": "read_file", "parameters": {"path": "a"}, "arguments": {"path": "b"}}': "twice, and they differ",
+    f"[{CALL_A}, 5]": "something that is no call",
+    '{"tool_calls": [{"name": "write_file", "parameters": {"path": "a", "size": ' + "1" * 5000 + "}}]}": "too large",
+    '{"tool_calls": [{"name": "write_file", "parameters": {"path": "a", "size": 1e999}}]}': "too large",
+    '{"name": "write_file", "parameters": {"path": "a", "content": "\\U00110000"}}': "unknown escape",
     "{" * 5000: "too many braces",
     '{"a":' * 5000: "cut off",
 }
@@ -191,11 +208,7 @@ def test_json_is_read_as_json_reads_it(value: Any) -> None:
 
 @given(JSON_VALUES)
 def test_python_literals_are_read_too(value: Any) -> None:
-    try:
-        parsed = parse_value(repr(value))
-    except Fault:
-        return  # escapes that only Python knows (\x00 is one of ours, \U0001f600 is not)
-    assert parsed.value == value
+    assert parse_value(repr(value)).value == value
 
 
 @given(st.text(), st.text(), st.data())
@@ -242,6 +255,22 @@ GROWING = {
     "a list cut off": lambda n: '{"final_answer": [' + "1," * n,
     "calls": lambda n: '{"tool_calls": [' + '{"name": "read_file", "parameters": {}},' * (n // 8) + "]}",
     "arguments as a string": lambda n: '{"tool_calls": [{"name": "x", "parameters": "' + '\\"' * n + '"}]}',
+    "calls in tags": lambda n: f"<tool_call>{CALL_A}</tool_call>" * (n // 100),
+    "calls in markup": lambda n: "<function=read_file><parameter=path>a</parameter></function>" * (n // 100),
+    "a long value in markup": lambda n: f"<function=read_file><parameter=path>{'<p' * n}</parameter></function>",
+    "calls without parameters": lambda n: "<function=list_files></function>" * (n // 100),
+    "keys and values": lambda n: "<tool_call>f<arg_key>a</arg_key><arg_value>b</arg_value></tool_call>" * (n // 100),
+    "labels": lambda n: 'read_file:0<|tool_call_argument_begin|>{"path": "a"}' * (n // 100),
+    "half a label": lambda n: "to=functions." + "a" * n + CALL_A,
+    "bare keys": lambda n: 'call:f{a:<|"|>b<|"|>}' * (n // 100),
+    "calls as in Python": lambda n: "[" + "list_files()," * n + "]",
+    "ends of thoughts": lambda n: f"{CALL_A}</think>" * (n // 100) + PLAIN_OBJECT,
+    "a closing tag for brackets": lambda n: (
+        '<tool_call>{"name": "read_file", "parameters": {"path": "' + "a" * n + '"</tool_call>'
+    ),
+    "faults at closing tags": lambda n: '{"a"</b>' * (n // 100) + PLAIN_OBJECT,
+    "words": lambda n: "word " * n + PLAIN_OBJECT,
+    "one word": lambda n: "w" * n + PLAIN_OBJECT,
     "a fault far away": lambda n: '{"a":[' * 90 + '"' + "x" * n + '" oops',
 }
 

@@ -9,13 +9,14 @@ that the caller can tell a clean reply from a repaired one. Clean JSON is read b
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
 from typing import Any, NoReturn
 
 from nebula.value import value
 
 MAX_DEPTH = 100
-MAX_DIGITS = 1000
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -104,8 +105,21 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_no_number)
-_LOOSE = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_no_number, strict=False)
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits} is too large")
+    return number
+
+
+def _decoder(*, strict: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_without_doubles, parse_float=_finite, parse_constant=_no_number, strict=strict
+    )
+
+
+_STRICT = _decoder(strict=True)
+_LOOSE = _decoder(strict=False)
 """Takes raw control characters in strings."""
 
 
@@ -248,15 +262,15 @@ class Reader:
         if char in _ESCAPES:
             self.repaired = self.repaired or char == "'"
             return _ESCAPES[char], at + 1
-        digits = {"u": 4, "x": 2}.get(char)
+        digits = {"u": 4, "x": 2, "U": 8}.get(char)
         if digits is None:
             raise Fault(f"unknown escape \\{char} (a backslash is written \\\\)", text, at - 1)
         code = text[at + 1 : at + 1 + digits]
         if len(code) < digits:
             raise Cut("the reply is cut off inside a string", text)
-        if not re.fullmatch(r"[0-9a-fA-F]+", code):
-            raise Fault(f"unknown escape \\{char}{code}", text, at - 1)
-        self.repaired = self.repaired or char == "x"
+        if not re.fullmatch(r"[0-9a-fA-F]+", code) or int(code, 16) > sys.maxunicode:
+            raise Fault(f"unknown escape \\{char}{code} (a backslash is written \\\\)", text, at - 1)
+        self.repaired = self.repaired or char != "u"
         return chr(int(code, 16)), at + 1 + digits
 
     def _scalar(self, at: int) -> tuple[Any, int]:
@@ -276,9 +290,10 @@ class Reader:
 
     def _number(self, found: re.Match[str]) -> int | float:
         digits = found.group()
-        if len(digits) > MAX_DIGITS:
-            raise Fault("a number of so many digits", self.text, found.start())
-        return int(digits) if digits.lstrip("-").isdigit() else float(digits)
+        try:
+            return int(digits) if digits.lstrip("-").isdigit() else _finite(digits)
+        except ValueError:
+            raise Fault("a number that is too large", self.text, found.start()) from None
 
     def _refuse(self, at: int) -> NoReturn:
         raise Fault(f"expected a value, found {self.text[at]!r}", self.text, at)

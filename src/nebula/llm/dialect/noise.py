@@ -11,7 +11,8 @@ TEMPLATE_MARK = r"<[|｜][\w ▁]{1,40}[|｜]>"
 _THINK = re.compile(
     rf"\s*(?:<({THOUGHT})>.*?(?:</\1>|\Z)|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z))", re.S
 )
-_LATE_THINK = re.compile(r"[^{<\[`]*?</(?:think|thinking)>", re.S)
+_LATE_THINK = re.compile(r"(?![A-Za-z_][\w.:-]{0,99}\()[^{<\[`]*?</(?:think|thinking)>", re.S)
+"""The end of a thought whose beginning stood in the prompt: prose before it, and not a call as in Python."""
 _TOKENLESS_ANALYSIS = re.compile(r"analysis(?!<\|| to=).*?assistant(?=final|commentary)", re.S)
 """The first channel of gpt-oss, where a server threw away the tokens around it."""
 _TOKENS_BEFORE = re.compile(rf"(?:[\s\ufeff]+|{TEMPLATE_MARK}(?:assistant\b)?|<s>)*")
