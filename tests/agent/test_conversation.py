@@ -101,9 +101,17 @@ def test_references_stand_beside_the_path_and_those_on_it_are_not_repeated():
     assert [(part.node_id, part.form) for part in sent.parts()] == [
         ("node-0", "full"),
         ("node-1", "full"),
-        ("far", "tags"),
+        ("far", "full"),
     ]
-    assert "[far]: about far #search" in sent.earlier
+    assert "[far]: about far #search\n[far]\n[prompt]\nq\n[answer]\na" in sent.earlier
+
+
+def test_a_reference_that_has_no_room_in_full_is_told_by_summary_and_tags():
+    def find(node_id):
+        return Node(node_id, "t", (Text("user", "q"), Text("assistant", "long " * 9_000)), "short", ("search",))
+
+    sent = sent_of([turn(0)], 2_000, find, references=["far"])
+    assert sent.parts()[-1].form == "tags" and "[far]: short #search" in sent.earlier and "long" not in sent.earlier
 
 
 def test_old_prompts_that_were_withdrawn_are_not_remembered():

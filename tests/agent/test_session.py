@@ -329,7 +329,7 @@ def test_references_are_sent_and_kept_with_the_node(settings):
             await session.close()
 
     final = asyncio.run(scenario())
-    assert f"[{first.node_id}]: Which colour? → The sky is blue." in script.requests[0].system
+    assert f"[{first.node_id}]\n[prompt]\nWhich colour?\n[answer]\nThe sky is blue." in script.requests[0].system
     node = Graph(os.path.join(settings.root, ".nebula", "graph")).get_node(final.node_id)
     assert node.references == (first.node_id,)
 

@@ -75,12 +75,16 @@ def test_check_says_what_is_wrong_and_mends_it(vizprompt: Vizprompt, tmp_path: P
     assert vizprompt("check").code == 0
 
 
-def test_the_context_of_a_prompt_is_shown_as_it_is_sent(vizprompt: Vizprompt) -> None:
+def test_a_path_is_one_text_for_any_model(vizprompt: Vizprompt) -> None:
     first = vizprompt.create("one", "first answer")
     second = vizprompt.create("two", "second answer", "--parent", first)
     shown = vizprompt("context", second, "--prompt", "three?")
     assert shown.code == 0 and "three?" in shown.out and "second answer" in shown.out and "tokens" in shown.err
     preview = vizprompt("context", second, "--prompt", "three?", "--json").json
     assert [(part["node_id"], part["form"]) for part in preview["parts"]] == [(first, "summary"), (second, "full")]
+    aside = vizprompt.create("aside", "beside", "--tags", "t")
+    wished = vizprompt("context", second, "--full", first, "--ref", "#t", "--json").json
+    forms = [(part["node_id"], part["form"]) for part in wished["parts"]]
+    assert forms == [(first, "full"), (second, "full"), (aside, "tags")]
     assert vizprompt("context", "nobody").code == 1
     assert vizprompt("context", first, "--budget", "0").code == 64

@@ -197,18 +197,21 @@ def test_no_answer_is_discarded_for_what_it_says(vizprompt: Vizprompt, provider:
 
 def test_references_reach_the_model_and_the_node(vizprompt: Vizprompt) -> None:
     one = vizprompt.create("first aside", "the red answer", "--tags", "colour")
-    two = vizprompt.create("second aside", "the loud answer")
+    two = vizprompt.create("second aside", "the loud answer. " + "Many words follow. " * 400 + "the end of it")
+    alone = next(two[:length] for length in range(9, 37) if not one.startswith(two[:length]))
     with ScriptedModel(echo) as server:
-        vizprompt("chat", "--openai", "--ref", "#colour", f"compare @{two} and #nothing", env=server.env())
+        vizprompt("chat", "--openai", "--ref", "#colour", f"compare @{alone} and #nothing", env=server.env())
         vizprompt("chat", "--openai", "無関係 #colour、どう?", env=server.env())
         for unknown in ("--ref=#nothing", "--ref=ffffffff", "--from=ffffffff"):
             refused = vizprompt("chat", "--openai", unknown, "x", env=server.env())
             assert refused.code == 64 and refused.err.count("\n") == 1
         sent = [request.body.decode() for request in server.turns]
+        several = vizprompt("chat", "--openai", f"and @{one[:4]}?", env=server.env())
+    assert several.code == 0 and one in several.err and two in several.err
     assert len(sent) == 2
-    assert "the red answer" in sent[0] and "the loud answer" in sent[0]
+    assert "the red answer" in sent[0] and "the loud answer" in sent[0] and "the end of it" in sent[0]
     assert "the red answer" in sent[1] and "the loud answer" not in sent[1]
-    stored = [node["references"] for node in vizprompt("search", "--json").json[:2]]
+    stored = [node["references"] for node in vizprompt("search", "--json").json[1:3]]
     assert stored == [[one], [one, two]]
 
 

@@ -121,18 +121,17 @@ def test_the_path_is_looked_for_in_the_flow_that_is_named(graph: Graph) -> None:
     assert [p.node_id for p in alone.parts] == [other]
 
 
-def test_an_id_in_the_prompt_is_a_reference_and_asking_for_details_brings_the_whole(graph: Graph) -> None:
+def test_an_id_in_the_prompt_is_a_reference_and_only_a_parameter_asks_for_the_whole(graph: Graph) -> None:
     ids = chain(graph, 4, answer="the long answer {i}")
     other = graph.create_node("q", "the other answer", summary="短い", tags=["x y"]).id
     mention = preview_context(graph, ids[-1:], f"compare with {other}, please. {NOBODY}")
     assert mention.parts[-1].form == "tags"
     assert mention.parts[-1].text == f"[{other}]: 短い #x_y"
-    for question in (f"[{ids[0]}]の詳細を知りたい", f"I want to know the details of [{ids[0]}]"):
-        asked = preview_context(graph, ids[-1:], question)
-        assert forms(asked)[0] == (ids[0], "full")
-        assert "the long answer 0" in asked.parts[0].text
-    beside = preview_context(graph, ids[-1:], f"{other} の詳細を知りたい")
-    assert forms(beside)[-1] == (other, "full")
+    for words in (f"[{ids[0]}]の詳細を知りたい", f"I want to know the details of [{ids[0]}]"):
+        assert forms(preview_context(graph, ids[-1:], words))[0] == (ids[0], "summary")
+    asked = preview_context(graph, ids[-1:], "x", full=[ids[0], other])
+    assert forms(asked)[0] == (ids[0], "full") and forms(asked)[-1] == (other, "full")
+    assert "the long answer 0" in asked.parts[0].text
 
 
 def test_a_node_without_a_current_summary_is_told_by_its_own_words(graph: Graph) -> None:

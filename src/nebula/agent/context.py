@@ -99,6 +99,7 @@ def _packed(
     packer = Packer(_Nodes(path, find), estimate_tokens, AGENT, room - SMALLEST_FRAME)
     packer.pack_references(references)
     packer.pack_earlier(list(path))
+    packer.complete(references)
     flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))
     left_out = tuple(each for each in (*path, *references) if each not in packer.parts)
     if not packer.parts:

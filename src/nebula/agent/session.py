@@ -104,17 +104,19 @@ class Session:
     ) -> Final:
         """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
-        `references` are nodes that the prompt names beside the path it continues; `branch` names what begins here.
+        `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
+        `branch` names what begins here.
         """
         writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
+        beside = await asyncio.to_thread(self._referenced, prompt, references)
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id)
-        past = await asyncio.to_thread(self._past, self.conversation, system, tools, references)
+        past = await asyncio.to_thread(self._past, self.conversation, system, tools, beside)
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
         path = tuple(self._parents(parents))
-        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, tuple(references))
+        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside)
         turn = Turn(
             stream=stream,
             model=self.chosen.connector,
@@ -149,6 +151,25 @@ class Session:
         """What there is to report at this moment; whoever takes it shows it."""
         pending, self._pending_remarks = self._pending_remarks, []
         return pending
+
+    def _referenced(self, prompt: str, references: Sequence[str]) -> tuple[str, ...]:
+        """These, and what the prompt names. A word that only looks so names nothing; an ambiguous one is reported."""
+        if "@" not in prompt and "#" not in prompt:
+            return tuple(references)
+        from nebula.graph.context.references import mentions, referenced_nodes
+        from nebula.graph.errors import AmbiguousId, NotFound
+
+        found = list(references)
+        for word in mentions(prompt):
+            if self.archive.graph is None:
+                break
+            try:
+                found += referenced_nodes(self.archive.graph, [word])
+            except AmbiguousId as several:
+                self.remark(Sentence(several.sentence, **several.values))
+            except NotFound:
+                continue
+        return tuple(dict.fromkeys(found))
 
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
@@ -186,7 +207,7 @@ class Session:
         if tuple(node_ids) != (here.leaf,):
             here = Conversation([turn_of(node) for node in self.archive.path_to(node_ids, flow)])
         system, tools = self.system("preview"), self.tools("preview")
-        past = self._past(here, system, tools, self.archive.known(references))
+        past = self._past(here, system, tools, self._referenced(prompt, self.archive.known(references)))
         parts = past.parts()
         frame = estimate_tokens(system) + tool_tokens(tools.specs) + estimate_tokens(prompt)
         text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), prompt))

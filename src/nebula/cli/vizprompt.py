@@ -98,7 +98,7 @@ def _epilog() -> str:
         "node": translate("show, edit and delete a node"),
         "build": translate("make summaries and tags, by a model or as extracts"),
         "check": translate("find (and fix) what is wrong in the files"),
-        "context": translate("what a model would be told before a prompt"),
+        "context": translate("a path as one text to give to any model"),
         "chat": translate("talk to a model; every exchange becomes a node"),
         "serve": translate("the graph as a web page and over WebSocket"),
     }

@@ -37,7 +37,7 @@ def _epilog() -> str:
         "flow": translate("make, list, show and rewire flows"),
         "node": translate("show, edit and delete a node"),
         "search": translate("find nodes by tag, keyword and text"),
-        "context": translate("what a model would be told before a prompt"),
+        "context": translate("a path as one text to give to any model"),
         "check": translate("find (and fix) what is wrong in the files"),
         "build": translate("make summaries and tags, by a model or as extracts"),
     }

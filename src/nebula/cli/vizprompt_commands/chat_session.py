@@ -14,7 +14,6 @@ from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node, shown_ids
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
-from nebula.graph.context.references import mentioned_nodes
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.path import flow_of
 from nebula.graph.values import DEFAULT_FLOW
@@ -144,7 +143,7 @@ class Chat:
             parents=asked.parents,
             flow=self._flow_id,
             branch=asked.branch,
-            references=tuple(dict.fromkeys((*asked.references, *mentioned_nodes(self._graph, asked.prompt)))),
+            references=asked.references,
         )
         final = self._runner.run(interruptible(session, turn, _face(session.settings)))
         if final.node_id is not None:

@@ -1,4 +1,4 @@
-"""vizprompt context: what a model would be told before a prompt, and what it costs."""
+"""vizprompt context: a path as one text to give to any model, and what it costs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,29 @@ from nebula.language import translate
 
 _EXAMPLES = (
     'vizprompt context ID --prompt "And then?"',
-    "vizprompt context ID1 ID2 --budget 2000 --json",
+    "vizprompt context ID1 ID2 --full ID3 --budget 2000 --json",
 )
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     parser = Parser(
         prog,
-        translate("The context of a prompt that continues from these nodes, as it is sent."),
+        translate("The path to these nodes and a prompt behind it, as one text to give to any model."),
         epilog=examples(*_EXAMPLES),
     )
     parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
     parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
+    parser.add_argument(
+        "--ref",
+        dest="references",
+        metavar="ID|#TAG",
+        action="append",
+        default=[],
+        help=translate("show this node, or the nodes with this tag, beside the path"),
+    )
+    parser.add_argument(
+        "--full", metavar="ID", action="append", default=[], help=translate("show this node in full wherever it stands")
+    )
     parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
     parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
     parser.add_argument("-m", "--model", metavar="MODEL", default="", help=translate("the model whose tokens count"))
@@ -31,6 +42,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         raise UsageError("--budget must be above zero")
     from nebula.cli.settings import open_settings
     from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
+    from nebula.graph.context.references import referenced_nodes
     from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
@@ -40,6 +52,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             options.prompt,
             budget=options.budget or DEFAULT_BUDGET,
             flow=options.flow,
+            references=referenced_nodes(graph, options.references),
+            full=[graph.resolve_id(each) for each in options.full],
             model=options.model,
             lang=open_settings("vizprompt").lang,
         )

@@ -76,6 +76,18 @@ class Packer:
                 if not self._put(node_id, "tags", text) and node.tags:
                     self._put(node_id, "tags", context_text.tags_text(node))
 
+    def complete(self, node_ids: Iterable[str]) -> None:
+        """Shows those in full that fit, once all else has its place."""
+        for node_id in node_ids:
+            node, part = self._nodes.get(node_id), self.parts.get(node_id)
+            if node is None or part is None:
+                continue
+            self._room += part.tokens
+            whole = context_text.full_text(node, self.say)
+            about = part.text if node.summary else context_text.hashtags(node)
+            if not self._put(node_id, "full", f"{about}\n{whole}".strip()):
+                self._room -= part.tokens
+
     def pack_earlier(self, path: Sequence[str]) -> None:
         """Newest first. The first one that finds no room ends it: a path with holes would mislead."""
         for place in range(len(path), 0, -1):

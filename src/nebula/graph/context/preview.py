@@ -1,7 +1,7 @@
-"""What a model is told of the conversation before a prompt (seed §7.3), within a token budget.
+"""A path as one text for any model (seed §7.3), within a token budget; and the value that describes a context.
 
-`packing` decides which node has which form; here they become one text. What is left out is named.
-A preview is not a picture of what would be sent: it is the thing itself, `text` and all.
+`packing` decides which node has which form; here they become one text. What is left out is named. Turns of our own
+send messages instead: `nebula.agent.context` builds those.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def preview_context(
     """The context of a prompt that continues from these nodes; several of them merge.
 
     `references` are nodes to show beside the path, besides those whose id stands in the prompt; `full` names nodes to
-    show whole wherever they stand, besides those whose details the prompt asks for. `flow` says which flow the path
-    runs in. Raises NotFound for a node given by id that does not exist; one merely mentioned may be missing.
+    show whole wherever they stand. `flow` says which flow the path runs in. Raises NotFound for a node given by id that
+    does not exist; one merely mentioned may be missing.
     The prompt itself is never cut: one larger than the budget leaves every node out.
     """
     if budget < 1:
@@ -85,16 +85,15 @@ def preview_context(
     for node_id in (*direct, *references, *full):
         shelf.require(node_id)
     path = path_to(graph, direct, shelf.time_of, flow)
-    whole = [*full, *(i for i in context_text.asked_ids(prompt) if shelf.get(i))]
     known = set(path)
     mentioned = [i for i in context_text.mentioned_ids(prompt)[:MAX_MENTIONS] if shelf.get(i)]
-    beside = [i for i in dict.fromkeys((*references, *whole, *mentioned)) if i not in known]
+    beside = [i for i in dict.fromkeys((*references, *full, *mentioned)) if i not in known]
     count = counter(model)
     say = context_text.words(lang)
     frame = count(context_text.layout(say, prompt, [""], [""] if beside else [], len(path)))
     packer = Packer(shelf, count, say, budget - frame - _SLACK)
     packer.pack_direct(direct)
-    packer.pack_full(i for i in whole if i not in packer.parts)
+    packer.pack_full(i for i in full if i not in packer.parts)
     packer.pack_references(i for i in beside if i not in packer.parts)
     packer.pack_earlier([i for i in path if i not in packer.parts])
     return _assembled(packer, path, beside, prompt, frame, budget, count_tokens("", model).exact)

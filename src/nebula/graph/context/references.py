@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from nebula.graph.errors import AmbiguousId, NotFound
+from nebula.graph.errors import NotFound
 from nebula.graph.values import Node
 
 _MENTION = re.compile(r"(?<![\w@#])(?:@[0-9A-Fa-f-]{4,36}(?![\w-])|#[^\s#,.;:!?()、。，；：！？（）「」]+)")
@@ -35,14 +35,6 @@ def referenced_nodes(graph: NodesByName, references: Iterable[str]) -> list[str]
     return list(dict.fromkeys(found))
 
 
-def mentioned_nodes(graph: NodesByName, prompt: str) -> list[str]:
-    """What a prompt itself names, as `@ID` or `#tag`. A word that only looks so names nothing; raises AmbiguousId."""
-    found: list[str] = []
-    for word in dict.fromkeys(_MENTION.findall(prompt)):
-        try:
-            found += referenced_nodes(graph, [word])
-        except AmbiguousId:
-            raise
-        except NotFound:
-            continue
-    return list(dict.fromkeys(found))
+def mentions(prompt: str) -> list[str]:
+    """The words of a prompt that look like a reference, `@ID` or `#tag`, each once. Many only look so."""
+    return list(dict.fromkeys(_MENTION.findall(prompt)))

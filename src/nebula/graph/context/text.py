@@ -62,11 +62,6 @@ _SEAMS = 6
 
 ID = r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _MENTION = re.compile(rf"(?<![0-9A-Za-z-])({ID})(?![0-9A-Za-z-])")
-_ASKED = re.compile(
-    rf"(?:(?<![0-9A-Za-z-])\[?({ID})\]?\s*の詳細を(?:知りたい|教えて))"
-    rf"|(?:details (?:of|about|on)\s*(?:node\s*)?\[?({ID})\]?)",
-    re.IGNORECASE,
-)
 
 
 def words(lang: str) -> Words:
@@ -76,11 +71,6 @@ def words(lang: str) -> Words:
 def mentioned_ids(text: str) -> list[str]:
     """Node ids that stand in a string, each once."""
     return list(dict.fromkeys(match.lower() for match in _MENTION.findall(text)))
-
-
-def asked_ids(text: str) -> list[str]:
-    """Ids of the nodes whose details a string asks for, in the words that the context offers."""
-    return list(dict.fromkeys((first or second).lower() for first, second in _ASKED.findall(text)))
 
 
 def full_text(node: Node, say: Words) -> str:
