@@ -8,7 +8,7 @@ import pytest
 
 from nebula.files.home import derived_folder
 from nebula.memory.session_lock import SessionLock
-from scripted_model import Fault, ScriptedModel, Turn
+from scripted_model import Call, Fault, ScriptedModel, Turn
 
 
 def sessions(bench):
@@ -56,3 +56,19 @@ def test_an_interrupted_prompt_does_not_join_the_next(bench):
     assert [role for role, _ in said] == ["user", "assistant", "user"]
     assert "withdrew" in said[1][1]
     assert "delete every" not in said[2][1]
+
+
+def test_a_killed_turn_is_there_however_often_the_session_is_resumed(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "1\n"})
+    script = [Turn("zero"), Turn("Writing.", [write]), Turn("late", fault=Fault.slow(30)), Turn("one"), Turn("two")]
+    with ScriptedModel(script) as server:
+        assert bench.run("nebula", "-p", "begin", **server.env()).code == 0
+        with bench.start("nebula", "-p", "do it", "--resume", "--yes", **server.env()) as running:
+            server.wait_until(lambda: len(server.turns) == 3)
+            running.kill()
+        for prompt in ("go on", "and on"):
+            assert bench.run("nebula", "-p", prompt, "--resume", **server.env()).code == 0
+    first, second = ([message["role"] for message in request.json["messages"][1:]] for request in server.turns[3:])
+    killed = ["user", "assistant", "tool", "assistant"]
+    assert first == ["user", "assistant", *killed, "user"]
+    assert second == ["user", "assistant", *killed, "user", "assistant", "user"]

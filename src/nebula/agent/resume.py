@@ -18,16 +18,18 @@ from nebula.messages import Message
 if TYPE_CHECKING:
     from nebula.agent.session_nodes import SessionNode
     from nebula.agent.turn_archive import TurnArchive
+    from nebula.graph.values import Node
 
 
 def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:
     remembered = [PastTurn(tuple(turn)) for turn in turns]
     made = archive.session_nodes(session_id)
-    answered = [turn for turn in remembered if turn.answer.strip()]
-    if _went_straight_on(made, len(answered)):
-        for turn, node in zip(answered, made, strict=True):
-            turn.node_id = node.node_id
-        return remembered
+    if _went_straight_on(made):
+        kept = _turns_with_a_node([turn for turn in remembered if turn.answer.strip()], made, archive)
+        if len(kept) == len(made):
+            for turn, node in zip(kept, made, strict=True):
+                turn.node_id = node.node_id
+            return remembered
     leaf = archive.find(made[-1].node_id) if made else None
     if leaf is None:
         return remembered
@@ -35,11 +37,28 @@ def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, sess
     return path + _after(remembered, leaf.prompt)
 
 
-def _went_straight_on(made: Sequence[SessionNode], turns: int) -> bool:
-    """Each turn with an answer became a node, and each node continued the one before."""
-    if len(made) != turns or not made or made[0].parents:
+def _went_straight_on(made: Sequence[SessionNode]) -> bool:
+    """Each node continued the one before."""
+    if not made or made[0].parents:
         return False
     return all(later.parents == sooner.node_id for sooner, later in pairwise(made))
+
+
+def _turns_with_a_node(
+    answered: Sequence[PastTurn], made: Sequence[SessionNode], archive: TurnArchive
+) -> Sequence[PastTurn]:
+    """Those that became the nodes, in their order. A turn that was killed on its way has said something, and has none;
+    it is told from the others by what the nodes say."""
+    if len(answered) == len(made):
+        return answered
+    rest = iter(answered)
+    nodes = [archive.find(each.node_id) for each in made]
+    found = [next((turn for turn in rest if node and _is_of(turn, node)), None) for node in nodes]
+    return [turn for turn in found if turn is not None]
+
+
+def _is_of(turn: PastTurn, node: Node) -> bool:
+    return (turn.prompt.strip(), turn.answer.strip()) == (node.prompt.strip(), node.response.strip())
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
