@@ -161,6 +161,32 @@ class Step(Event):
 
 
 @value
+class Output(Event):
+    """What a command that runs has just said; empty when it begins. For those who look backstage."""
+
+    type: ClassVar[str] = "output"
+    tool_use_id: str
+    text: str = ""
+
+
+@value
+class ProposedChange:
+    """What a command would do to one path of the project."""
+
+    path: str
+    kind: str
+    """"created", "changed", "deleted", "mode" or "link"."""
+    added: int = 0
+    removed: int = 0
+    diff: str = ""
+    renamed_from: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        body = {name: getattr(self, name) for name in ("path", "kind", "added", "removed", "diff")}
+        return body | ({"renamed_from": self.renamed_from} if self.renamed_from else {})
+
+
+@value
 class Approval(Event):
     """A write that needs a yes. `decision` is None while somebody is being asked, else what was decided by rule."""
 
@@ -171,6 +197,12 @@ class Approval(Event):
     diff: str
     tool_use_id: str | None = None
     decision: str | None = None
+    changes: tuple[ProposedChange, ...] | None = None
+    """Of a command: all that it would change; `path` and `diff` are those of the first."""
+    remarks: tuple[str, ...] | None = None
+    """What else there is to know before the answer, one sentence each."""
+    network: str | None = None
+    """The command that asks for the network; then nothing is written by a yes."""
 
 
 @value

@@ -14,12 +14,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from nebula.events import Approval, Diff, Error, Final, Message, Notice, Plan, Retry, Step, Task, ToolResult
+from nebula.events import Approval, Diff, Error, Final, Message, Notice, Output, Plan, Retry, Step, Task, ToolResult
 from nebula.language import translate_to
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
-    from nebula.events import Event, FileChange, Stamped
+    from nebula.events import Event, FileChange, ProposedChange, Stamped
 
 Act = Literal[1, 2]
 
@@ -44,9 +44,11 @@ class Curtain:
 
     path: str = ""
     """The file at work, where the setting `curtain` is `paths`."""
+    doing: str = ""
+    """In plain words, where it takes long and there is something to say: a command runs."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": "curtain", "path": self.path}
+        return {"cue": "curtain", "path": self.path} | ({"doing": self.doing} if self.doing else {})
 
 
 @value
@@ -113,6 +115,7 @@ class Scene:
     answered: bool = False
     """The last message carried no tool calls."""
     curtain_down: bool = False
+    command_runs: bool = False
     remarks: tuple[str, ...] = ()
 
 
@@ -127,7 +130,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Error | Notice):
         return _remark(scene, event.message, event.in_language(options.lang))
     if isinstance(event, Approval) and event.decision is None:
-        return replace(scene, curtain_down=False), (Ask(_seen_whole(event)),)
+        return replace(scene, curtain_down=False, command_runs=False), (Ask(_seen_whole(event)),)
     return _interlude(scene, event, options)
 
 
@@ -142,9 +145,10 @@ def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
 def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
     cues: list[Cue] = []
     path = _path_at_work(event) if options.curtain == "paths" else ""
-    if path or not scene.curtain_down:
-        cues.append(Curtain(path))
-        scene = replace(scene, curtain_down=True)
+    runs = isinstance(event, Output)
+    if path or not scene.curtain_down or runs != scene.command_runs:
+        cues.append(Curtain(path, translate_to(options.lang, "running a command") if runs else ""))
+        scene = replace(scene, curtain_down=True, command_runs=runs)
     if options.backstage:
         cues.extend(_behind(event))
     return scene, tuple(cues)
@@ -210,6 +214,8 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
     title, text = "", ""
     if isinstance(event, Step):
         title, text = event.name, json.dumps(event.args, ensure_ascii=False)
+    elif isinstance(event, Output):
+        title, text = ("…", event.text) if event.text else ("", "")
     elif isinstance(event, ToolResult):
         title = f"{event.tool} → {event.result.status.value}"
         text = "\n".join(block.as_text() for block in event.result.content)
@@ -226,8 +232,25 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
 
 def _seen_whole(approval: Approval) -> Approval:
     """What is approved must be seen: no character of it may hide, not even the end of a line."""
-    diff = approval.diff.translate(_UNSEEN)
-    return replace(approval, path=one_line(approval.path), tool=one_line(approval.tool), diff=diff)
+    changes = approval.changes and tuple(_change_seen_whole(each) for each in approval.changes)
+    return replace(
+        approval,
+        path=one_line(approval.path),
+        tool=one_line(approval.tool),
+        diff=approval.diff.translate(_UNSEEN),
+        changes=changes,
+        remarks=approval.remarks and tuple(map(one_line, approval.remarks)),
+        network=None if approval.network is None else approval.network.translate(_UNSEEN),
+    )
+
+
+def _change_seen_whole(change: ProposedChange) -> ProposedChange:
+    return replace(
+        change,
+        path=one_line(change.path),
+        diff=change.diff.translate(_UNSEEN),
+        renamed_from=one_line(change.renamed_from),
+    )
 
 
 # Text that is fit to be shown

@@ -28,6 +28,10 @@ READERS = [
     Call("searchInDirectory", {"directory": ".", "keyword": "original"}),
     Call("readNode", {"id": "../../etc/passwd"}),
     Call("runCheck", {"name": "touch ran.txt"}),
+    Call("runCommand", {"command": "touch ran.txt; echo forged > a.txt; chmod 777 src/b.py; rm -rf src; ls"}),
+    Call("runCommand", {"command": "echo forged > inside.txt; echo forged > outside.txt; echo forged > dangling.txt"}),
+    Call("runCommand", {"command": "echo forged > folder/x.txt; echo forged > ../victim/v.txt; rm -rf ../victim"}),
+    Call("run_command", {"command": "touch ran.txt", "network": True}),
 ]
 
 
@@ -81,7 +85,7 @@ def test_no_native_call_changes_the_tree(bench, trapped):
     assert (ran.code, ran.out) == (2, "A plan.\n")
     assert tree_hash(trapped) == before
     offered = {tool["function"]["name"] for tool in server.turns[0].json["tools"]}
-    assert offered == {"list", "readFile", "searchInDirectory", "readNode"}
+    assert offered == {"list", "readFile", "searchInDirectory", "readNode", "runCommand"}
 
 
 def test_no_call_of_the_json_dialect_changes_the_tree(bench, trapped):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nebula.tools.commands import MAX_OUTPUT_BYTES, run_command
+from nebula.tools.commands.plain import MAX_OUTPUT_BYTES, run_command
 
 
 def alive(pid):

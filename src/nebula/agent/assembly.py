@@ -27,11 +27,12 @@ from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals, Approver, allow_all
+from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
 from nebula.tools.registry import learn_from
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.state_folder import ensure_state_dir
+from nebula.workspace.state_folder import ensure_state_dir, is_half_applied
 
 if TYPE_CHECKING:
     from nebula.graph.context.preview import ContextPreview
@@ -76,6 +77,8 @@ async def open_session(
     )
     for path in aside:
         session.remark(Sentence("{path} was not what it should be (a link, a pipe); it was set aside.", path=path))
+    if is_half_applied(settings.root):
+        _take_back_half_applied(session)
     if not lock.take():
         session.remark(
             Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)
@@ -116,7 +119,32 @@ def open_project_access(settings: Settings, approvals: Approvals, allow: Sequenc
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
-    return ProjectAccess(settings.root, files, read_only, approvals, checks, _audit_log(settings))
+    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
+    return ProjectAccess(settings.root, files, read_only, approvals, checks, _audit_log(settings), commands)
+
+
+def _take_back_half_applied(session: Session) -> None:
+    """Of a command's changes that were being applied when the program was killed."""
+    from nebula.workspace.local import LocalWorkspace
+
+    files = session.project.workspace
+    taken = files.take_back_half_applied() if isinstance(files, LocalWorkspace) else None
+    if taken is None:
+        return
+    if taken.paths:
+        session.remark(
+            Sentence(
+                "A command's changes were only half applied when nebula was ended. They were taken back: {paths}",
+                paths=", ".join(taken.paths),
+            )
+        )
+    if taken.left:
+        session.remark(
+            Sentence(
+                "Half-applied changes that could not be taken back, because the files changed since: {paths}",
+                paths=", ".join(taken.left),
+            )
+        )
 
 
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:

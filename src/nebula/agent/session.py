@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nebula.graph.context.preview import ContextPreview
     from nebula.memory.session_lock import SessionLock
     from nebula.memory.sessions import Sessions
+    from nebula.tools.commands.layers import CommandLayers
     from nebula.workspace.audit import AuditLog
 
 MODES = ("agent", "plan")
@@ -63,6 +64,8 @@ class ProjectAccess:
     checks: Checks = field(default_factory=Checks)
     audit: AuditLog | None = None
     """Where each call leaves a line; None where a gateway does that."""
+    commands: CommandLayers | None = None
+    """None where the files are on another machine."""
 
 
 @record
@@ -250,6 +253,8 @@ class Session:
             self.memory.close()
         if self.lock is not None:
             self.lock.release()
+        if self.project.commands is not None:
+            await asyncio.to_thread(self.project.commands.close)
         await self.chosen.connector.aclose()
 
     def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:
@@ -265,7 +270,7 @@ class Session:
         project = self.project
         plan = self.mode == "plan"
         files = (project.read_only if plan else project.workspace).for_turn(trace_id)
-        kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan)
+        kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan, project.commands, project.approvals)
         audit = CallAudit(project.audit, trace_id, self.redactor.text) if project.audit is not None else None
         if self.mode == CHAT:
             return chat_tools(kit, audit=audit)

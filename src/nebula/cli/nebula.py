@@ -124,6 +124,11 @@ def _permission_options(parser: Parser) -> None:
     )
     parser.add_argument("--yes", action="store_true", help=translate("allow ordinary writes without asking"))
     allow_option(parser)
+    parser.add_argument(
+        "--allow-network",
+        action="store_true",
+        help=translate("let commands that ask for the network have it, this machine's own servers included"),
+    )
     parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
 
 

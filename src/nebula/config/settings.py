@@ -103,6 +103,8 @@ class Settings:
     command_layer_mb: int = setting(2048, positive)
     sandbox_read: tuple[str, ...] = setting((), strings)
     """Directories and files outside the project that commands may read."""
+    sandbox_network: bool = setting(False, flag)
+    """Commands that ask for the network get it without a question."""
 
     database_path: str = setting("", string)
     audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)

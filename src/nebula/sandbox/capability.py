@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sys
@@ -12,18 +11,18 @@ from functools import cache
 from nebula.language import translate
 from nebula.sandbox.contract import Capability, Command, Limits
 from nebula.sandbox.errors import SandboxError, Unavailable
+from nebula.sandbox.remembered import AVAILABLE, recall, remember
 
 _MACHINES = ("x86_64", "aarch64")
 _PROBE = "rmdir folder && mkdir folder && rm file && echo new > file"
 """A deleted folder made anew needs attributes that tmpfs has had since Linux 6.6."""
 _PROBE_LIMITS = Limits(timeout_s=20)
-_AVAILABLE = "available"
 
 
-def capability(cache_folder: str | None = None) -> Capability:
-    """`cache_folder`: a private folder for the answer, which holds for this boot, user and kernel."""
-    step, number = _remembered(cache_folder)
-    if step == _AVAILABLE:
+def capability(cache_folder: str | None = None, *, fresh: bool = False) -> Capability:
+    """`cache_folder`: a private folder for the answer, which holds for this boot and user; `fresh` finds out anew."""
+    step, number = _find_out(cache_folder) if fresh else _remembered(cache_folder)
+    if step == AVAILABLE:
         return Capability(available=True)
     reason, advice = _explain(step, number)
     return Capability(False, reason, advice)
@@ -31,23 +30,19 @@ def capability(cache_folder: str | None = None) -> Capability:
 
 @cache
 def _remembered(cache_folder: str | None) -> tuple[str, int]:
+    known = None if cache_folder is None else recall(cache_folder)
+    return known or _find_out(cache_folder)
+
+
+def _find_out(cache_folder: str | None) -> tuple[str, int]:
     if not sys.platform.startswith("linux"):
         return "platform", 0
     if os.uname().machine not in _MACHINES:
         return "machine", 0
-    note = None if cache_folder is None else os.path.join(cache_folder, f"layers-{_this_boot()}")
-    if note is not None and os.path.exists(note):
-        return _AVAILABLE, 0
     found = _probe()
-    if found[0] == _AVAILABLE and note is not None:
-        with contextlib.suppress(OSError):  # then it is found out again
-            os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if cache_folder is not None:
+        remember(cache_folder, *found)
     return found
-
-
-def _this_boot() -> str:
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return f"{file.read().strip()}-{os.geteuid()}"
 
 
 def _probe() -> tuple[str, int]:
@@ -58,7 +53,7 @@ def _probe() -> tuple[str, int]:
         open(os.path.join(folder, "file"), "w", encoding="ascii").close()
         try:
             with run(Command(os.path.realpath(folder), _PROBE, _PROBE_LIMITS)) as done:
-                return (_AVAILABLE, 0) if done.exit_code == 0 else ("attributes", 0)
+                return (AVAILABLE, 0) if done.exit_code == 0 else ("attributes", 0)
         except Unavailable as error:
             return error.step, error.number
         except SandboxError:

@@ -139,6 +139,9 @@ class Layer(Protocol):
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The content of a created or changed file as the command left it, at most `limit` bytes."""
 
+    def read_before(self, path: str, limit: int | None = None) -> bytes:
+        """The content of a file of the project."""
+
     def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
         """Paths of those changes where the project is no longer what it was when the layer was read."""
 

@@ -28,7 +28,13 @@ class OpenLayer:
         return self.descriptors[1]
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        handle = best_opener()(self.upper, path.split("/"), FILE_FLAGS)
+        return self._read(self.upper, path, limit)
+
+    def read_before(self, path: str, limit: int | None = None) -> bytes:
+        return self._read(self.lower, path, limit)
+
+    def _read(self, side: int, path: str, limit: int | None) -> bytes:
+        handle = best_opener()(side, path.split("/"), FILE_FLAGS)
         try:
             return read_all(handle, os.fstat(handle).st_size if limit is None else limit)
         finally:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from nebula.events import Approval, new_trace_id
+from nebula.events import Approval, ProposedChange, new_trace_id
+from nebula.language import Sentence
 from nebula.messages import Json, Text, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.result_limits import cut_middle
@@ -53,6 +54,8 @@ class Decision:
     pattern: str = ""
     hunks: tuple[int, ...] = ()
     """Of a yes to some of the hunks of a change: their numbers, from 1; empty: all of it."""
+    paths: tuple[str, ...] = ()
+    """Of a yes to some of the paths of a set; empty: all of it."""
 
     @classmethod
     def read(cls, text: str) -> Decision:
@@ -72,6 +75,8 @@ class Decision:
     def word(self) -> str:
         if self.hunks:
             return f"hunks {', '.join(map(str, self.hunks))}"
+        if self.paths:
+            return "some"
         if self.allowed:
             return "all" if self.scope == "session" else "yes"
         return self.reason or "no"
@@ -87,7 +92,26 @@ class Question:
     asked_again: bool = False
 
 
-Approver = Callable[[Question], Awaitable[Decision]]
+@value
+class SetQuestion:
+    """What a command would change, to decide on as a whole or path by path."""
+
+    approval_id: str
+    changes: tuple[ProposedChange, ...]
+    remarks: tuple[Sentence, ...] = ()
+    asked_again: bool = False
+
+
+@value
+class NetworkQuestion:
+    """A command that asks for the network. A yes for the session is remembered."""
+
+    approval_id: str
+    command: str
+
+
+AnyQuestion = Question | SetQuestion | NetworkQuestion
+Approver = Callable[[AnyQuestion], Awaitable[Decision]]
 
 
 @record
@@ -103,11 +127,11 @@ class Approvals:
 
     def standing(self, proposal: Proposal, message_key: str) -> bool:
         """An earlier yes that reaches this write."""
-        return (
-            self._session
-            or message_key in self._messages
-            or any(fnmatchcase(proposal.path, pattern) for pattern in self._patterns)
-        )
+        return message_key in self._messages or self.stands_for([proposal.path])
+
+    def stands_for(self, paths: Iterable[str]) -> bool:
+        """An earlier yes that reaches writes to all of these."""
+        return self._session or all(any(fnmatchcase(path, each) for each in self._patterns) for path in paths)
 
     def remember(self, decision: Decision, message_key: str) -> None:
         if not decision.allowed:
@@ -149,7 +173,8 @@ class Approved:
             proposal = await asyncio.to_thread(self._tool.propose, args)
             decision = await self._decide(proposal, call, again=attempt > 0)
             chosen = proposal.only(decision.hunks) if decision.hunks else proposal
-            if not decision.allowed or (decision.hunks and not chosen.change.hunks):
+            meant = not decision.paths or proposal.path in decision.paths
+            if not decision.allowed or not meant or (decision.hunks and not chosen.change.hunks):
                 reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
                 raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
             try:
@@ -201,5 +226,5 @@ def _answer(outcome: Outcome, proposal: Proposal, chosen: Proposal) -> tuple[Tex
     return (Json({"success": True, "remark": "The user left out a part of this change:\n" + left_out}),)
 
 
-async def allow_all(_: Question) -> Decision:
+async def allow_all(_: AnyQuestion) -> Decision:
     return Decision(True, "session")

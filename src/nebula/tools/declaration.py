@@ -16,6 +16,8 @@ from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
+    from nebula.tools.approval import Approvals
+    from nebula.tools.commands.layers import CommandLayers
 
 
 @value
@@ -37,6 +39,9 @@ class ToolKit:
     checks: Checks = Checks()
     find_node: Callable[[str], Node | None] | None = None
     plan: bool = False
+    commands: CommandLayers | None = None
+    """Layers for commands and checks, where there can be any."""
+    approvals: Approvals | None = None
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nebula.messages import AssistantMessage, Json, Message, ToolResultStatus, ToolUseResult, UserMessage
-from nebula.tools import read_node, run_check
+from nebula.tools import read_node
 from nebula.tools.approval import Approvals, Approved
+from nebula.tools.commands import run_check, run_command
 from nebula.tools.contract import Tool
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.files import edit_file, list_files, read_file, search_in_directory, write_file
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import AfterChange, CallAudit, ToolSet
 from nebula.tools.writing import Unasked, WritingTool
+from nebula.value import replace
 
 TOOLS: tuple[ToolDeclaration, ...] = (
     list_files.TOOL,
@@ -20,6 +22,7 @@ TOOLS: tuple[ToolDeclaration, ...] = (
     search_in_directory.TOOL,
     write_file.TOOL,
     edit_file.TOOL,
+    run_command.TOOL,
     run_check.TOOL,
     read_node.TOOL,
 )
@@ -31,6 +34,7 @@ def agent_tools(
     kit: ToolKit, approvals: Approvals, *, audit: CallAudit | None = None, after_change: Sequence[AfterChange] = ()
 ) -> ToolSet:
     """Everything; a write is approved first, and `after_change` hears of each one that was made."""
+    kit = replace(kit, approvals=approvals)
     writers: dict[str, WritingTool] = {}
 
     def asking(tool: WritingTool) -> Tool:

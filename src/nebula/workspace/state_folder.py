@@ -19,6 +19,8 @@ from nebula.workspace.errors import PathEscape, WorkspaceError
 from nebula.workspace.guard.jail import Jail, translate
 
 STATE_DIR = ".nebula"
+SET_MARKER = "applying.json"
+"""In the journal, for as long as a set of changes is being applied."""
 PLAIN_FOLDERS = ("graph",)
 """Folders in it that are used by their path, so that a link that came with the project would lead out of it."""
 
@@ -49,6 +51,11 @@ def ensure_state_dir(root: str, aside: list[str] | None = None) -> str:
     finally:
         jail.close()
     return os.path.join(root, STATE_DIR)
+
+
+def is_half_applied(root: str) -> bool:
+    """Whether a set of changes is being applied, or was when its process ended; cheap enough for every start."""
+    return os.path.lexists(os.path.join(root, STATE_DIR, "journal", SET_MARKER))
 
 
 def _refuse_planted_links(state_fd: int) -> None:

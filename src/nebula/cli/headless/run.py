@@ -23,7 +23,7 @@ from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
-from nebula.tools.approval import Decision, Question, allow_all
+from nebula.tools.approval import AnyQuestion, Decision, allow_all
 from nebula.value import replace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.state_folder import ensure_state_dir
@@ -39,7 +39,7 @@ class OutputFailed(NebulaError):
     """What was said could not be shown: nobody reads any more, or the disk behind standard output is full."""
 
 
-async def refuse_unattended(_: Question) -> Decision:
+async def refuse_unattended(_: AnyQuestion) -> Decision:
     return Decision(False, reason=NOT_ALLOWED)
 
 
@@ -51,6 +51,7 @@ def run_headless(options: argparse.Namespace) -> int:
         "provider": options.provider,
         "trust": options.trust or None,
         "backstage": options.backstage or None,
+        "sandbox_network": options.allow_network or None,
     }
     return asyncio.run(_run(options, open_settings("nebula", root, overrides), prompt))
 

@@ -29,7 +29,7 @@ from nebula.language import translate
 from nebula.llm.choose import ChosenModel
 from nebula.llm.replay import ReplayModel
 from nebula.stage import Close, Remark, Say, Stage, StageOptions, one_line
-from nebula.tools.approval import Decision, Question, allow_all
+from nebula.tools.approval import AnyQuestion, Decision, Question, allow_all
 from nebula.value import replace
 
 
@@ -108,7 +108,9 @@ class _Audience:
                 print_line(cue.line)
 
 
-async def _ask(question: Question) -> Decision:
+async def _ask(question: AnyQuestion) -> Decision:
+    if not isinstance(question, Question):
+        return Decision(False)  # the recording runs no commands
     proposal = question.proposal
     counted = f"{one_line(proposal.path)} (+{proposal.added} −{proposal.removed})"
     if proposal.mode == "create":

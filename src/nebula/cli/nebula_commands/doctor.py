@@ -40,8 +40,21 @@ def main(argv: Sequence[str]) -> int:
     uses = {"git": translate("branch and status in the context"), "rg": translate("fast search")}
     for program, use in uses.items():
         print_line(f"{program:8} {shutil.which(program) or translate('not found: no {use}', use=use)}")
+    _print_commands(settings)
     _print_settings(settings)
     return asyncio.run(_print_providers(settings, options.all))
+
+
+def _print_commands(settings: Settings) -> None:
+    """Tried out, not looked up: what was in the way may be gone since."""
+    from nebula.sandbox.capability import capability
+
+    found = capability(settings.home, fresh=True)
+    if found.available:
+        said = translate("run in a layer over the project; you approve what they change")
+    else:
+        said = f"{translate('not offered:')} {found.reason} {found.advice}"
+    print_line(f"{translate('commands')} {said}")
 
 
 def _print_settings(settings: Settings) -> None:

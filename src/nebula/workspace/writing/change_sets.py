@@ -23,10 +23,10 @@ from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.states import content_name, parse_state, same_state
 from nebula.workspace.records import digest
+from nebula.workspace.state_folder import SET_MARKER as MARKER
 from nebula.workspace.writing.entries import EntryMover, Move, MoveFailed
 from nebula.workspace.writing.writer import FileWriter
 
-MARKER: Final = "applying.json"
 _MARKER_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MARKER_BYTES: Final = 1000
 
@@ -192,11 +192,6 @@ def _read_marker(fd: int) -> tuple[int, str]:
         return int(said["start"]), str(said["group"])
     except (ValueError, KeyError, TypeError):
         return 0, ""  # killed before anything was applied
-
-
-def is_half_applied(root: str) -> bool:
-    """Cheap enough for every start."""
-    return os.path.lexists(os.path.join(root, ".nebula", "journal", MARKER))
 
 
 class IgnoredWriter:

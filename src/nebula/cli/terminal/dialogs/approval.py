@@ -6,50 +6,99 @@ import asyncio
 import unicodedata
 from glob import escape
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from nebula.cli.terminal.dialogs.change_set import ChangeSetDialog, NetworkDialog
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.language import translate
 from nebula.stage import neutralise, one_line
-from nebula.tools.approval import Decision, Question, agrees
+from nebula.tools.approval import AnyQuestion, Decision, NetworkQuestion, Question, SetQuestion, agrees
 from nebula.tools.writing import Proposal
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 
+class Dialog(Protocol):
+    def introduce(self) -> None: ...
+
+    def show(self) -> None:
+        """What the answer is about, in full."""
+
+    async def decide(self, answer: str) -> Decision | None:
+        """None: show it first, then ask again."""
+
+
 class TerminalApprover:
     """Asks the person at the terminal. A sentence instead of a key refuses, and the model is told the sentence."""
 
     def __init__(self, terminal: TerminalSession) -> None:
-        self._terminal = terminal
-        self._listed: tuple[str, ...] = ()
+        self.terminal = self._terminal = terminal
+        self.listed: tuple[str, ...] = ()
         """The writes shown together last, so that one message lists them once."""
 
-    async def __call__(self, question: Question) -> Decision:
-        self._introduce(question)
+    async def __call__(self, question: AnyQuestion) -> Decision:
+        dialog = self._dialog(question)
+        dialog.introduce()
         while True:
             try:
                 answer = await self._terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True)
-                decision = await self._decide(answer, question)
+                decision = await dialog.decide(answer)
             except EndOfInput:
                 return Decision(False)
             except Interrupted:
                 return await self._interrupted()
             if decision is not None:
+                self._say_what_comes_of(decision, question)
                 self._terminal.screen.line()
                 return decision
-            show_diff(self._terminal.screen, self._diff(question))
+            dialog.show()
 
-    def _introduce(self, question: Question) -> None:
+    def _dialog(self, question: AnyQuestion) -> Dialog:
+        if isinstance(question, SetQuestion):
+            return ChangeSetDialog(self._terminal, question)
+        if isinstance(question, NetworkQuestion):
+            return NetworkDialog(self._terminal, question)
+        return _WriteDialog(self, question)
+
+    def _say_what_comes_of(self, decision: Decision, question: AnyQuestion) -> None:
         screen = self._terminal.screen
+        if decision.scope == "session" and not isinstance(question, NetworkQuestion):
+            screen.line(
+                translate(
+                    "From now on every write of this session is allowed without asking. /permissions takes it back."
+                ),
+                "dim",
+            )
+        elif decision.reason:
+            screen.line(translate("Refused. The model is told why."), "dim")
+        elif not decision.allowed:
+            screen.line(translate("Refused. The model is told."), "dim")
+
+    async def _interrupted(self) -> Decision:
+        self._terminal.interrupt()
+        # The turn is being cancelled, and this question with it.
+        never: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        return await never
+
+
+class _WriteDialog:
+    """One file: yes, no, hunk by hunk, for how long, or a sentence that refuses."""
+
+    def __init__(self, asker: TerminalApprover, question: Question) -> None:
+        self._asker = asker
+        self._terminal = asker.terminal
+        self._question = question
+
+    def introduce(self) -> None:
+        screen, question = self._terminal.screen, self._question
         paths = tuple(each.path for each in question.together)
-        if len(paths) > 1 and paths != self._listed:
+        if len(paths) > 1 and paths != self._asker.listed:
             screen.line(translate("This message writes {count} files:", count=len(paths)))
             for proposal in question.together:
                 screen.line(f"  {_counted(proposal)}")
-        self._listed = paths
+        self._asker.listed = paths
         file = _counted(question.proposal)
         if question.proposal.mode == "create":
             screen.line(translate("Create a new file: {path}", path=file), "bold")
@@ -57,9 +106,10 @@ class TerminalApprover:
             screen.line(translate("Edit an existing file: {path}", path=file), "bold")
         if question.asked_again:
             screen.line(translate("The file changed in the meantime; this is the new difference."), "yellow")
-        screen.line(self._keys(question), "dim")
+        screen.line(self._keys(), "dim")
 
-    def _keys(self, question: Question) -> str:
+    def _keys(self) -> str:
+        question = self._question
         keys = [translate("y yes · n no · d show the diff")]
         if len(question.proposal.change.hunks) > 1:
             keys.append(translate("h choose hunk by hunk"))
@@ -70,18 +120,22 @@ class TerminalApprover:
         keys.append(translate("p always for {pattern} in this session", pattern=pattern))
         return " · ".join([*keys, translate("or say why not")])
 
-    async def _decide(self, answer: str, question: Question) -> Decision | None:
+    def show(self) -> None:
+        show_diff(self._terminal.screen, self._diff())
+
+    async def decide(self, answer: str) -> Decision | None:
         """None: look at the difference first."""
+        question = self._question
         # An input method left on types full-width letters.
         key = unicodedata.normalize("NFKC", answer).strip().lower()
         if key in ("d", "diff"):
             return None
         if key == "h" and len(question.proposal.change.hunks) > 1:
-            return self._told(await self._hunk_by_hunk(question))
-        return self._decision(key, answer, question)
+            return await self._hunk_by_hunk()
+        return self._decision(key, answer)
 
-    def _decision(self, key: str, answer: str, question: Question) -> Decision:
-        screen = self._terminal.screen
+    def _decision(self, key: str, answer: str) -> Decision:
+        screen, question = self._terminal.screen, self._question
         if key == "p":
             pattern = pattern_for(question.proposal.path)
             shown = one_line(pattern)
@@ -96,27 +150,11 @@ class TerminalApprover:
             count = len(question.together)
             screen.line(translate("All {count} writes of this message are allowed.", count=count), "dim")
             return Decision(True, "message")
-        return self._told(Decision.read(answer))
+        return Decision.read(answer)
 
-    def _told(self, decision: Decision) -> Decision:
-        """The decision, with a word to the person about what comes of it."""
-        screen = self._terminal.screen
-        if decision.scope == "session":
-            screen.line(
-                translate(
-                    "From now on every write of this session is allowed without asking. /permissions takes it back."
-                ),
-                "dim",
-            )
-        elif decision.reason:
-            screen.line(translate("Refused. The model is told why."), "dim")
-        elif not decision.allowed:
-            screen.line(translate("Refused. The model is told."), "dim")
-        return decision
-
-    async def _hunk_by_hunk(self, question: Question) -> Decision:
-        hunks = question.proposal.change.hunks
-        lines = iter(self._diff(question).split("\n")[2:])
+    async def _hunk_by_hunk(self) -> Decision:
+        hunks = self._question.proposal.change.hunks
+        lines = iter(self._diff().split("\n")[2:])
         chosen = []
         for number, hunk in enumerate(hunks, 1):
             show_diff(self._terminal.screen, "\n".join(islice(lines, hunk.text.count("\n"))))
@@ -127,17 +165,12 @@ class TerminalApprover:
             return Decision(False)
         return Decision(True, hunks=() if len(chosen) == len(hunks) else tuple(chosen))
 
-    def _diff(self, question: Question) -> str:
+    def _diff(self) -> str:
+        question = self._question
         asked = self._terminal.view.asked if self._terminal.view else None
         if asked is not None and asked.approval_id == question.approval_id:
             return asked.diff
         return neutralise(question.proposal.diff)
-
-    async def _interrupted(self) -> Decision:
-        self._terminal.interrupt()
-        # The turn is being cancelled, and this question with it.
-        never: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        return await never
 
 
 def _counted(proposal: Proposal) -> str:

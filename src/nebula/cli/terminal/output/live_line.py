@@ -36,12 +36,15 @@ class LiveLine:
         """What the user has typed ahead, shown at the end of the line."""
         self._started = time.monotonic()
         self._path = ""
+        self._running = ""
+        """What goes on, in plain words, where there is more to say than that work does."""
         self._retry: Retry | None = None
         self._again_at = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    def raise_(self, path: str = "") -> None:
+    def raise_(self, path: str = "", doing: str = "") -> None:
         self._path = path
+        self._running = doing
         self._retry = None
         if self._task is None and self._screen.out.isatty():
             run = self._redraw() if self._screen.capable else self._report()
@@ -86,7 +89,7 @@ class LiveLine:
     def _doing(self) -> str:
         left = round(self._again_at - time.monotonic())
         if self._retry is None or left <= 0:
-            return translate("working")
+            return self._running or translate("working")
         return asked_again(self._retry, left)
 
     def _elapsed(self) -> str:

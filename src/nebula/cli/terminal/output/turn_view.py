@@ -49,7 +49,7 @@ class TurnView:
 
     def _carry_out(self, cue: Cue) -> None:
         if isinstance(cue, Curtain):
-            self._live.raise_(cue.path)
+            self._live.raise_(cue.path, cue.doing)
             return
         if isinstance(cue, Backstage):
             if self._backstage:

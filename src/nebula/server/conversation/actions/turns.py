@@ -11,6 +11,7 @@ from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.server.conversation.turns.turns import Job
+from nebula.tools.approval import Decision
 
 
 async def send_prompt(
@@ -63,10 +64,12 @@ async def approve(
     hunks: Numbers | None = None,
     paths: Texts | None = None,
 ) -> ActionResult:
-    if decision.strip().lower() == "some" or hunks or paths:
+    some = decision.strip().lower() == "some"
+    if some != bool(hunks or paths):
         # Never taken for a sentence that refuses, nor for a yes to everything.
-        raise ActionError("a part of a change cannot be allowed here yet; say yes, no or why not", code="unsupported")
-    server.turns.approve(approval_id, decision)
+        raise ActionError("'some' comes with the 'hunks' or 'paths' that are meant, and they with 'some'")
+    part = Decision(True, hunks=tuple(hunks or ()), paths=tuple(paths or ()))
+    server.turns.approve(approval_id, part if some else Decision.read(decision))
     return ActionResult({"approval_id": approval_id, "decision": decision})
 
 

@@ -21,10 +21,10 @@ from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
-from nebula.tools.approval import Decision, Question
+from nebula.tools.approval import AnyQuestion, Decision
 
 _log = logging.getLogger(__name__)
-Ask = Callable[[Question], Awaitable[Decision]]
+Ask = Callable[[AnyQuestion], Awaitable[Decision]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,11 @@ class Turns:
     async def preview(self, job: Job) -> ContextPreview:
         return await self._runner.preview(job)
 
-    def approve(self, approval_id: str, decision: str) -> None:
+    def approve(self, approval_id: str, decision: Decision) -> None:
         question = self._questions.get(approval_id)
         if question is None or question.done():
             raise ActionError("nobody waits for that approval (any more)", code="not_found")
-        question.set_result(Decision.read(decision))
+        question.set_result(decision)
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
         """Stops one turn, or those of the sender; they end with `Final` like any other."""
@@ -174,7 +174,7 @@ class Turns:
         finally:
             del self._running[job.trace_id]
 
-    async def _ask(self, question: Question) -> Decision:
+    async def _ask(self, question: AnyQuestion) -> Decision:
         waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._questions[question.approval_id] = waiting
         try:

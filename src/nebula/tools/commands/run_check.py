@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nebula.events import CheckRun
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.commands import CheckResult, run_command
+from nebula.tools.commands.plain import MAX_OUTPUT_BYTES, CheckResult, run_command
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
-from nebula.tools.declaration import Checks, ToolDeclaration
+from nebula.tools.declaration import Checks, ToolDeclaration, ToolKit
+from nebula.tools.result_limits import cut_middle
+
+if TYPE_CHECKING:
+    from nebula.tools.commands.layers import CommandLayers
 
 
 class RunCheck:
-    def __init__(self, checks: Checks) -> None:
+    def __init__(self, checks: Checks, layers: CommandLayers | None = None) -> None:
         self._checks = checks
+        self._layers = layers
+        """Where the machine has them a check leaves nothing behind."""
         self.spec = DeclaredSpec(
             "runCheck",
             "Run one of the project's configured checks, such as its tests, and see how it ended. Run it after your "
@@ -30,9 +36,18 @@ class RunCheck:
         name = text_argument(args, "name")
         if name not in self._checks.commands:
             raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks.commands)}.")
-        result = await run_command(name, self._checks.root, self._checks.timeout_s)
+        result = await self._run(name)
         check = CheckRun(name, result.passed, last_line(result))
         return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)
+
+    async def _run(self, name: str) -> CheckResult:
+        if self._layers is None:
+            return await run_command(name, self._checks.root, self._checks.timeout_s)
+        done = await self._layers.run(name, timeout_s=self._checks.timeout_s, read_back=False)
+        output, left_out = cut_middle(done.output, MAX_OUTPUT_BYTES)
+        if done.stopped:
+            output += f"\nStopped by its limit: {done.stopped}."
+        return CheckResult(name, done.exit_code, output, left_out)
 
 
 def last_line(result: CheckResult) -> str:
@@ -40,9 +55,15 @@ def last_line(result: CheckResult) -> str:
     return lines[-1][:200] if lines else ""
 
 
+def _build(kit: ToolKit) -> RunCheck | None:
+    if not kit.checks.commands:
+        return None
+    return RunCheck(kit.checks, kit.commands if kit.commands is not None and kit.commands.available else None)
+
+
 TOOL = ToolDeclaration(
     "runCheck",
-    lambda kit: RunCheck(kit.checks) if kit.checks.commands else None,
+    _build,
     in_plan=False,
     method="run_check",
     subject="name",

@@ -1,4 +1,4 @@
-"""Running a configured command: in the root, in a process group of its own, with no terminal and firm limits.
+"""Running a configured check where there are no layers: in the root, in a process group of its own, with firm limits.
 
 The shell reads it, as it reads the same line in a CI file or a Makefile: only the user writes such lines, and the
 model can do no more than name one. Of the environment only what programs need to be found and to run is handed over:

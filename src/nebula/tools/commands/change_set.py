@@ -1,0 +1,265 @@
+"""What a command left in its layer, as one set that somebody can say yes or no to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nebula.events import ProposedChange
+from nebula.language import Sentence
+from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, Layer, LayerChange
+from nebula.tools.commands.ignored import split_ignored
+from nebula.tools.contract import AppliedChange
+from nebula.value import value
+from nebula.workspace.contract import PathChange
+from nebula.workspace.diff import diff_texts
+from nebula.workspace.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from nebula.workspace.local import LocalWorkspace
+
+SHOWN_BYTES = 256 * 1024
+"""Of a text whose diff is made; a larger one is told by its size, like a binary file."""
+MAX_DIFFED = 400
+"""So many of a set get a diff; of what is beyond nobody would look at one."""
+CACHES = frozenset(
+    {
+        "__pycache__", ".cache", ".coverage", ".eslintcache", ".gradle", ".hypothesis", ".mypy_cache", ".nyc_output",
+        ".pytest_cache", ".ruff_cache", ".tox", ".turbo",
+    }
+)  # fmt: skip
+"""What a test run leaves behind. Where git ignores it, it is dropped without a question."""
+NAMED = 20
+"""Paths that one sentence names."""
+
+
+@value
+class LeftOut:
+    path: str
+    why: str
+
+
+@value
+class CommandChanges:
+    """The set: what is proposed, what goes along with it, and what stays out whatever the answer is."""
+
+    layer: Layer
+    proposed: tuple[ProposedChange, ...]
+    by_path: Mapping[str, tuple[LayerChange, ...]]
+    """The changes behind each proposed path, in order."""
+    folders: tuple[LayerChange, ...] = ()
+    """Made for, or left empty by, what is proposed."""
+    ignored: tuple[LayerChange, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    git: tuple[str, ...] = ()
+
+    @property
+    def is_minor(self) -> bool:
+        """Nothing that anybody has to be asked about: at most caches, which are dropped."""
+        return not self.proposed and all(CACHES.intersection(change.path.split("/")) for change in self.ignored)
+
+    @property
+    def ignored_size(self) -> int:
+        return sum(change.after.size for change in self.ignored if change.after is not None)
+
+    def remarks(self) -> tuple[Sentence, ...]:
+        """What else there is to know before the answer."""
+        said = []
+        if self.ignored:
+            count, size = len(self.ignored), _size(self.ignored_size)
+            said.append(
+                Sentence(
+                    "Ignored by git, kept or dropped with the same answer, not restorable by undo: {count} ({size}).",
+                    count=f"{count:,}",
+                    size=size,
+                )
+            )
+        if self.git:
+            said.append(Sentence("Left out, because it changes the repository: {what}.", what="; ".join(self.git)))
+        whys: dict[str, list[str]] = {}
+        for each in self.left_out:
+            whys.setdefault(each.why, []).append(each.path)
+        said += [Sentence(_LEFT_OUT[why], paths=_named(paths)) for why, paths in whys.items()]
+        return tuple(said)
+
+    def path_changes(self, paths: Collection[str] | None) -> list[PathChange]:
+        """To apply: all, or those paths alone with the folders that they need."""
+        wanted = self.by_path if paths is None else {path: self.by_path[path] for path in paths}
+        chosen = [change for changes in wanted.values() for change in changes]
+        folders = [
+            folder
+            for folder in self.folders
+            if paths is None or any(change.path.startswith(f"{folder.path}/") for change in chosen)
+        ]
+        merged: dict[str, LayerChange] = {}
+        for change in sorted((*folders, *chosen), key=lambda each: (each.path, each.kind != "deleted")):
+            merged[change.path] = change
+        return [self._path_change(change) for change in merged.values()]
+
+    def known(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if path in self.by_path]
+
+    def ignored_changes(self) -> list[PathChange]:
+        merged = {change.path: change for change in self.ignored}
+        return [self._path_change(change, checked=False) for change in merged.values()]
+
+    def _path_change(self, change: LayerChange, *, checked: bool = True) -> PathChange:
+        still_there = partial(_is_unchanged, self.layer, change) if checked else None
+        after = change.after
+        if after is None:
+            return PathChange(change.path, None, still_there=still_there)
+        read = partial(self.layer.read, change.path)
+        if after.kind == "link":
+            read = partial(os.fsencode, after.target or "")
+        return PathChange(change.path, after.kind, after.mode, after.digest, read, still_there)  # type: ignore[arg-type]
+
+
+_LEFT_OUT = {
+    "conflict": "Left out, because it changed in the project meanwhile: {paths}.",
+    "permission": "Left out, because secret and control files need a permission by name (--allow): {paths}.",
+    "kind": "Left out, because it is neither a file, a link nor a folder: {paths}.",
+    "name": "Left out, because of its name: {paths}.",
+}
+
+
+def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> CommandChanges:
+    """Judged path by path, with diffs. The layer stays open as long as somebody uses this."""
+    found, layer = result.changes, result.layer
+    assert layer is not None  # noqa: S101 - it was read back
+    kept, ignored = split_ignored(workspace.root, found.changes, layer)
+    left_out = [LeftOut(each.path, "kind") for each in found.refused if each.what != "hidden"]
+    conflicts = set(layer.conflicts(kept))
+    by_path: dict[str, list[LayerChange]] = {}
+    for change in kept:
+        why = "conflict" if change.path in conflicts else _refusal(change, workspace)
+        if why:
+            left_out.append(LeftOut(change.path, why))
+        else:
+            by_path.setdefault(change.path, []).append(change)
+    folders = _implied_folders(by_path)
+    for folder in folders:
+        del by_path[folder.path]
+    allowed = [change for change in ignored if not _refusal(change, workspace)]
+    proposed = [
+        _proposed(layer, changes, with_diff=number < MAX_DIFFED) for number, changes in enumerate(by_path.values())
+    ]
+    return CommandChanges(
+        layer=layer,
+        proposed=tuple(proposed),
+        by_path={path: tuple(changes) for path, changes in by_path.items()},
+        folders=tuple(folders),
+        ignored=tuple(allowed),
+        left_out=tuple(dict.fromkeys(left_out)),
+        git=tuple(_git_meanings(found)),
+    )
+
+
+def applied_changes(proposed: Iterable[ProposedChange], done: Iterable[tuple[str, str, str]]) -> list[AppliedChange]:
+    """(path, before, after) of what was applied, with the diffs that were shown."""
+    shown = {each.path: each for each in proposed}
+    changes = []
+    for path, before, after in done:
+        each = shown.get(path)
+        if each is not None:
+            changes.append(AppliedChange(path, before, after, each.diff, each.added, each.removed))
+    return changes
+
+
+def _refusal(change: LayerChange, workspace: LocalWorkspace) -> str:
+    if change.secret:
+        return "permission"
+    try:
+        workspace.may_change(change.path)
+    except WorkspaceError as error:
+        return "permission" if error.code in {"protected_path", "secret_path"} else "name"
+    return ""
+
+
+def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChange]:
+    """Folders that come or go with something in them: nobody has to be asked about them one by one."""
+    inside: set[str] = set()
+    for path in by_path:
+        while "/" in path:
+            path = path.rpartition("/")[0]
+            inside.add(path)
+    return [
+        changes[0]
+        for path, changes in by_path.items()
+        if path in inside and len(changes) == 1 and changes[0].kind in {"created", "deleted"} and _is_folder(changes[0])
+    ]
+
+
+def _is_folder(change: LayerChange) -> bool:
+    entry = change.after or change.before
+    return entry is not None and entry.kind == "folder"
+
+
+def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> ProposedChange:
+    first, last = changes[0], changes[-1]
+    kind = last.kind if len(changes) == 1 else "changed"
+    renamed = last.renamed_from or ""
+    old, new = _text(layer, first, before=True), _text(layer, last, before=False)
+    notes = _notes(first.before, last.after, None in (old, new))
+    if not with_diff or None in (old, new):
+        return ProposedChange(last.path, kind, diff=notes, renamed_from=renamed)
+    diff = diff_texts(last.path, old if first.before else None, new if last.after else None)
+    return ProposedChange(last.path, kind, diff.added, diff.removed, notes + diff.text, renamed)
+
+
+def _text(layer: Layer, change: LayerChange, *, before: bool) -> str | None:
+    """Of one side; empty where there is none, None where it is not a text to be shown."""
+    entry = change.before if before else change.after
+    if entry is None or entry.kind != "file":
+        return ""
+    if entry.size > SHOWN_BYTES:
+        return None
+    try:
+        content = (layer.read_before if before else layer.read)(change.path, SHOWN_BYTES)
+        return None if b"\0" in content else content.decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _notes(before: Entry | None, after: Entry | None, is_binary: bool) -> str:
+    """What a diff of lines cannot say, one line each."""
+    lines = []
+    if before is not None and after is not None and before.kind == after.kind and before.mode != after.mode:
+        lines.append(f"mode {before.mode:o} → {after.mode:o}")
+    elif before is None and after is not None and after.mode & 0o111 and after.kind == "file":
+        lines.append(f"mode {after.mode:o}")
+    if "link" in {entry.kind for entry in (before, after) if entry is not None}:
+        lines.append(f"{_described(before)} → {_described(after)}")
+    elif is_binary:
+        lines.append(f"binary: {_described(before)} → {_described(after)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _described(entry: Entry | None) -> str:
+    if entry is None:
+        return "nothing"
+    if entry.kind == "link":
+        return f"link to {entry.target}"
+    return f"{entry.kind}, {_size(entry.size)}" + (f", sha256 {entry.digest[:12]}" if entry.digest else "")
+
+
+def _is_unchanged(layer: Layer, change: LayerChange) -> bool:
+    return not layer.conflicts([change])
+
+
+def _git_meanings(found: ChangeSet) -> Iterable[str]:
+    for each in found.git:
+        yield " ".join(filter(None, (each.kind, each.name, f"({each.subject})" if each.subject else "")))
+
+
+def _named(paths: list[str]) -> str:
+    more = f" … +{len(paths) - NAMED}" if len(paths) > NAMED else ""
+    return ", ".join(sorted(set(paths))[:NAMED]) + more
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,70 @@
+"""Which of a command's results git ignores: counted, not proposed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from nebula.git import GitFailed, safe_git
+from nebula.sandbox.contract import Layer, LayerChange
+
+Changes = list[LayerChange]
+_RULE_BYTES = 500
+"""Of a `.gitignore` that says no more than that all is ignored."""
+
+
+def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> tuple[Changes, Changes]:
+    """(what git tracks or would track, what it ignores). A folder goes with what is in it."""
+    changes = list(changes)
+    ignored = _ignored_paths(root, changes) | _self_ignored(changes, layer)
+    if not ignored:
+        return changes, []
+    above: set[str] = set()
+    for change in changes:
+        if not _is_folder(change) and change.path not in ignored:
+            above.update(_folders_above(change.path))
+    kept: list[LayerChange] = []
+    left: list[LayerChange] = []
+    for change in changes:
+        name = f"{change.path}/" if _is_folder(change) else change.path
+        (left if name in ignored and change.path not in above else kept).append(change)
+    return kept, left
+
+
+def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
+    names = {f"{change.path}/" if _is_folder(change) else change.path for change in changes}
+    feed = b"\0".join(os.fsencode(name) for name in sorted(names)) + b"\0"
+    try:
+        found = safe_git(root, "check-ignore", "--stdin", "-z", feed=feed) if names else None
+    except GitFailed:
+        return set()  # without git nothing is ignored
+    return set(map(os.fsdecode, found.stdout.split(b"\0"))) - {""} if found is not None and found.ok else set()
+
+
+def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:
+    """Caches that bring along a rule against themselves (pytest, mypy, ruff, virtual environments)."""
+    folders = tuple(
+        change.path.removesuffix(".gitignore")
+        for change in changes
+        if change.kind == "created" and change.path.endswith("/.gitignore") and _ignores_all(change, layer)
+    )
+    names = (f"{change.path}/" if _is_folder(change) else change.path for change in changes)
+    return {name for name in names if name.startswith(folders)} if folders else set()
+
+
+def _ignores_all(change: LayerChange, layer: Layer) -> bool:
+    try:
+        return b"*" in layer.read(change.path, _RULE_BYTES).split()
+    except OSError:
+        return False
+
+
+def _is_folder(change: LayerChange) -> bool:
+    entry = change.after or change.before
+    return entry is not None and entry.kind == "folder"
+
+
+def _folders_above(path: str) -> Iterable[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path

@@ -1,0 +1,104 @@
+"""Commands in layers, for one session: its limits, its secrets, a launcher kept ready. Loaded when first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nebula.config import Settings
+from nebula.value import record
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.paths import normal_path
+
+if TYPE_CHECKING:
+    from nebula.sandbox.contract import Command, CommandResult
+    from nebula.sandbox.launcher import Launchers
+    from nebula.sandbox.secrets import SecretFinder
+
+OnOutput = Callable[[bytes], None]
+
+
+@record
+class CommandLayers:
+    settings: Settings
+    allowed: tuple[str, ...] = ()
+    """Secret files that the user allowed by name: commands see them."""
+    network: bool = False
+    """The user has said yes to the network for the whole session, or beforehand."""
+    _launchers: Launchers | None = None
+    _secrets: SecretFinder | None = None
+
+    @property
+    def available(self) -> bool:
+        """Whether this machine can: found out once after it was started, and looked up from then on."""
+        from nebula.sandbox.remembered import AVAILABLE, recall
+
+        known = recall(self.settings.home)
+        if known is not None:
+            return known[0] == AVAILABLE
+        from nebula.sandbox.capability import capability
+
+        return capability(self.settings.home).available
+
+    async def run(
+        self,
+        line: str,
+        *,
+        timeout_s: float | None = None,
+        network: bool = False,
+        on_output: OnOutput | None = None,
+        read_back: bool = True,
+    ) -> CommandResult:
+        """To its end. Cancelled, it ends the command and everything that it started. Raises SandboxError."""
+        from nebula.sandbox.command import Stop, run
+
+        command = self._command(line, timeout_s or self.settings.command_timeout_s, network)
+        stop = Stop()
+        work = asyncio.get_running_loop().run_in_executor(
+            None,
+            lambda: run(command, on_output=on_output, stop=stop, launchers=self._launchers, read_back=read_back),
+        )
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            stop.set()
+            await asyncio.wait([work])
+            with suppress(Exception):  # being given up is what counts now
+                work.result().close()
+            raise
+        finally:
+            stop.close()
+
+    def _command(self, line: str, timeout_s: float, network: bool) -> Command:
+        from nebula.sandbox.contract import MIB, Command, Limits
+        from nebula.sandbox.launcher import Launchers
+        from nebula.sandbox.secrets import SecretFinder
+
+        if self._secrets is None:
+            self._secrets = SecretFinder(self._is_secret)
+            self._launchers = Launchers()
+        said = self.settings
+        limits = Limits(
+            timeout_s=min(timeout_s, said.command_timeout_s),
+            memory_bytes=said.command_memory_mb * MIB,
+            processes=said.command_processes,
+            output_bytes=said.command_output_bytes,
+            layer_bytes=said.command_layer_mb * MIB,
+        )
+        readable = tuple(os.path.abspath(os.path.expanduser(path)) for path in said.sandbox_read)
+        return Command(said.root, line, limits, network, readable, secrets=self._secrets)
+
+    def _is_secret(self, path: str) -> bool:
+        try:
+            place = normal_path(path)
+        except WorkspaceError:
+            return False
+        return place.standing.secret and place.text not in self.allowed
+
+    def close(self) -> None:
+        launchers, self._launchers, self._secrets = self._launchers, None, None
+        if launchers is not None:
+            launchers.close()

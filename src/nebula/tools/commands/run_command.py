@@ -1,0 +1,208 @@
+"""runCommand: any shell line, in a throw-away layer over the project. What it changed is approved, not the line."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from nebula.errors import NebulaError
+from nebula.events import Approval, Output, new_trace_id
+from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
+from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
+from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration, ToolKit
+from nebula.tools.result_limits import cut_middle
+
+if TYPE_CHECKING:
+    from nebula.sandbox.contract import CommandResult
+    from nebula.tools.commands.change_set import CommandChanges
+    from nebula.tools.commands.layers import CommandLayers
+    from nebula.workspace.contract import AppliedSet
+    from nebula.workspace.local import LocalWorkspace
+
+OUTPUT_EVERY_S = 0.2
+OUTPUT_AT_ONCE = 4_000
+"""Bytes: what runs faster past backstage is in the result."""
+NO_NETWORK = "The network was not allowed, so the command was not run. Go on without it, or ask what is wanted."
+NETWORK_UNATTENDED = (
+    "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
+)
+NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
+PLAN_REMARK = "Plan mode: whatever the command changed was thrown away."
+ROOM_FOR_REST = 4_000
+
+_ABOUT = (
+    "Run a shell line in a copy of the project: tests, linters, formatters, generators, git. It has no network and no "
+    "terminal, secrets are empty files, and everything ends with it. "
+)
+_AGENT = (
+    _ABOUT + "What it changed is shown to the user as one set and applied to the project if the user agrees; "
+    "`changed` lists what was. Changes under .git are not applied."
+)
+_PLAN = _ABOUT + "In plan mode whatever it changes is thrown away."
+_PARAMETERS = schema(
+    ["command"],
+    command={"type": "string", "description": "The line, as for `sh -c`, run in the project's directory."},
+    timeout_s={"type": "integer", "description": "End it after so many seconds."},
+    network={"type": "boolean", "description": "It needs the network; the user is asked first."},
+)
+
+
+class RunCommand:
+    """In plan mode there is no workspace to apply anything to."""
+
+    def __init__(self, layers: CommandLayers, approvals: Approvals | None, workspace: LocalWorkspace | None) -> None:
+        self._layers = layers
+        self._approvals = approvals
+        self._workspace = workspace
+        about = _PLAN if workspace is None else _AGENT
+        self.spec = DeclaredSpec("runCommand", about, _PARAMETERS, (DialectForm("run_command"),))
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        line = text_argument(args, "command")
+        if not line.strip() or "\0" in line:
+            raise ToolFailure("The argument 'command' must be a shell line.")
+        network = args.get("network") in (True, "true")
+        timeout_s = number_argument(args, "timeout_s")
+        if network:
+            await self._ask_for_network(line, call)
+        try:
+            with await self._run(line, timeout_s, network, call) as result:
+                if result.stopped or self._workspace is None:
+                    return Outcome.ok(_told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
+                return await self._propose(result, call, self._workspace)
+        except NebulaError as error:
+            raise ToolFailure(str(error), code=500) from None
+
+    async def _run(self, line: str, timeout_s: int | None, network: bool, call: Call) -> CommandResult:
+        call.emit(Output(call.use.id))
+        show = _Backstage(call, asyncio.get_running_loop())
+        return await self._layers.run(
+            line,
+            timeout_s=timeout_s,
+            network=network,
+            on_output=show.heard,
+            read_back=self._workspace is not None,
+        )
+
+    async def _ask_for_network(self, line: str, call: Call) -> None:
+        if self._layers.network or self._layers.settings.sandbox_network:
+            return
+        approvals = self._approvals
+        if approvals is None or approvals.by_rule is not None:
+            raise ToolFailure(NETWORK_UNATTENDED, code=403, policy=True, decision="no")
+        question = NetworkQuestion(new_trace_id(), line)
+        call.emit(Approval(question.approval_id, "", call.use.name, "", call.use.id, network=line))
+        decision = await approvals.approver(question)
+        if not decision.allowed:
+            reason = f"The user refused: {decision.reason}" if decision.reason else NO_NETWORK
+            raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
+        self._layers.network = decision.scope == "session"
+
+    async def _propose(self, result: CommandResult, call: Call, workspace: LocalWorkspace) -> Outcome:
+        from nebula.tools.commands.change_set import read_command_changes
+
+        changes = await asyncio.to_thread(read_command_changes, result, workspace)
+        approvals = self._approvals
+        assert approvals is not None  # noqa: S101 - there is a workspace to write to
+        if changes.is_minor or (not changes.proposed and approvals.by_rule == "no"):
+            return Outcome.ok(_told(result, call, [], map(str, changes.remarks())))
+        decision = await self._decide(changes, approvals, call)
+        chosen = changes.known(decision.paths) if decision.paths else None
+        if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
+            reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
+            told = _told(result, call, [], map(str, changes.remarks())) | {"error": reason}
+            return Outcome((Json(told),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
+        done = await _uninterrupted(
+            lambda: workspace.apply_changes(
+                changes.path_changes(chosen), [] if chosen is not None else changes.ignored_changes()
+            )
+        )
+        return self._applied(result, changes, done, decision, call)
+
+    async def _decide(self, changes: CommandChanges, approvals: Approvals, call: Call) -> Decision:
+        if approvals.stands_for([each.path for each in changes.proposed] or [""]):
+            return Decision(True, "session")
+        question = SetQuestion(new_trace_id(), changes.proposed, changes.remarks())
+        first = changes.proposed[0] if changes.proposed else None
+        call.emit(
+            Approval(
+                question.approval_id,
+                first.path if first else "",
+                call.use.name,
+                first.diff if first else "",
+                call.use.id,
+                approvals.by_rule,
+                changes.proposed,
+                tuple(map(str, question.remarks)) or None,
+            )
+        )
+        decision = await approvals.approver(question)
+        approvals.remember(decision, call.use.id)
+        return decision
+
+    def _applied(
+        self, result: CommandResult, changes: CommandChanges, done: AppliedSet, decision: Decision, call: Call
+    ) -> Outcome:
+        from nebula.tools.commands.change_set import applied_changes
+
+        states = [(each.path, each.before or "", each.after or "") for each in done.applied]
+        applied = applied_changes(changes.proposed, states)
+        remarks = [*map(str, changes.remarks()), *(str(error) for _, error in done.left_out)]
+        if decision.paths:
+            dropped = [each.path for each in changes.proposed if each.path not in decision.paths]
+            remarks.append(f"The user left out: {', '.join(dropped)}.")
+        told = _told(result, call, [each.path for each in applied], remarks)
+        return Outcome.ok(told, changes=tuple(applied), decision=decision.word())
+
+
+async def _uninterrupted(work: Callable[[], AppliedSet]) -> AppliedSet:
+    """A set is applied to its end, also when the turn is cancelled meanwhile: then the cancelling waits for it."""
+    task = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _told(result: CommandResult, call: Call, changed: list[str], remarks: Any) -> dict[str, Any]:
+    """What the model reads: both ends of the output, however long it was."""
+    output, _ = cut_middle(result.output, max(call.room // 2 - ROOM_FOR_REST, 0))
+    told: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
+    if result.stopped:
+        told["stopped"] = result.stopped
+    said = " ".join(remarks)
+    return told | ({"remark": said} if said else {})
+
+
+class _Backstage:
+    """Hands on what a command says while it runs, a little at a time and from its own thread."""
+
+    def __init__(self, call: Call, loop: asyncio.AbstractEventLoop) -> None:
+        self._call = call
+        self._loop = loop
+        self._next = 0.0
+
+    def heard(self, data: bytes) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + OUTPUT_EVERY_S
+        text = data[-OUTPUT_AT_ONCE:].decode("utf-8", "replace")
+        self._loop.call_soon_threadsafe(self._call.emit, Output(self._call.use.id, text))
+
+
+def _build(kit: ToolKit) -> RunCommand | None:
+    if kit.commands is None or not kit.commands.available:
+        return None
+    if kit.plan:
+        return RunCommand(kit.commands, kit.approvals, None)
+    from nebula.workspace.local import LocalWorkspace
+
+    return RunCommand(kit.commands, kit.approvals, kit.workspace) if isinstance(kit.workspace, LocalWorkspace) else None
+
+
+TOOL = ToolDeclaration("runCommand", _build, writes=True, method="run_command", subject="command")

@@ -1,0 +1,274 @@
+"""Commands in a layer, from outside: what is proposed, what is applied, and what undo gives back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nebula.workspace import open_workspace
+from sandbox_rig import Tree, tree
+from scripted_model import Call, ScriptedModel, Turn
+
+GIT = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def git(project: Path, *args: str) -> None:
+    subprocess.run(["git", *args], cwd=project, check=True, capture_output=True, env={**os.environ, **GIT})
+
+
+@pytest.fixture
+def project(bench) -> Path:
+    """A repository with a bit of everything: edits that are not committed, modes, links, ignored and secret files."""
+    bench.write("src/app.py", "def  main( ):\n  return 1\n")
+    bench.write("src/old_name.py", "VALUE = 1\n")
+    bench.write("run.sh", "#!/bin/sh\necho run\n").chmod(0o755)
+    bench.write(".gitignore", "/build/\nnode_modules/\n*.log\n")
+    (bench.project / "logo.bin").write_bytes(bytes(range(256)))
+    (bench.project / "link").symlink_to("src/app.py")
+    (bench.project / "nowhere").symlink_to("/does/not/exist")
+    git(bench.project, "init", "-q", "-b", "main")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-q", "-m", "first")
+    bench.write("src/app.py", "def  main( ):\n  return 2  # not committed\n")
+    bench.write("untracked.txt", "mine\n").chmod(0o640)
+    bench.write("build/out.o", "object\n")
+    bench.write(".env", "KEY=secret-value-1234\n")
+    return bench.project
+
+
+def seen(project: Path) -> Tree:
+    """What undo answers for: not the repository, not nebula's own folder."""
+    return {path: what for path, what in tree(project).items() if path.split("/")[0] not in (".git", ".nebula")}
+
+
+def ran(bench, line: str, *options: str, **args: Any) -> tuple[Any, dict[str, Any], list[dict[str, Any]]]:
+    """One turn that runs one command: how it ended, what the model was told, and the events."""
+    with ScriptedModel([Turn("", [Call("runCommand", {"command": line, **args})]), Turn("Done.")]) as server:
+        done = bench.run("nebula", "-p", "go", "--output-format", "stream-json", *options, **server.env())
+    events = [json.loads(text) for text in done.out.splitlines()]
+    (result,) = [event for event in events if event["type"] == "tool_result"]
+    return done, result["result"]["content"][0]["Json"], events
+
+
+def proposed(events: list[dict[str, Any]]) -> dict[str, str]:
+    (approval,) = [event for event in events if event["type"] == "approval"]
+    return {change["path"]: change["kind"] for change in approval["changes"]}
+
+
+def undo(project: Path) -> None:
+    with open_workspace(str(project)) as workspace:
+        workspace.history.undo()
+
+
+FORMATTER = "find . -name '*.py' -not -path './.git/*' -exec sed -i 's/def  main( )/def main()/' {} +"
+RENAME = "mv src lib && sed -i 's/return 2/return 3/' lib/app.py && ln -sfn lib/app.py link"
+
+
+class TestWhatIsProposedAndTakenBack:
+    @pytest.mark.parametrize(
+        ("line", "expected"),
+        [
+            ("git reset --hard -q", {"src/app.py": "changed"}),
+            ("git clean -fdxq", {"untracked.txt": "deleted"}),
+            (
+                'cd /; rm -rf "$OLDPWD" 2>/dev/null; true',
+                dict.fromkeys(
+                    (
+                        ".gitignore", "link", "logo.bin", "nowhere", "run.sh", "src/app.py", "src/old_name.py",
+                        "untracked.txt",
+                    ),
+                    "deleted",
+                ),
+            ),
+            (
+                "rm -rf ./* .gitignore",
+                dict.fromkeys(
+                    (
+                        ".gitignore", "link", "logo.bin", "nowhere", "run.sh", "src/app.py", "src/old_name.py",
+                        "untracked.txt",
+                    ),
+                    "deleted",
+                ),
+            ),
+            (FORMATTER, {"src/app.py": "changed"}),
+            ("chmod 600 run.sh && printf 'a\\0b' > logo.bin", {"run.sh": "mode", "logo.bin": "changed"}),
+            (
+                RENAME,
+                {
+                    "lib/app.py": "created",
+                    "lib/old_name.py": "created",
+                    "src/app.py": "deleted",
+                    "src/old_name.py": "deleted",
+                    "link": "link",
+                },
+            ),
+        ],
+    )  # fmt: skip
+    def test_right_and_exactly(self, line: str, expected: dict[str, str], bench, project: Path) -> None:
+        before = seen(project)
+        done, told, events = ran(bench, line, "--yes")
+        assert (done.code, told["exit_code"]) == (0, 0)
+        assert proposed(events) == expected
+        assert sorted(told["changed"]) == sorted(expected)
+        after = seen(project)
+        assert after != before
+        undo(project)
+        ignored = {path for path in before if path.split("/")[0] == "build"}
+        assert {**seen(project), **{path: before[path] for path in ignored}} == before
+        with open_workspace(str(project)) as workspace:
+            workspace.history.redo()
+        assert seen(project) == after
+
+    def test_rm_of_the_place_it_stands_in(self, bench, project: Path) -> None:
+        """`rm` itself refuses: the command fails, and nothing is proposed."""
+        done, told, events = ran(bench, "rm -rf .", "--yes")
+        assert (done.code, told["exit_code"], told["changed"]) == (0, 1, [])
+        assert not [event for event in events if event["type"] == "approval"]
+
+    def test_ten_thousand_ignored_files_are_one_line(self, bench, project: Path) -> None:
+        line = "for d in $(seq 100); do mkdir -p node_modules/p$d; (cd node_modules/p$d; touch $(seq 100)); done; echo 1 > new"
+        done, told, events = ran(bench, line, "--yes")
+        assert done.code == 0
+        assert proposed(events) == {"new": "created"}
+        assert told["changed"] == ["new"]
+        assert "10,101" in told["remark"]
+        assert "not restorable" in told["remark"]
+        assert sum(len(files) for _, _, files in os.walk(project / "node_modules")) == 10_000
+        journal = (project / ".nebula/journal/changes.jsonl").read_text()
+        assert "node_modules" not in journal
+
+    def test_what_it_says_of_a_rename(self, bench, project: Path) -> None:
+        _, _, events = ran(bench, "git mv src/old_name.py src/new_name.py", "--yes")
+        (approval,) = [event for event in events if event["type"] == "approval"]
+        renamed = {change["path"]: change.get("renamed_from") for change in approval["changes"]}
+        assert renamed == {"src/new_name.py": "src/old_name.py", "src/old_name.py": None}
+        assert approval["path"] == approval["changes"][0]["path"]
+
+
+class TestWhatIsLeftOut:
+    def test_git_secret_and_control_files_are_named_and_the_rest_applied(self, bench, project: Path) -> None:
+        line = "echo x > new.txt; git add new.txt; git -c user.name=a -c user.email=a@b commit -qm second; echo K=1 > .env; mkdir .vscode; echo 1 > .vscode/s"
+        before = tree(project / ".git")
+        done, told, _ = ran(bench, f"{line}; git log --oneline | wc -l", "--yes")
+        assert done.code == 0
+        assert told["changed"] == ["new.txt"]
+        assert (project / ".env").read_text() == "KEY=secret-value-1234\n"
+        assert not (project / ".vscode").exists()
+        assert tree(project / ".git") == before
+        for named in (".env", ".vscode/s", "second"):
+            assert named in told["remark"]
+
+    def test_a_control_file_allowed_by_name_is_applied(self, bench, project: Path) -> None:
+        done, told, _ = ran(bench, "mkdir .vscode; echo 1 > .vscode/s", "--yes", "--allow", ".vscode/s")
+        assert (done.code, told["changed"]) == (0, [".vscode/s"])
+
+    def test_a_file_that_changed_meanwhile_is_a_conflict(self, bench, project: Path) -> None:
+        """The command says when it has begun, by output; then the user saves; then it writes."""
+        script = [
+            Turn(
+                "", [Call("runCommand", {"command": "echo begun; sleep 2; echo it > src/app.py; echo it > other.txt"})]
+            ),
+            Turn("Done."),
+        ]
+        with ScriptedModel(script) as server:
+            turn = bench.start("nebula", "-p", "go", "--yes", "--output-format", "stream-json", **server.env())
+            assert turn.stdout is not None
+            lines = []
+            for text in turn.stdout:
+                lines.append(json.loads(text))
+                if lines[-1]["type"] == "output" and "begun" in lines[-1]["text"]:
+                    (project / "src/app.py").write_text("the user's\n")
+            assert turn.wait(60) == 0
+            turn.stderr.close()  # type: ignore[union-attr]
+            turn.stdout.close()
+        (told,) = [event["result"]["content"][0]["Json"] for event in lines if event["type"] == "tool_result"]
+        assert told["changed"] == ["other.txt"]
+        assert "src/app.py" in told["remark"]
+        assert (project / "src/app.py").read_text() == "the user's\n"
+
+
+class TestWithoutYes:
+    def test_nothing_is_applied_and_the_model_knows(self, bench, project: Path) -> None:
+        before = seen(project)
+        done, told, _ = ran(bench, "echo out; echo x > new.txt; exit 3")
+        assert done.code == 2
+        assert (told["exit_code"], told["output"], told["changed"]) == (3, "out\n", [])
+        assert "--yes" in told["error"]
+        assert seen(project) == before
+
+    def test_a_command_that_changed_nothing_succeeds(self, bench, project: Path) -> None:
+        done, told, _ = ran(bench, 'cat run.sh; mkdir .c; echo "*" > .c/.gitignore; touch a.log .c/x')
+        assert done.code == 0
+        assert (told["exit_code"], told["changed"]) == (0, [])
+        assert not (project / "a.log").exists()
+
+    def test_the_network_is_refused(self, bench, project: Path) -> None:
+        done, told, _ = ran(bench, "echo ran", "--yes", network=True)
+        assert done.code == 2
+        assert "--allow-network" in told["error"]
+        done, told, _ = ran(bench, "echo ran", "--yes", "--allow-network", network=True)
+        assert (done.code, told["output"]) == (0, "ran\n")
+
+
+class TestLimits:
+    def test_a_limit_is_said_and_nothing_proposed(self, bench, project: Path) -> None:
+        done, told, events = ran(bench, "echo x > new.txt; sleep 60", "--yes", timeout_s=1)
+        assert (done.code, told["exit_code"], told["stopped"]) == (0, None, "time")
+        assert not [event for event in events if event["type"] == "approval"]
+        assert not (project / "new.txt").exists()
+
+    def test_both_ends_of_a_long_output_reach_the_model(self, bench, project: Path) -> None:
+        _, told, _ = ran(bench, "echo begin; seq 500000; echo end", "--yes")
+        assert told["output"].startswith("begin\n")
+        assert told["output"].endswith("end\n")
+        assert len(told["output"]) < 1_100_000
+
+
+class TestChecks:
+    def test_a_check_leaves_nothing_behind(self, bench, project: Path) -> None:
+        bench.write(".nebula/config.json", '{"checks": ["touch litter.txt; echo fine"]}')
+        script = [Turn("", [Call("runCheck", {"name": "touch litter.txt; echo fine"})]), Turn("Done.")]
+        with ScriptedModel(script) as server:
+            done = bench.run("nebula", "-p", "go", "--trust", "--output-format", "stream-json", **server.env())
+        (result,) = [e for e in map(json.loads, done.out.splitlines()) if e["type"] == "tool_result"]
+        assert result["check"]["passed"]
+        assert not (project / "litter.txt").exists()
+
+
+def test_interrupted_it_ends_with_everything_it_started(bench, project: Path) -> None:
+    marker = f"nebula-test-{os.getpid()}"
+    script = [Turn("", [Call("runCommand", {"command": f"echo begun; exec -a {marker} sleep 300"})]), Turn("Done.")]
+    with ScriptedModel(script) as server:
+        turn = bench.start("nebula", "-p", "go", "--yes", "--output-format", "stream-json", **server.env())
+        assert turn.stdout is not None
+        for text in turn.stdout:
+            event = json.loads(text)
+            if event["type"] == "output" and event["text"]:
+                turn.send_signal(2)
+        assert turn.wait(30) == 130
+        turn.stderr.close()  # type: ignore[union-attr]
+        turn.stdout.close()
+    running = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    assert marker not in running.replace(sys.argv[0], "")
+
+
+def test_nothing_of_it_is_loaded_before_a_command_runs(bench, project: Path) -> None:
+    bench.run("nebula", "doctor")  # finds out what this machine can
+    code = (
+        "import sys; from nebula.cli.nebula import main; code = main(['-p', 'hi', '--yes'])\n"
+        "print([name for name in sys.modules if name.startswith('nebula.sandbox')], file=sys.stderr)"
+    )
+    with ScriptedModel([Turn("Hello.")]) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=project, env=bench.env(**server.env()), capture_output=True, check=False
+        )
+    loaded = done.stderr.decode()
+    assert "nebula.sandbox.remembered" in loaded, loaded
+    assert "command" not in loaded
+    assert "contract" not in loaded
