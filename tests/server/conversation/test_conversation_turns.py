@@ -33,8 +33,8 @@ async def test_a_turn_with_its_approval(bench):
             assert (data["path"], data["tool"], data["trace_id"]) == ("a.txt", "writeFile", trace_id)
             assert "+one" in data["diff"]
             assert not (bench.project / "a.txt").exists()
-            some = {"approval_id": data["approval_id"], "decision": "some", "hunks": [1]}
-            assert await code_of(client, "approve", **some) == "unsupported"
+            for odd in ({"decision": "some"}, {"decision": "yes", "hunks": [1]}):
+                assert await code_of(client, "approve", approval_id=data["approval_id"], **odd) == "bad_request"
             await client.ask("approve", approval_id=data["approval_id"], decision="yes")
             heard = await client.turn()
             final = heard[-1]["data"]
@@ -45,6 +45,38 @@ async def test_a_turn_with_its_approval(bench):
             assert (node["prompt"], node["response"]) == ("Write a.txt", "I'll write it.\n\nWritten.")
             assert await code_of(client, "approve", approval_id=data["approval_id"], decision="yes") == "not_found"
             assert await code_of(client, "approve", approval_id="none", decision="yes") == "not_found"
+
+
+async def test_a_part_of_a_set_is_allowed(bench):
+    line = {"command": "echo 1 > a.txt; echo 2 > b.txt; chmod 755 b.txt"}
+    script = [Turn("", [Call("runCommand", line)]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Run it")
+            data = (await client.event("approval"))["data"]
+            assert [(each["path"], each["kind"], each["added"]) for each in data["changes"]] == [
+                ("a.txt", "created", 1),
+                ("b.txt", "created", 1),
+            ]
+            assert data["path"] == "a.txt"
+            await client.ask("approve", approval_id=data["approval_id"], decision="some", paths=["b.txt"])
+            final = (await client.turn())[-1]["data"]
+    assert [change["path"] for change in final["files_changed"]] == ["b.txt"]
+    assert bench.read("b.txt") == "2\n"
+    assert not (bench.project / "a.txt").exists()
+
+
+async def test_the_network_is_asked_for(bench):
+    script = [Turn("", [Call("runCommand", {"command": "echo ran", "network": True})]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Run it")
+            data = (await client.event("approval"))["data"]
+            assert data["network"] == "echo ran"
+            await client.ask("approve", approval_id=data["approval_id"], decision="Not today.")
+            heard = await client.turn()
+    (result,) = [event["data"]["result"] for event in heard if event["event"] == "tool_result"]
+    assert result["content"][0]["Json"] == {"error": "The user refused: Not today."}
 
 
 async def test_the_events_carry_what_the_stage_decided(bench):
