@@ -140,7 +140,14 @@ def start_command(
 
 @contextmanager
 def gateway_command(root: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Gateway]:
-    process = start_command("gateway", "--root", str(root), "--port", "0", *arguments, env=env)
+    with server_command("gateway", root, *arguments, env=env) as gateway:
+        yield gateway
+
+
+@contextmanager
+def server_command(name: str, root: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Gateway]:
+    """`evercontext gateway` or `evercontext rag`, listening."""
+    process = start_command(name, "--root", str(root), "--port", "0", *arguments, env=env)
     try:
         assert process.stdout is not None
         first = process.stdout.readline().strip()

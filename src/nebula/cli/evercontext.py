@@ -14,6 +14,8 @@ from nebula.language import translate
 
 COMMANDS = {
     "gateway": "nebula.cli.evercontext_commands.gateway:main",
+    "rag": "nebula.cli.evercontext_commands.rag:main",
+    "hook": "nebula.cli.evercontext_commands.hook:main",
 }
 
 
@@ -33,7 +35,11 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    commands = {"gateway": translate("the guarded files over REST")}
+    commands = {
+        "gateway": translate("the guarded files over REST"),
+        "rag": translate("the code index over REST"),
+        "hook": translate("hand every commit over to the code index"),
+    }
     parser = Parser(
         "evercontext",
         translate("Plan, then carry out under guard, then keep the index in step."),

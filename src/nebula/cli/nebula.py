@@ -27,6 +27,7 @@ COMMANDS = {
     "mcp": "nebula.cli.nebula_commands.mcp:main",
     "sessions": "nebula.cli.nebula_commands.sessions:main",
     "graph": "nebula.cli.nebula_commands.graph:main",
+    "index": "nebula.cli.nebula_commands.index:main",
     "doctor": "nebula.cli.nebula_commands.doctor:main",
     "demo": "nebula.cli.nebula_commands.demo:main",
 }
@@ -75,6 +76,7 @@ def _epilog() -> str:
         "mcp": translate("the guarded file tools over the Model Context Protocol"),
         "sessions": translate("the sessions of this directory"),
         "graph": translate("the conversation graph of this directory"),
+        "index": translate("the code index of this directory"),
         "doctor": translate("which models can be reached, and where each setting comes from"),
         "demo": translate("a recorded conversation on a sample project; no key and no network needed"),
     }

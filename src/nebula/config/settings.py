@@ -111,6 +111,8 @@ class Settings:
     mcp_url: str = setting("", address, "EC_MCP_URL", file=NOBODY)
     rag_url: str = setting("", address, "EC_RAG_URL", file=NOBODY)
     index_url: str = setting("", address, "EC_INDEX_URL")
+    embedder: str = setting("", string)
+    """`provider/MODEL` that gives chunks their vectors; empty: words alone. It is sent the code: the user's choice."""
     token: str = setting("", string, "EC_TOKEN", file=NOBODY, secret=True)
     trusted_folders: Mapping[str, str] = setting(MappingProxyType({}), trusted)
 

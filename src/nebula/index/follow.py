@@ -8,7 +8,7 @@ chunks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nebula.index.building.batches import Built, Wanted, build
 from nebula.index.chunks.suffixes import language_of
@@ -18,16 +18,19 @@ from nebula.index.errors import OutsideRoot
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import Root
 from nebula.index.records import Source
-from nebula.index.values import Report, Skipped
+from nebula.index.values import Progress, Report, Skipped
 from nebula.index.worktree import committed_blobs, list_files, list_some
 
 
 class Follower:
-    def __init__(self, root: Root, store: Store) -> None:
+    def __init__(self, root: Root, store: Store, hides: Callable[[str], bool]) -> None:
         self._root = root
         self._store = store
+        self._hides = hides
+        self._progress: Progress | None = None
 
-    def sync(self) -> Report:
+    def sync(self, progress: Progress | None = None) -> Report:
+        self._progress = progress
         listing = list_files(self._root.path)
         if len(listing.commit) == 64:
             self._root.hash_name = "sha256"
@@ -51,6 +54,10 @@ class Follower:
         gone = self._known_below([self.inside(path) for path in paths])
         self._store.add(build(self._root, ()).segment, gone=sorted(gone))
         return Report(deleted=len(gone))
+
+    def clear(self) -> None:
+        gone = self._store.states().keys() | self._store.skipped().keys()
+        self._store.add(build(self._root, ()).segment, gone=sorted(gone))
 
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
         """Those whose content is unchanged are moved; the others are taken out and read."""
@@ -87,7 +94,7 @@ class Follower:
             elif path in known:
                 if (known[path].size, known[path].mtime_ns) != found:
                     wanted.append((path, *found))
-            elif path not in skipped or skipped[path][1:] != found:
+            elif (path not in skipped or skipped[path][1:] != found) and not self._hides(path):
                 wanted.append((path, *found))
         return self._apply(wanted, known, gone) if wanted or gone else Report()
 
@@ -131,13 +138,16 @@ class Follower:
             return 0, []
         from nebula.index.building.pool import build_all  # 15 ms that a search need not pay
 
-        added, skipped = 0, []
+        added = 0
+        skipped: list[Skipped] = []
         parts: Iterable[Built] = build_all(self._root, rest) if not read else [build(self._root, rest, read)]
         first = True
         for built in parts:
             self._store.add(built.segment, built.skipped, gone if first else ())
             first = False
             added += len(built.segment.files)
+            if self._progress is not None:
+                self._progress(added + len(skipped), len(read) + len(rest))
             skipped += [each for each, _, _ in built.skipped]
         if first:
             self._store.add(build(self._root, ()).segment, gone=gone)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 
 from nebula.git import find_repository, git_setting, safe_git
 from nebula.index.errors import IndexFailed
@@ -17,23 +18,38 @@ NAME = "pre-commit"
 BEFORE = f"{NAME}.before-nebula"
 MARK = "# nebula: hands the staged change to the code index"
 
+_HAND_OVER = """(
+  queue={queue}
+  mkdir -p -m 700 "$queue" &&
+  git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules {below}>"$queue/.new-$$" &&
+  sync "$queue/.new-$$" &&
+  mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
+) </dev/null >/dev/null 2>&1
+"""
+
 _SCRIPT = """#!/bin/sh
 {mark}
 before="$(dirname "$0")/{before}"
 if [ -x "$before" ]; then "$before" "$@" || exit $?; fi
-(
-  queue={queue}
-  mkdir -p -m 700 "$queue" &&
-  git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules >"$queue/.new-$$" &&
-  sync "$queue/.new-$$" &&
-  mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
-) </dev/null >/dev/null 2>&1
-exit 0
+{hand_over}exit 0
 """
 
 
-def script(queue_folder: str) -> str:
-    return _SCRIPT.format(mark=MARK, before=BEFORE, queue=shlex.quote(queue_folder))
+def script(root: str, home: str | None = None) -> str:
+    return _SCRIPT.format(mark=MARK, before=BEFORE, hand_over=_hand_over(root, home))
+
+
+def _hand_over(root: str, home: str | None) -> str:
+    """git names paths from the top of the work tree; the index names them from the project, which may lie below it."""
+    place = find_repository(root)
+    inner = os.path.relpath(os.path.realpath(root), os.path.realpath(place[0])) if place else "."
+    below = f"--relative={shlex.quote(inner)}/ " if inner != "." else ""
+    return _HAND_OVER.format(queue=shlex.quote(Queue(root, home).folder), below=below)
+
+
+def run(root: str, home: str | None = None) -> None:
+    """Hands the staged change over, for a hook that somebody else manages. Like the hook, it never fails."""
+    subprocess.run(["/bin/sh", "-c", _hand_over(root, home)], cwd=root, check=False)
 
 
 def hooks_folder(root: str) -> str:
@@ -60,7 +76,7 @@ def install(root: str, home: str | None = None) -> str:
         os.rename(path, before)
     temporary = f"{path}.new-{os.getpid()}"
     with open(temporary, "w", encoding="utf-8") as file:
-        file.write(script(Queue(root, home).folder))
+        file.write(script(root, home))
     os.chmod(temporary, 0o755)  # noqa: S103 - git runs only hooks that may be run
     os.rename(temporary, path)
     return path

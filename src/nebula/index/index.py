@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,20 @@ from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
 from nebula.index.records import Source
 from nebula.index.stores.sqlite import open_sqlite
-from nebula.index.values import Hit, Report, Skipped, Status, joined
+from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
 
 if TYPE_CHECKING:
-    from nebula.index.embedders.fill import Progress
     from nebula.index.follow import Follower
 
 DATABASE_NAME = "index.db"
+
+Hides = Callable[[str], bool]
+"""Which files are not for the index, whatever git says: those that may hold secrets."""
+
+
+def hides_nothing(_: str) -> bool:
+    return False
 
 
 class Index:
@@ -43,12 +49,14 @@ class Index:
         home: str | None = None,
         max_bytes: int = MAX_FILE_BYTES,
         embedders: Sequence[Embedder] = (),
+        hides: Hides = hides_nothing,
     ) -> None:
         """`embedders`: the chosen one first, then those that may answer until it has seen everything."""
         self.root = Root(root, limit=max_bytes)
         self.store = store
         self.queue = Queue(root, home)
         self.embedders = tuple(embedders)
+        self.hides = hides
 
     @classmethod
     def open(
@@ -59,6 +67,7 @@ class Index:
         max_bytes: int = MAX_FILE_BYTES,
         embedders: Sequence[Embedder] = (),
         url: str = "",
+        hides: Hides = hides_nothing,
     ) -> Index:
         """The index of a project, made if there is none. One that is damaged, or from another version, is made anew.
 
@@ -71,7 +80,7 @@ class Index:
             store = open_postgres(url, project_id(root))
         else:
             store = open_sqlite(os.path.join(derived_folder(root, home), DATABASE_NAME))
-        return cls(root, store, home=home, max_bytes=max_bytes, embedders=embedders)
+        return cls(root, store, home=home, max_bytes=max_bytes, embedders=embedders, hides=hides)
 
     def close(self) -> None:
         self.store.close()
@@ -87,15 +96,19 @@ class Index:
     def _follower(self) -> Follower:
         from nebula.index.follow import Follower  # parsers and git: 20 ms that a search need not pay
 
-        return Follower(self.root, self.store)
+        return Follower(self.root, self.store, self.hides)
 
-    def sync(self) -> Report:
-        """Brings the whole index in step with the files, whatever happened to them."""
+    def sync(self, progress: Progress | None = None) -> Report:
+        """Brings the whole index in step with the files, whatever happened to them. Tells of files done and wanted."""
         waiting = self.queue.entries()
-        report = self._follower.sync()
+        report = self._follower.sync(progress)
         for entry in waiting:
             self.queue.remove(entry)
         return report
+
+    def clear(self) -> None:
+        """Forgets every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
+        self._follower.clear()
 
     def drain(self) -> Report:
         """Takes in what commits handed over, without a look at the other files."""
@@ -108,6 +121,10 @@ class Index:
     def _take_in(self, changes: Sequence[Change]) -> Report:
         moves = [(change.moved_from, change.path) for change in changes if change.moved_from]
         return joined(self.rename(moves), self.ingest([change.path for change in changes if not change.moved_from]))
+
+    def inside(self, path: str) -> str:
+        """A path as the index writes it. Raises OutsideRoot."""
+        return self._follower.inside(path)
 
     def ingest(self, paths: Sequence[str]) -> Report:
         """Brings files, and all files below folders, in step; what is no longer there is taken out."""

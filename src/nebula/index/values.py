@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nebula.value import value
+
+Progress = Callable[[int, int], None]
+"""Told how much is done, and how much there is."""
+MAX_SKIPPED_NAMED = 1_000
 
 
 @value
@@ -34,6 +40,9 @@ class Hit:
     blob: str = ""
     """The git blob id of the file's whole content."""
     language: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__match_args__}
 
 
 @value
@@ -75,3 +84,10 @@ class Status:
     skipped: tuple[Skipped, ...]
     commit: str = ""
     embedder: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """`skipped` is how many; the first of them by name stand beside it."""
+        named = [{"path": each.path, "reason": each.reason} for each in self.skipped[:MAX_SKIPPED_NAMED]]
+        names: tuple[str, ...] = self.__match_args__
+        plain = {name: getattr(self, name) for name in names}
+        return {**plain, "skipped": len(self.skipped), "skipped_files": named}

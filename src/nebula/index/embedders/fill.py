@@ -7,7 +7,6 @@ an edited file that stayed the same.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import EMBED_BATCH
@@ -15,10 +14,8 @@ from nebula.index.contract import Store, Unembedded
 from nebula.index.embedders.contract import Embedder
 from nebula.index.reading import Root
 from nebula.index.records import Source
+from nebula.index.values import Progress
 from nebula.index.vectors import pack
-
-Progress = Callable[[int, int], None]
-"""Told how many chunks have a vector, and how many there are."""
 
 
 def fill(

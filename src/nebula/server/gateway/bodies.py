@@ -1,32 +1,15 @@
-"""What the gateway reads and answers, as models: FastAPI writes the OpenAPI from them, pydantic checks requests.
-
-A request is read strictly from its JSON bytes in one go, so NaN, lone surrogates, deep nesting and huge numbers are
-answered like any other malformed request, and nothing of the input is ever echoed but the names of its fields.
-"""
+"""What the gateway reads and answers, as models: FastAPI writes the OpenAPI from them, pydantic checks requests."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from nebula.server.refusals import Refusal
+from nebula.server.bodies import Count, RequestBody
 from nebula.workspace.local import MAX_KEYWORD
 
-MAX_FIELD_SHOWN = 60
-
-
-def _whole(value: Any) -> Any:
-    """JSON has one kind of number: 5.0 is as whole as 5."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 PathText = Annotated[str, Field(description='Relative to the root, with "/" between names.', examples=["app/main.py"])]
-
-
-class RequestBody(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class ListBody(RequestBody):
@@ -106,42 +89,3 @@ class StateReply(BaseModel):
     kind: Literal["file", "directory", "missing", "other"]
     size: int | None
     sha256: str | None
-
-
-class Health(BaseModel):
-    status: Literal["ok"]
-
-
-class ErrorDetail(BaseModel):
-    code: str
-    message: str
-    trace_id: str
-
-
-class ErrorReply(BaseModel):
-    error: ErrorDetail
-
-
-Body = TypeVar("Body", bound=RequestBody)
-
-
-class Malformed(Refusal):
-    """A request that is not what its endpoint takes."""
-
-    def __init__(self, sentence: str, /, **values: Any) -> None:
-        super().__init__(sentence, status=422, code="malformed_request", **values)
-
-
-def read_body(kind: type[Body], body: bytes, content_type: str) -> Body:
-    """The request, or a refusal that says which field is wrong and why."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise Malformed("Send the request as JSON, with 'Content-Type: application/json'.")
-    try:
-        return kind.model_validate_json(body)
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"])[:MAX_FIELD_SHOWN]
-        if not place:
-            raise Malformed("{problem}.", problem=first["msg"]) from None
-        raise Malformed("{place}: {problem}.", place=place, problem=first["msg"]) from None

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from nebula.server.bodies import RequestBody
 from nebula.server.gateway import bodies
 from nebula.value import value
 from nebula.workspace.contract import DEFAULT_SEARCH_FILES, Listing, PathState, Workspace
@@ -33,7 +34,7 @@ class OperationReply:
 class Operation:
     name: str
     summary: str
-    request: type[bodies.RequestBody]
+    request: type[RequestBody]
     reply: type[BaseModel]
     example: Mapping[str, Any]
     run: Callable[[Workspace, Any, str | None], OperationReply]

@@ -1,0 +1,170 @@
+"""nebula index: the code index of this project."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, checked_root, examples, root_option
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.language import explain, translate
+
+if TYPE_CHECKING:
+    from nebula.index.index import Index
+    from nebula.index.values import Report
+
+QUIET_S = 1.0
+"""What takes longer says how far it is."""
+MAX_RESULTS = 1_000
+_EXAMPLES = (
+    "nebula index sync",
+    'nebula index search "where is the session saved?" --path-prefix src/',
+    "nebula index status --json",
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    settings = open_settings("nebula", checked_root(options.root))
+    run: Callable[[Index, argparse.Namespace], int] = options.run
+    from nebula.tools.code_index import open_index
+
+    with open_index(settings) as index:
+        return run(index, options)
+
+
+def _sync(index: Index, options: argparse.Namespace) -> int:
+    report = index.sync(_Progress(translate("files indexed")))
+    _embed(index)
+    return _print_report(report, options)
+
+
+def _rebuild(index: Index, options: argparse.Namespace) -> int:
+    index.clear()
+    return _sync(index, options)
+
+
+def _embed(index: Index) -> None:
+    """Vectors are a help, not a need: where the embedder fails, the words stand."""
+    from nebula.llm.errors import ModelError
+
+    try:
+        index.embed(progress=_Progress(translate("chunks embedded")))
+    except ModelError as problem:
+        print_remark(f"nebula: {explain(problem)}")
+
+
+def _print_report(report: Report, options: argparse.Namespace) -> int:
+    counts = {"ingested": report.ingested, "deleted": report.deleted, "renamed": report.renamed}
+    skipped = [{"path": each.path, "reason": each.reason} for each in report.skipped]
+    if options.json:
+        print_json({**counts, "skipped": skipped})
+        return 0
+    print_line(translate("{ingested} files indexed, {deleted} removed, {renamed} renamed", **counts))
+    if skipped:
+        print_remark(translate("{count} files left out; nebula index status names them", count=len(skipped)))
+    return 0
+
+
+def _status(index: Index, options: argparse.Namespace) -> int:
+    status = index.status()
+    if options.json:
+        skipped = [{"path": each.path, "reason": each.reason} for each in status.skipped]
+        names = ("files", "chunks", "queued", "embedded", "embedded_total", "commit", "embedder")
+        print_json(
+            {**{name: getattr(status, name) for name in names}, "skipped": len(skipped), "skipped_files": skipped}
+        )
+        return 0
+    counts = {"files": status.files, "chunks": status.chunks, "queued": status.queued}
+    print_line(translate("{files} files in {chunks} chunks; {queued} commits waiting", **counts))
+    if status.embedder:
+        print_line(translate("{count} chunks with vectors of {name}", count=status.embedded, name=status.embedder))
+    for each in status.skipped:
+        print_line(translate("{path}: left out, {reason}", path=each.path, reason=each.reason))
+    return 0
+
+
+def _search(index: Index, options: argparse.Namespace) -> int:
+    index.sync(_Progress(translate("files indexed")))
+    question = " ".join(options.query)
+    hits = index.search(question, options.top_k, path_prefix=options.path_prefix, language=options.language)
+    if options.json:
+        print_json({"chunks": [hit.to_json() for hit in hits]})
+        return 0
+    for hit in hits:
+        print_line(f"{hit.path}:{hit.span}  {hit.symbol}".rstrip())
+        print_line("".join(f"    {line}\n" for line in hit.text.splitlines()))
+    if not hits:
+        print_remark(translate("Nothing was found."))
+    return 0
+
+
+def _watch(index: Index, options: argparse.Namespace) -> int:
+    import threading
+
+    from nebula.index.watch import watch
+
+    print_remark(translate("Following the files; Ctrl-C ends it."))
+
+    def changed(report: Report) -> None:
+        _print_report(report, options)
+        _embed(index)
+
+    watch(index, threading.Event(), changed)
+    return 0
+
+
+class _Progress:
+    """Says on stderr how far it is, at most once a second."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._said = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.monotonic() - self._said >= QUIET_S:
+            self._said = time.monotonic()
+            line = f"{done:,}/{total:,} {self._what}"
+            print_remark(f"\r{line}" if sys.stderr.isatty() else line, end="" if sys.stderr.isatty() else "\n")
+
+
+def _result_count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_RESULTS:
+        raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=MAX_RESULTS))
+    return int(text)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "nebula index",
+        translate("The code index of this project: finds the lines that a question is about."),
+        epilog=examples(*_EXAMPLES) + "\n",
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+    for name, run, about in (
+        ("sync", _sync, translate("bring the index in step with the files")),
+        ("status", _status, translate("what is indexed, what waits, what was left out")),
+        ("search", _search, translate("the chunks that a question is about, the best first")),
+        ("rebuild", _rebuild, translate("make the index anew; vectors are kept")),
+        ("watch", _watch, translate("stay in step until Ctrl-C")),
+    ):
+        action = actions.add_parser(name, help=about, description=about)
+        action.set_defaults(run=run)
+        root_option(action)
+        action.add_argument("--json", action="store_true", help=translate("print JSON"))
+        if name == "search":
+            _search_options(action)
+    return parser
+
+
+def _search_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", metavar="QUERY", help=translate("what to look for, in any words"))
+    parser.add_argument(
+        "-k", "--top-k", type=_result_count, default=10, metavar="N", help=translate("how many at most (default: 10)")
+    )
+    parser.add_argument("--path-prefix", default="", metavar="P", help=translate("only paths that begin so"))
+    parser.add_argument("--language", default="", metavar="L", help=translate("only files of this language"))

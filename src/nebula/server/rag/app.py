@@ -1,0 +1,126 @@
+"""The code index over REST (the seed's "RAG Server"), with the doors and guards of the gateway.
+
+Searches and changes have a thread and an index each, so that a long ingest keeps nobody from searching.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from nebula.index.errors import IndexFailed, OutsideRoot
+from nebula.index.index import Index
+from nebula.server.asgi import App
+from nebula.server.bodies import RequestBody, read_body
+from nebula.server.gate import PASSAGE, Gate, Passage, Rules
+from nebula.server.rag import bodies, operations
+from nebula.server.rag.keeper import Keeper, OpenIndex
+from nebula.server.refusals import Refusal
+from nebula.server.rest import Endpoint, JsonResponse, Routed, add_operation, add_pages, new_api, recorder
+from nebula.workspace.audit import AuditLog
+
+_DESCRIPTION = """\
+The lines of a project that a question is about. Send `x-trace-id` (a UUID) to tie requests to a task; it is returned in
+every response.
+
+The index follows commits by itself; /ingest answers when a change is searchable. A hit is compared with its file before
+it is given out, so its text is what stands there now."""
+_ERRORS: Final = {400: "A path leads out of the root."}
+_CHUNK: Final = {
+    "path": "app/session.py", "span": "L10-L24", "text": "def save(self): …", "score": 1.62, "symbol": "Session.save",
+    "language": "python", "blob": "5f0c…", "commit": "9d1e…",
+}  # fmt: skip
+
+
+class _Worker:
+    """One thread with an index of its own."""
+
+    def __init__(self, open_index: OpenIndex) -> None:
+        self._index = open_index()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="rag")
+
+    async def run(self, work: Callable[[Index], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._index)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        self._index.close()
+
+
+def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = None) -> App:
+    """The ASGI app. Raises IndexFailed where the index cannot be opened."""
+    searching, changing = _Worker(open_index), _Worker(open_index)
+    ready = asyncio.Event()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> Any:
+        loop = asyncio.get_running_loop()
+        keeper = Keeper(open_index, lambda: loop.call_soon_threadsafe(ready.set))
+        keeper.start()
+        yield
+        keeper.stop()
+        searching.close()
+        changing.close()
+
+    async def status(_: Request) -> JsonResponse:
+        found = await searching.run(lambda index: operations.status(index, ready.is_set()))
+        return JsonResponse(to_json(found), {})
+
+    def add(
+        name: str,
+        summary: str,
+        worker: _Worker,
+        run: Callable[[Index, Any], dict[str, Any]],
+        request: type[RequestBody],
+        reply: type[BaseModel],
+        example: dict[str, Any],
+    ) -> None:
+        endpoint = _endpoint(name, worker, run, request, ready)
+        add_operation(app, name, endpoint, summary, reply, request=request, example=example, errors=_ERRORS)
+
+    app = new_api("EverContext index", _DESCRIPTION, lifespan)
+    add(
+        "ingest", "Bring files in step; answers when they are searchable", changing, operations.ingest,
+        bodies.IngestBody, bodies.IngestReply, {"ingested": 1, "skipped": [], "deleted": 0, "renamed": 0},
+    )  # fmt: skip
+    add(
+        "prune", "Take files out of the index, until they are ingested again", changing, operations.prune,
+        bodies.PruneBody, bodies.PruneReply, {"deleted": 1},
+    )  # fmt: skip
+    add(
+        "search", "The chunks that a question is about, the best first", searching, operations.search,
+        bodies.SearchBody, bodies.SearchReply, {"chunks": [_CHUNK]},
+    )  # fmt: skip
+    add_operation(app, "status", status, "What is indexed, what waits, what was skipped", bodies.StatusReply, errors={})
+    add_pages(app, {})
+    return Gate(Routed(app), rules, recorder(audit))
+
+
+def _endpoint(
+    name: str,
+    worker: _Worker,
+    run: Callable[[Index, Any], dict[str, Any]],
+    kind: type[RequestBody],
+    ready: asyncio.Event,
+) -> Endpoint:
+    async def endpoint(request: Request) -> JsonResponse:
+        passage: Passage = request.scope[PASSAGE]
+        passage.method = name
+        asked: Any = read_body(kind, passage.body, passage.content_type)
+        await ready.wait()  # before the first look at the files there is nothing true to say
+        try:
+            return JsonResponse(to_json(await worker.run(lambda index: run(index, asked))), {})
+        except OutsideRoot as error:
+            raise Refusal("{problem}", problem=error, status=400, code="path_escape") from None
+        except IndexFailed as error:
+            raise Refusal("{problem}", problem=error, status=500, code="index_failed") from None
+
+    endpoint.__name__ = name
+    return endpoint

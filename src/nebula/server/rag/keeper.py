@@ -1,0 +1,71 @@
+"""What a running server does by itself: builds the index, takes in what commits hand over, and embeds.
+
+Each of its threads has an index of its own. Nothing that goes wrong here ends the server: what could not be done now is
+tried again, and said in the server's log.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from nebula.index.index import Index
+from nebula.index.worktree import head
+
+LOOK_S: Final = 0.5
+"""Between two looks into the queue: an entry is taken in before anybody asks for it."""
+LOOKS_BETWEEN_COMMITS: Final = 4
+"""Asking git for the commit starts a process, so it is done at every fourth look only."""
+EMBED_AGAIN_S: Final = 5.0
+STOPPING_S: Final = 5.0
+_log = logging.getLogger(__name__)
+
+OpenIndex = Callable[[], Index]
+
+
+class Keeper:
+    def __init__(self, open_index: OpenIndex, on_ready: Callable[[], object]) -> None:
+        self._open = open_index
+        self._on_ready = on_ready
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=work, name=f"index-{work.__name__}", daemon=True)
+            for work in (self._follow, self._embed)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(STOPPING_S)
+
+    def _follow(self) -> None:
+        with self._open() as index:
+            commit = head(index.root.path)
+            _attempt(index.sync)
+            self._on_ready()
+            looks = 0
+            while not self._stop.wait(LOOK_S):
+                looks += 1
+                if looks % LOOKS_BETWEEN_COMMITS == 0 and (found := head(index.root.path)) != commit:
+                    commit = found  # a pull, checkout or rebase, which no hook hands over
+                    _attempt(index.sync)
+                elif index.queue.entries():
+                    _attempt(index.drain)
+
+    def _embed(self) -> None:
+        with self._open() as index:
+            while index.embedders and not self._stop.wait(EMBED_AGAIN_S if index.status().embedded else LOOK_S):
+                _attempt(lambda: index.embed(self._stop))
+
+
+def _attempt(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except Exception as problem:  # noqa: BLE001 - see above: it is tried again at the next look
+        _log.warning("the index could not be kept in step: %s", problem)

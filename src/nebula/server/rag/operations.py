@@ -1,0 +1,63 @@
+"""What the index server can do: plain functions from an index and a checked request to a reply.
+
+A reply to `/ingest` says what is so now, not what had to be done for it: asked twice, or after a hook was quicker, it
+is the same.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from nebula.index.index import Index
+from nebula.server.rag.bodies import IngestBody, PruneBody, SearchBody
+
+
+def ingest(index: Index, asked: IngestBody) -> dict[str, Any]:
+    diff = asked.diff
+    moves = [(index.inside(move.old), index.inside(move.new)) for move in diff.renamed] if diff else []
+    wanted = [index.inside(path) for path in (asked.paths if diff is None else (*diff.added, *diff.modified)) or ()]
+    gone = [index.inside(path) for path in diff.deleted] if diff else []
+    index.rename(moves)
+    report = index.ingest([*wanted, *gone])
+    known = index.store.states([*gone, *(path for move in moves for path in move)])
+    return {
+        "ingested": len(index.store.states_below(wanted)),
+        "skipped": _skipped(index, [*wanted, *(new for _, new in moves)]),
+        "deleted": sum(path not in known for path in gone) if diff else report.deleted,
+        "renamed": sum(new in known and old not in known for old, new in moves),
+    }
+
+
+def _skipped(index: Index, asked: list[str]) -> list[dict[str, str]]:
+    """Of what was asked for: the files that are not in the index, and why."""
+    reasons = {path: reason for path, (reason, _, _) in index.store.skipped().items()}
+    named = {path: why for path, why in reasons.items() if any(_is_below(path, folder) for folder in asked)}
+    known = index.store.states(asked)
+    for path in asked:
+        full = os.path.join(index.root.path, path)
+        if path in known or path in named or (os.path.isdir(full) and not os.path.islink(full)):
+            continue
+        if not os.path.lexists(full):
+            named[path] = "it is not there"
+        else:
+            named[path] = "it may hold secrets" if index.hides(path) else "it is ignored, or not a plain file"
+    return [{"path": path, "reason": reason} for path, reason in sorted(named.items())]
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+def prune(index: Index, asked: PruneBody) -> dict[str, Any]:
+    return {"deleted": index.prune(asked.paths).deleted}
+
+
+def search(index: Index, asked: SearchBody) -> dict[str, Any]:
+    filters = asked.filters
+    hits = index.search(asked.query, asked.top_k, path_prefix=filters.path_prefix, language=filters.language)
+    return {"chunks": [hit.to_json() for hit in hits]}
+
+
+def status(index: Index, ready: bool) -> dict[str, Any]:
+    return {"ready": ready, **index.status().to_json()}
