@@ -314,6 +314,9 @@ async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
         ('{"name": "readFile", "parameters": {"path": "a"}}', True),
         ('```json\n{"name": "readFile", "parameters": {"path": "a"}}\n```', True),
         ('```json\n{"name": "readFile", "parameters": {"path": "a"}}\n```\n```\nx\n```', False),
+        ("<tool_call>\n<function=readFile>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>", True),
+        ('<|tool_call_begin|>functions.readFile:0<|tool_call_argument_begin|>{"path": "a"}<|tool_call_end|>', True),
+        ('[readFile(path="a")]', True),
         ('```python\nreadFile("a")\n```', False),
         ('{"readFile": 3', False),
         ('{"name": "other", "parameters": {"path": "a"}}', False),
@@ -354,3 +357,15 @@ async def test_a_model_that_prints_its_calls_is_asked_in_the_dialect_from_then_o
     assert [use.orig_args for use in first.message.tool_uses] == [{"path": "a"}] and first.rung == "json"
     assert (second.message.content, second.rung) == ("ok", "json")
     assert (third.message.content, third.rung) == ("native", None)
+
+
+async def test_a_token_left_on_the_name_of_a_native_call_is_taken_off() -> None:
+    calls = [Call(f"readFile{left}", {"path": "a"}) for left in ("", "<|channel|>commentary", "</arg_value>")]
+    calls.append(Call("unheard<|channel|>analysis", {}))
+    with ScriptedModel([Turn(calls=calls)]) as server:
+        model = connect("openai", base_url=server.openai_url, environ={})
+        reply = await reply_to(model, [PROMPT])
+        await model.aclose()
+    names = [(use.name, use.orig_name) for use in reply.message.tool_uses or ()]
+    assert names == [("readFile", "readFile")] * 3 + [("unheard<|channel|>analysis",) * 2]
+    assert reply.rung is None

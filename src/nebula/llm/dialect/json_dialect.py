@@ -299,6 +299,17 @@ def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
     return finished(reading, reply, offer, request.messages)
 
 
+def with_known_names(reply: ModelReply, request: ModelRequest) -> ModelReply:
+    """A native reply whose calls name offered tools, where a server left tokens of its own on the names."""
+    offer = make_offer(request.tools, under_own_names=True)
+    tools = KnownTools(offer.schemas, offer.readers)
+    uses = [
+        replace(use, name=tools.name(use.name), orig_name=tools.name(use.orig_name))
+        for use in reply.message.tool_uses or ()
+    ]
+    return replace(reply, message=replace(reply.message, tool_uses=uses))
+
+
 def _with_complaint(asked: ModelRequest, raw: ModelReply, failure: FormatFailure) -> ModelRequest:
     said = raw.message.content[:MAX_QUOTED_REPLY] or "(nothing)"
     complaint = COMPLAINT.format(reason=failure, shape=SHAPE)

@@ -95,6 +95,10 @@ class DialectWhereNeeded:
                             )
                         )
                         item = understood
+                elif isinstance(item, ModelReply) and has_unknown_names(item, request):
+                    from nebula.llm.dialect.json_dialect import with_known_names
+
+                    item = with_known_names(item, request)
                 yield item
 
 
@@ -110,3 +114,8 @@ def may_print_calls(reply: ModelReply, request: ModelRequest) -> bool:
     text = reply.message.content.strip()
     is_fence = text.startswith("```") and text.endswith("```") and text.count("```") == 2
     return (is_fence or text[:1] in ("{", "[", "<")) and any(spec.name in text for spec in request.tools)
+
+
+def has_unknown_names(reply: ModelReply, request: ModelRequest) -> bool:
+    names = {spec.name for spec in request.tools}
+    return any(use.name not in names for use in reply.message.tool_uses or ())
