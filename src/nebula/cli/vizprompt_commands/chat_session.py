@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node, shown_ids
+from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.path import flow_of
@@ -149,7 +149,7 @@ class Chat:
         if final.node_id is not None:
             self._unanswered = None
             self._parents = (final.node_id,)
-            _remark(translate("Saved as node {id}", id=shown_ids(self._graph, [final.node_id])[final.node_id]))
+            _remark(translate("Saved as node {id}", id=final.node_id))
         return final
 
     def _flow_id(self) -> str:

@@ -15,29 +15,7 @@ _EXAMPLES = (
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    parser = Parser(
-        prog,
-        translate("The path to these nodes and a prompt behind it, as one text to give to any model."),
-        epilog=examples(*_EXAMPLES),
-    )
-    parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
-    parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
-    parser.add_argument(
-        "--ref",
-        dest="references",
-        metavar="ID|#TAG",
-        action="append",
-        default=[],
-        help=translate("show this node, or the nodes with this tag, beside the path"),
-    )
-    parser.add_argument(
-        "--full", metavar="ID", action="append", default=[], help=translate("show this node in full wherever it stands")
-    )
-    parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
-    parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
-    parser.add_argument("-m", "--model", metavar="MODEL", default="", help=translate("the model whose tokens count"))
-    parser.add_argument("--json", action="store_true", help=translate("print the parts as JSON"))
-    options = parser.parse_args(argv)
+    options = _parser(prog).parse_args(argv)
     if options.budget is not None and options.budget < 1:
         raise UsageError("--budget must be above zero")
     from nebula.cli.settings import open_settings
@@ -71,3 +49,29 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     else:
         print_remark(translate("about {tokens} of {budget} tokens; nodes left out: {count}", **figures))
     return 0
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(
+        prog,
+        translate("The path to these nodes and a prompt behind it, as one text to give to any model."),
+        epilog=examples(*_EXAMPLES),
+    )
+    parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
+    parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
+    parser.add_argument(
+        "--ref",
+        dest="references",
+        metavar="ID|#TAG",
+        action="append",
+        default=[],
+        help=translate("show this node, or the nodes with this tag, beside the path"),
+    )
+    parser.add_argument(
+        "--full", metavar="ID", action="append", default=[], help=translate("show this node in full wherever it stands")
+    )
+    parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
+    parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
+    parser.add_argument("-m", "--model", metavar="MODEL", default="", help=translate("the model whose tokens count"))
+    parser.add_argument("--json", action="store_true", help=translate("print the parts as JSON"))
+    return parser
