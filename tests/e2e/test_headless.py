@@ -1,6 +1,7 @@
 """nebula -p, from outside: real process, real HTTP, scripted model."""
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -284,6 +285,25 @@ def test_output_that_cannot_be_written_is_one_clear_line(bench, line):
     with ScriptedModel([Turn("ok")]) as server:
         code, _, err = shell(bench, line, **server.env())
     assert (code, err) == (1, "nebula: No space left on device\n")
+
+
+def test_what_the_system_says_is_said_in_the_persons_language(bench):
+    code, _, err = shell(bench, "nebula --help >/dev/full", NEBULA_LANG="ja")
+    assert (code, err) == (1, "nebula: ディスクに空きがありません\n")
+
+
+@pytest.mark.parametrize("blocks", [1, 8, 16, 24])
+def test_no_room_for_the_memory_is_one_line_that_says_so(bench, blocks):
+    with ScriptedModel([Turn("ok")]) as server:
+        code, _, err = shell(bench, f"ulimit -f {blocks}; PYTHONDONTWRITEBYTECODE=1 nebula -p go", **server.env())
+    assert (code, err.count("\n")) == (1, 1)
+    assert re.search(r"memory\.db cannot (grow|be used) \((disk I/O error|database or disk is full)\)", err)
+
+
+def test_no_room_for_a_node_is_said_without_a_number(bench):
+    with ScriptedModel([Turn("x" * 300_000)]) as server:
+        code, _, err = shell(bench, "ulimit -f 640; PYTHONDONTWRITEBYTECODE=1 nebula -p go", **server.env())
+    assert (code, err) == (0, "nebula: This turn could not be put into the conversation graph: File too large\n")
 
 
 def test_closed_streams_are_no_bug(bench):

@@ -9,7 +9,6 @@ from nebula.agent.nodes import round_texts
 from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Final, Stamped, TurnNotKept
-from nebula.language import explain
 from nebula.value import field, record
 
 if TYPE_CHECKING:
@@ -136,5 +135,6 @@ class NodeWriter:
             self.archive.add(event, self._turn, self.session_id, self.chosen, self.flow, self.branch)
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
-                "This turn could not be put into the conversation graph: {problem}", problem=explain(problem)
+                "This turn could not be put into the conversation graph: {problem}",
+                problem=problem.strerror if isinstance(problem, OSError) else problem,
             ) from problem

@@ -33,7 +33,7 @@ def error_boundary(prog: str, command: Callable[[Sequence[str]], int], argv: Seq
     except OSError as problem:
         drop_unwritten()
         place = f"{problem.filename}: " if problem.filename else ""
-        print_remark(f"{prog}: {place}{problem.strerror or problem}")
+        print_remark(f"{prog}: {place}{explain(problem.strerror or str(problem))}")
         return EXIT_FAILED
 
 

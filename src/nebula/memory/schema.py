@@ -193,5 +193,6 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has ended it already, and its own error is the one to report
+            connection.execute("ROLLBACK")
         raise
