@@ -30,7 +30,7 @@ from nebula.llm.dialect.markup import FUNCTION, read_pairs, read_parameters
 from nebula.llm.dialect.noise import TEMPLATE_MARK, THOUGHT, strip_noise
 from nebula.llm.dialect.notations import NAME, Calls, read_bare_keys, read_pythonic
 from nebula.llm.dialect.spoken import RUNGS, FormatFailure, KnownTools, Spoken, SpokenCall
-from nebula.value import value
+from nebula.value import replace, value
 
 MAX_MARKS = 500
 LONGEST_LABEL = 200
@@ -323,9 +323,10 @@ class _Walk:
                 raise
             end = fault.place  # a closing tag where brackets should have closed
         try:
-            return parse_value(self._text[at:end])
+            shorter = parse_value(self._text[at:end])
         except Cut as cut:
             return self._completed(at, end, cut, name)
+        return replace(shorter, end=at + shorter.end)
 
     def _completed(self, at: int, end: int, cut: Cut, name: str | None) -> Parsed:
         """A value whose closing brackets alone are missing, provided that it asks for nothing but reading."""
