@@ -1,0 +1,195 @@
+"""Commands at the terminal: what runs, what is asked, and what undo gives back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from nebula.files.syscalls import Syscalls
+from nebula.workspace import open_workspace
+from nebula.workspace.contract import PathChange
+from scripted_model import Call, ScriptedModel, Turn
+from terminal_driver import CTRL_C, CTRL_D, Terminal
+
+ASK = "Go ahead? (y/N):"
+
+
+@pytest.fixture
+def terminal(bench):
+    opened = []
+
+    def start(server, *args, **env):
+        settings = {"TERM": "xterm-256color", **server.env(), **env}
+        opened.append(Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings)))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.__exit__()
+
+
+def command(line: str, **args: object) -> list[Turn]:
+    return [Turn("I'll run it.", [Call("runCommand", {"command": line, **args})]), Turn("Done.")]
+
+
+def test_file_by_file_and_undo(bench, terminal):
+    bench.write("a.txt", "one\n")
+    bench.write("b.txt", "one\n")
+    with ScriptedModel(command("echo two > a.txt; chmod 755 b.txt; echo new > c.txt")) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("go")
+        screen.wait(ASK)
+        assert "A command wants to change 3 files:" in screen.lines
+        assert "  changed  a.txt (+1 −1)" in screen.lines
+        assert "  mode  b.txt" in screen.lines
+        assert "  created  c.txt (+1 −0)" in screen.lines
+        assert "runCommand" not in screen.text
+        assert "echo two" not in screen.text
+        screen.line("d")
+        screen.wait(ASK, times=2)
+        assert "mode 644 → 755" in screen.text
+        assert "+two" in screen.text
+        screen.line("f")
+        for number, answer in enumerate("yyn", 1):
+            screen.wait(f"Take file {number} of 3? (y/N):")
+            screen.line(answer)
+        screen.wait("Done.")
+        screen.prompt(times=2)
+        assert bench.read("a.txt") == "two\n"
+        assert os.stat(bench.project / "b.txt").st_mode & 0o777 == 0o755
+        assert not (bench.project / "c.txt").exists()
+        screen.line("/undo")
+        screen.prompt(times=3)
+        screen.send(CTRL_D)
+        screen.ended()
+    assert bench.read("a.txt") == "one\n"
+    assert os.stat(bench.project / "b.txt").st_mode & 0o777 == 0o644
+    told = server.turns[-1].json["messages"][-1]["content"]
+    assert "The user left out: c.txt." in told
+
+
+def test_a_sentence_refuses_in_japanese(bench, terminal):
+    with ScriptedModel(command("echo x > a.txt")) as server:
+        screen = terminal(server, NEBULA_LANG="ja")
+        screen.prompt()
+        screen.line("go")
+        screen.wait("コマンドが 1 個のファイルを変更しようとしています:")
+        screen.wait("(y/N)")
+        screen.line("まだ早い")
+        screen.wait("Done.")
+        screen.send(CTRL_D)
+        screen.ended()
+    assert not (bench.project / "a.txt").exists()
+    assert "まだ早い" in server.turns[-1].json["messages"][-1]["content"]
+
+
+def test_a_running_command_is_seen_and_stopped(bench, terminal):
+    with ScriptedModel(command("echo x > a.txt; sleep 300")) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("go")
+        screen.wait("running a command")
+        screen.wait("Esc interrupts")
+        assert "sleep" not in screen.text
+        screen.send(CTRL_C)
+        screen.wait("Interrupted")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+        screen.ended()
+    assert not (bench.project / "a.txt").exists()
+
+
+def test_the_network_is_asked_for_once_or_for_the_session(bench, terminal):
+    calls = [Turn("", [Call("runCommand", {"command": f"echo {number}", "network": True})]) for number in "12"]
+    with ScriptedModel([*calls, Turn("Done.")]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("go")
+        screen.wait("A command asks for the network:")
+        screen.wait(ASK)
+        assert "loopback" in screen.text
+        screen.line("a")
+        screen.wait("Done.")
+        screen.send(CTRL_D)
+        screen.ended()
+    assert screen.text.count("A command asks for the network:") == 1
+
+
+class _Slow(Syscalls):
+    """Waits in the middle of a set, so that it can be killed there."""
+
+    def mkdir(self, name: str, dir_fd: int, perm: int) -> None:
+        super().mkdir(name, dir_fd, perm)
+        if name == "stop-here":
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def test_the_next_start_takes_back_a_half_applied_set_and_says_so(bench):
+    bench.write("a.txt", "one\n")
+    pid = os.fork()
+    if pid == 0:
+        changes = [
+            PathChange("a.txt", "file", read=b"two\n".__bytes__),
+            PathChange("b", "link", read=b"a.txt".__bytes__),
+            PathChange("z", "folder", 0o755),
+            PathChange("z/stop-here", "folder", 0o755),
+            PathChange("z/stop-here/never", "file", read=b"x".__bytes__),
+        ]
+        open_workspace(str(bench.project), calls=_Slow()).for_turn("turn-1").apply_changes(changes)
+        os._exit(0)
+    os.waitpid(pid, os.WUNTRACED)
+    assert bench.read("a.txt") == "two\n"
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    with ScriptedModel([Turn("Hello.")]) as server:
+        done = bench.run("nebula", "-p", "hi", **server.env())
+    assert done.code == 0
+    assert "taken back" in done.err
+    assert "a.txt" in done.err
+    assert bench.read("a.txt") == "one\n"
+    assert sorted(path.name for path in bench.project.iterdir()) == [".nebula", "a.txt"]
+
+
+def test_doctor_says_whether_commands_run(bench):
+    done = bench.run("nebula", "doctor")
+    assert "commands run in a layer over the project; you approve what they change" in done.out
+
+
+def test_killed_at_any_moment_nothing_is_half_applied(bench):
+    """`kill -9` of the whole program around the moment when a set of many files is applied."""
+    line = "for i in $(seq 60); do mkdir -p d$i; echo $i > d$i/f; ln -s f d$i/l; done; echo two > a.txt"
+    halves = 0
+    for attempt in range(6):
+        project = bench.project / f"p{attempt}"
+        project.mkdir()
+        (project / "a.txt").write_text("one\n")
+        with ScriptedModel(command(line)) as server:
+            argv = bench.argv("nebula", "-p", "go", "--yes")
+            turn = subprocess.Popen(
+                argv, cwd=project, env=bench.env(**server.env()), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            marker = project / ".nebula/journal/applying.json"
+            while turn.poll() is None and not marker.exists():
+                time.sleep(0.001)
+            time.sleep(attempt * 0.01)
+            turn.kill()
+            turn.wait()
+        halves += marker.exists()
+        with ScriptedModel([Turn("Hello.")]) as server:
+            again = subprocess.run(
+                bench.argv("nebula", "-p", "hi"),
+                cwd=project,
+                env=bench.env(**server.env()),
+                capture_output=True,
+                check=False,
+            )
+        found = sorted(path.name for path in project.iterdir() if path.name != ".nebula")
+        whole = ["a.txt", *sorted(f"d{number}" for number in range(1, 61))]
+        assert found in (["a.txt"], sorted(whole)), again.stderr
+        assert (project / "a.txt").read_text() == ("one\n" if found == ["a.txt"] else "two\n")
+    assert halves
