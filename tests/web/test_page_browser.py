@@ -88,6 +88,25 @@ async def test_a_prompt_its_approval_and_the_answer(bench):
             await expect(page.locator("#backstage")).to_contain_text("readFile")
 
 
+async def test_what_a_command_changed_is_chosen_file_by_file(bench):
+    bench.write("a.txt", "old\n")
+    line = "echo new > a.txt; echo two > b.txt; chmod 755 b.txt"
+    script = [Turn("", [Call("runCommand", {"command": line})]), Turn("Done with it.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await page.fill("#prompt", "Run it")
+            await page.keyboard.press("Enter")
+            question = page.locator(".question")
+            await expect(question).to_contain_text("A command wants to change 2 files")
+            await expect(question.locator("summary").first).to_contain_text("changed a.txt (+1 −1)")
+            await expect(question.locator(".added").first).to_have_text(re.compile(re.escape("+new")))
+            assert "runCommand" not in await page.inner_text("body")
+            await question.get_by_label("Take a.txt").uncheck()
+            await question.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator("#transcript")).to_contain_text("Done with it.")
+    assert (bench.read("a.txt"), bench.read("b.txt")) == ("old\n", "two\n")
+
+
 async def test_refusing_with_a_sentence(bench):
     script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("I left it.")]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:

@@ -133,7 +133,8 @@ export function createServerActions(store, link, say) {
         store.change("sent", { traceId });
       });
     },
-    approve: (/** @type {string} */ approvalId, /** @type {string} */ decision) => attempt(() => link().ask("approve", { approval_id: approvalId, decision })),
+    approve: (/** @type {string} */ approvalId, /** @type {string} */ decision, /** @type {string[] | undefined} */ paths) =>
+      attempt(() => link().ask("approve", { approval_id: approvalId, decision, ...(paths ? { paths } : {}) })),
     /** @param {string} traceId */
     stop(traceId) {
       store.change("stopping", { traceId });

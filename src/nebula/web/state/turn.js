@@ -13,6 +13,18 @@
  * @property {string} [tool_use_id]
  * @property {string} [path]
  * @property {string} [diff]
+ * @property {Change[]} [changes] What a command would do; the first one's path and diff stand above, too.
+ * @property {string[]} [remarks]
+ * @property {string} [network] The command that asks for the network.
+ */
+
+/**
+ * @typedef {object} Change
+ * @property {string} path
+ * @property {string} kind
+ * @property {number} added
+ * @property {number} removed
+ * @property {string} diff
  */
 
 /**
