@@ -246,21 +246,28 @@ def test_a_mistake_is_one_clear_line(vizprompt: Vizprompt, words: tuple[str, ...
     assert hint in ran.err and ran.err.count("\n") == 1
 
 
-def test_an_interrupted_exchange_is_not_stored(vizprompt: Vizprompt, tmp_path: Path) -> None:
+@pytest.mark.parametrize("piped", [False, True])
+def test_an_interrupted_turn_ends_properly_and_is_no_node(vizprompt: Vizprompt, tmp_path: Path, piped: bool) -> None:
     slow = Turn("too late", fault=Fault.slow(30))
     with ScriptedModel([slow]) as server:
         process = subprocess.Popen(
-            [str(SCRIPTS / "vizprompt"), "chat", "--openai", "hello"],
+            [str(SCRIPTS / "vizprompt"), "chat", "--openai", *(() if piped else ("hello",))],
             cwd=tmp_path,
             env=os.environ | server.env() | {"NEBULA_HOME": str(tmp_path / "home")},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        assert process.stdin is not None
+        process.stdin.write(b"hello\nnever asked\n" if piped else b"")
+        process.stdin.flush()
         server.wait_until(lambda: bool(server.requests), 20)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130 and out == b"" and b"Traceback" not in err and b"Interrupted" in err
     assert "hello" in (tmp_path / ".nebula/log.txt").read_text()
+    last = json.loads((tmp_path / ".nebula/trace.jsonl").read_text().splitlines()[-1])
+    assert (last["type"], last["status"]) == ("final", "interrupted")
     assert vizprompt("search", "--json").json == []
 
 
