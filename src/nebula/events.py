@@ -72,6 +72,31 @@ class CheckRun:
 
 
 @value
+class Evidence:
+    """Lines of a file that the model was shown, and the content they were taken from."""
+
+    path: str
+    span: str
+    """`Lx-Ly`"""
+    blob: str = ""
+    commit: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "span": self.span, "blob": self.blob, "commit": self.commit}
+
+
+@value
+class Citations:
+    """How many of the places that an answer cites (`path:Lx-Ly`) are there as it says."""
+
+    held: int
+    total: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"held": self.held, "total": self.total}
+
+
+@value
 class Event:
     """Base of all events; `type` is the tag on the wire."""
 
@@ -221,6 +246,7 @@ class ToolResult(Event):
     check: CheckRun | None = None
     secret: bool = False
     """It came from a secret file: what it says is for the model alone."""
+    evidence: tuple[Evidence, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -236,6 +262,7 @@ class ToolResult(Event):
             "task_id": self.task_id,
             "refused": self.refused or None,
             "check": self.check.to_json() if self.check else None,
+            "evidence": [each.to_json() for each in self.evidence] or None,
         }
         return body | {key: value for key, value in optional.items() if value is not None}
 
@@ -332,6 +359,7 @@ class Final(Event):
     remark: str = ""
     """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself."""
     checks: tuple[CheckRun, ...] = ()
+    citations: Citations | None = None
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.

@@ -303,6 +303,9 @@ def closing_line(final: Final, lang: str = "en") -> str:
     parts = []
     if final.files_changed:
         parts += [_files(final.files_changed, lang), _verdict(final, lang)]
+    if final.citations is not None:
+        held, total = final.citations.held, final.citations.total
+        parts.append(translate_to(lang, "{held} of {total} citations hold", held=held, total=total))
     usage = final.usage
     if usage.input_tokens or usage.output_tokens:
         counts = {"input": f"{usage.input_tokens:,}", "output": f"{usage.output_tokens:,}"}

@@ -6,9 +6,11 @@ import time
 import pytest
 from tests.tools.test_tools import Answers, Desk, put
 
+from nebula.config import load_settings
 from nebula.llm.dialect.tools import make_offer
 from nebula.messages import AssistantToolUse
 from nebula.tools.approval import Approvals, Decision, allow_all
+from nebula.tools.code_index import code_search
 from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
@@ -18,7 +20,8 @@ from nebula.workspace import open_workspace
 
 def kit(root, read_only=False):
     workspace = open_workspace(str(root), read_only=read_only)
-    return ToolKit(workspace, ReadLedger(), Checks(("true",), str(root)), lambda _: None, read_only)
+    code = code_search(load_settings(str(root)))
+    return ToolKit(workspace, ReadLedger(), Checks(("true",), str(root)), lambda _: None, read_only, code=code)
 
 
 def test_names_and_built_tools_agree(tmp_path):
@@ -30,16 +33,17 @@ def test_names_and_built_tools_agree(tmp_path):
 def test_each_front_door_has_what_is_declared_for_it(tmp_path):
     plan, mcp = plan_tools(kit(tmp_path, read_only=True)), mcp_tools(kit(tmp_path))
     reading = mcp_tools(kit(tmp_path, read_only=True), read_only="No writing here.")
-    assert set(plan.tools) == {"list", "readFile", "searchInDirectory", "readNode"}
+    assert set(plan.tools) == {"list", "readFile", "searchInDirectory", "searchCode", "readNode"}
     assert set(plan.missing) == {"writeFile", "editFile", "runCheck"}
-    assert list(mcp.tools) == ["list", "readFile", "searchInDirectory", "writeFile", "editFile"]
-    assert list(reading.tools) == ["list", "readFile", "searchInDirectory"]
+    assert list(mcp.tools) == ["list", "readFile", "searchInDirectory", "searchCode", "writeFile", "editFile"]
+    assert list(reading.tools) == ["list", "readFile", "searchInDirectory", "searchCode"]
     assert reading.missing == {"writeFile": "No writing here.", "editFile": "No writing here."}
 
 
 def test_the_dialect_offers_what_the_tools_declare(tmp_path):
     offer = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs)
-    names = ["list_files", "read_file", "search_in_directory", "write_file", "edit_file", "run_check", "read_node"]
+    readers, writers = ["list_files", "read_file", "search_in_directory", "search_code"], ["write_file", "edit_file"]
+    names = [*readers, *writers, "run_check", "read_node"]
     assert [spec.name for spec in offer.specs] == names
     assert offer.readers.isdisjoint({"write_file", "edit_file", "run_check", "writeFile", "editFile", "runCheck"})
     written = {"path": "a", "content": "x"}

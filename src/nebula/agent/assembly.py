@@ -27,6 +27,7 @@ from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals, Approver, allow_all
+from nebula.tools.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
 from nebula.tools.registry import learn_from
@@ -120,7 +121,8 @@ def open_project_access(settings: Settings, approvals: Approvals, allow: Sequenc
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
-    return ProjectAccess(settings.root, files, read_only, approvals, checks, _audit_log(settings), commands)
+    audit, code = _audit_log(settings), code_search(settings)
+    return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code)
 
 
 def _take_back_half_applied(session: Session) -> None:

@@ -15,6 +15,7 @@ from typing import Protocol
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.errors import NebulaError
 from nebula.events import (
+    Citations,
     Diff,
     Error,
     EventStream,
@@ -51,6 +52,10 @@ _CUT_SHORT = {
 
 def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
     return history
+
+
+def _unchecked(_: str, __: Sequence[ToolUseResult]) -> Citations | None:
+    return None
 
 
 class Tools(Protocol):
@@ -91,6 +96,8 @@ class Turn:
     """What the user should know before anything else."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = _as_it_is
     """What of the history is sent: repaired, and cut to the model's context."""
+    cited: Callable[[str, Sequence[ToolUseResult]], Citations | None] = _unchecked
+    """How many of the places that an answer cites are there."""
 
 
 async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
@@ -98,7 +105,8 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     result = TurnResult()
     turn.stream.read_first_by(result)
     ending = await _run_to_the_end(turn, task, prompt)
-    final = result.final(ending, turn.node_id)
+    results = [each for done in result.rounds for each in done.results]
+    final = replace(result.final(ending, turn.node_id), citations=turn.cited(result.answer, results))
     try:
         turn.stream.emit(final, must_record=False)
     except TurnNotKept as problem:
@@ -229,5 +237,15 @@ def _emit_outcome(turn: Turn, tool: str, result: ToolUseResult, outcome: Outcome
             Diff(change.path, change.diff, change.added, change.removed, change.before, change.after, task_id)
         )
     turn.stream.emit(
-        ToolResult(tool, result, outcome.decision, seconds, task_id, outcome.refused, outcome.check, outcome.secret)
+        ToolResult(
+            tool,
+            result,
+            outcome.decision,
+            seconds,
+            task_id,
+            outcome.refused,
+            outcome.check,
+            outcome.secret,
+            outcome.evidence,
+        )
     )

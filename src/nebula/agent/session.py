@@ -21,14 +21,15 @@ from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.config import Settings
-from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
+from nebula.events import Citations, EventStream, Final, Notice, Reader, Task, new_trace_id, now
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
-from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
+from nebula.messages import MAX_USER_MESSAGE_SIZE, ToolUseResult, UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
+from nebula.tools.contract import AppliedChange, Call
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, chat_tools, learn_from, plan_tools
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from nebula.graph.context.preview import ContextPreview
     from nebula.memory.session_lock import SessionLock
     from nebula.memory.sessions import Sessions
+    from nebula.tools.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
     from nebula.workspace.audit import AuditLog
 
@@ -66,6 +68,8 @@ class ProjectAccess:
     """Where each call leaves a line; None where a gateway does that."""
     commands: CommandLayers | None = None
     """None where the files are on another machine."""
+    code: CodeSearch | None = None
+    """None where no index knows these files."""
 
 
 @record
@@ -129,6 +133,7 @@ class Session:
             tools=RepeatBreaker(tools),
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
+            cited=self._cited,
             fit=Fit(past.messages, self._tool_names(tools), room),
             node_id=stream.trace_id if self.archive.keeps_turns else None,
             notices=[Notice(each.sentence, each.values) for each in self.take_remarks()],
@@ -271,10 +276,24 @@ class Session:
         plan = self.mode == "plan"
         files = (project.read_only if plan else project.workspace).for_turn(trace_id)
         kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan, project.commands, project.approvals)
+        kit = replace(kit, code=project.code, trace_id=trace_id)
         audit = CallAudit(project.audit, trace_id, self.redactor.text) if project.audit is not None else None
         if self.mode == CHAT:
             return chat_tools(kit, audit=audit)
-        return plan_tools(kit, audit=audit) if plan else agent_tools(kit, project.approvals, audit=audit)
+        if plan:
+            return plan_tools(kit, audit=audit)
+        return agent_tools(kit, project.approvals, audit=audit, after_change=(self._tell_index,))
+
+    async def _tell_index(self, change: AppliedChange, _: Call) -> None:
+        if self.project.code is not None:
+            await asyncio.to_thread(self.project.code.changed, change.path)
+
+    def _cited(self, answer: str, results: Sequence[ToolUseResult]) -> Citations | None:
+        if self.mode == CHAT or "L" not in answer:
+            return None
+        from nebula.agent.citations import check_citations
+
+        return check_citations(answer, self.project.read_only, results)
 
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
         return frozenset((*tools.tools, *tools.missing))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
+from collections.abc import Sequence
 
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
@@ -39,6 +41,16 @@ class Queue:
             return sorted(name for name in os.listdir(self.folder) if not name.startswith("."))
         except FileNotFoundError:
             return []
+
+    def add(self, paths: Sequence[str]) -> None:
+        """Files that somebody else than a commit changed."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        name = f"{time.time_ns()}-{os.getpid()}"
+        unfinished = os.path.join(self.folder, f".new-{name}")
+        with open(unfinished, "wb") as file:
+            for path in paths:
+                file.write(b":000000 000000 0 0 M\0%b\0" % os.fsencode(path))
+        os.rename(unfinished, os.path.join(self.folder, name))
 
     def read(self, entry: str) -> list[Change]:
         """The changes of an entry; none where it cannot be read: `sync` finds them all the same."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
 
+from nebula.files.home import derived_folder
 from nebula.workspace.guard.protected import standing_of
 
 if TYPE_CHECKING:
@@ -27,3 +30,81 @@ def open_index(settings: Settings) -> Index:
     return Index.open(
         settings.root, home=settings.home, url=settings.index_url, embedders=embedders, hides=may_hold_secrets
     )
+
+
+class CodeSearch(Protocol):
+    """Where the tools find code by question: the index here, or one behind EC_RAG_URL."""
+
+    def is_new(self) -> bool:
+        """Whether the first search has an index to build, which may take a while."""
+        ...
+
+    def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
+        """Chunks as `/search` gives them. Raises NebulaError."""
+        ...
+
+    def changed(self, path: str) -> None:
+        """A tool changed this file."""
+        ...
+
+
+def code_search(settings: Settings) -> CodeSearch | None:
+    """None where the files are behind a gateway and no index is named: what lies here is not what is worked on."""
+    if settings.rag_url:
+        return RemoteCode(settings.rag_url, settings.token)
+    return None if settings.mcp_url else LocalCode(settings)
+
+
+class LocalCode:
+    """The index of this project, opened when it is first asked, in step with the files at every question."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._index: Index | None = None
+        self._guard = threading.Lock()  # an index is used by one thread at a time
+
+    def is_new(self) -> bool:
+        with self._guard:
+            return not self._open().status().files
+
+    def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
+        with self._guard:
+            index = self._open()
+            index.sync()
+            return [hit.to_json() for hit in index.search(question, limit, path_prefix=path_prefix)]
+
+    def changed(self, path: str) -> None:
+        """Queued for whoever has the index open, such as a running server; nothing where there is no index."""
+        if has_index(self._settings):
+            from nebula.index.queue import Queue
+
+            Queue(self._settings.root, self._settings.home).add([path])
+
+    def _open(self) -> Index:
+        if self._index is None:
+            self._index = open_index(self._settings)
+        return self._index
+
+
+class RemoteCode:
+    def __init__(self, url: str, token: str = "") -> None:
+        from nebula.workspace.remote.client import GatewayClient
+
+        self._client = GatewayClient(url, token)
+
+    def is_new(self) -> bool:
+        return False
+
+    def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
+        body = {"query": question, "top_k": limit, "filters": {"path_prefix": path_prefix} if path_prefix else {}}
+        found = self._client.call("search", body, trace_id).body.get("chunks")
+        return [chunk for chunk in found if isinstance(chunk, dict)] if isinstance(found, list) else []
+
+    def changed(self, path: str) -> None:
+        """A remote index follows its own files."""
+
+
+def has_index(settings: Settings) -> bool:
+    """Whether this project was indexed before; asked without opening anything."""
+    folder = derived_folder(settings.root, settings.home)
+    return bool(settings.index_url) or os.path.exists(os.path.join(folder, "index.db"))

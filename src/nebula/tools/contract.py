@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from nebula.events import CheckRun, Event
+from nebula.events import CheckRun, Event, Evidence
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
 from nebula.value import value
 
@@ -53,6 +53,8 @@ class Outcome:
     code: int = 200
     size: int | None = None
     """Bytes of the file that was read or written."""
+    evidence: tuple[Evidence, ...] = ()
+    """The places of the project that it showed."""
 
     @classmethod
     def ok(cls, value: Mapping[str, Any], **facts: Any) -> Outcome:

@@ -17,6 +17,7 @@ from nebula.workspace.contract import Workspace
 if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.tools.approval import Approvals
+    from nebula.tools.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
 
 
@@ -42,6 +43,8 @@ class ToolKit:
     commands: CommandLayers | None = None
     """Layers for commands and checks, where there can be any."""
     approvals: Approvals | None = None
+    code: CodeSearch | None = None
+    trace_id: str = ""
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]

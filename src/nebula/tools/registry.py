@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nebula.messages import AssistantMessage, Json, Message, ToolResultStatus, ToolUseResult, UserMessage
-from nebula.tools import read_node
+from nebula.tools import read_node, search_code
 from nebula.tools.approval import Approvals, Approved
 from nebula.tools.commands import run_check, run_command
 from nebula.tools.contract import Tool
@@ -20,6 +20,7 @@ TOOLS: tuple[ToolDeclaration, ...] = (
     list_files.TOOL,
     read_file.TOOL,
     search_in_directory.TOOL,
+    search_code.TOOL,
     write_file.TOOL,
     edit_file.TOOL,
     run_command.TOOL,

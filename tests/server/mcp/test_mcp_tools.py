@@ -20,14 +20,16 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from gateway_rig import served
+from nebula.config import load_settings
 from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server
 from nebula.server.serving import listen, rules_for
+from nebula.tools.code_index import code_search
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 
 COMMAND = "import sys; from nebula.cli.nebula import main; sys.exit(main())"
-READERS = ["list", "readFile", "searchInDirectory"]
+READERS = ["list", "readFile", "searchInDirectory", "searchCode"]
 WRITERS = ["writeFile", "editFile"]
 
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -72,7 +74,7 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Connect:
             return
         with open_workspace(str(root), Policy(), read_only="--read-only" in flags) as workspace:
             log = AuditLog.of_project(str(root))
-            server = create_mcp_server(GuardedTools(workspace, str(root), log))
+            server = create_mcp_server(GuardedTools(workspace, str(root), log, code_search(load_settings(str(root)))))
             if kind == "http":
                 listener = listen("127.0.0.1", 0)
                 with served(create_mcp_app(server, rules_for(listener), log), listener):
@@ -105,7 +107,7 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(told["error"])
 
 
-async def test_the_five_tools_and_their_results(connect: Connect, root: Path) -> None:
+async def test_the_tools_and_their_results(connect: Connect, root: Path) -> None:
     async with connect() as client:
         offered = (await client.list_tools()).tools
         assert [tool.name for tool in offered] == READERS + WRITERS
@@ -176,6 +178,8 @@ async def test_roots_narrow(connect: Connect, root: Path) -> None:
             assert "client offers" in await refused(client, "readFile", path=path)
         assert "client offers" in await refused(client, "writeFile", path="n.txt", content="x")
         assert "client offers" in await refused(client, "searchInDirectory", directory="other", keyword="hello")
+        found = await call(client, "searchCode", query="hello from main")
+        assert {chunk["path"] for chunk in found["chunks"]} == {"src/main.py"}
     assert not (root / "n.txt").exists()
 
 

@@ -76,12 +76,13 @@ def _over_http(options: argparse.Namespace, settings: Settings) -> int:
 
 def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | None) -> GuardedTools:
     from nebula.server.mcp.app import GuardedTools
+    from nebula.tools.code_index import code_search
     from nebula.workspace.guard.policy import Policy
     from nebula.workspace.local import open_workspace
 
     policy = Policy(max_bytes=settings.max_bytes, allowed=frozenset(options.allow))
     workspace = open_workspace(settings.root, policy, read_only=options.read_only)
-    return GuardedTools(workspace, settings.root, audit)
+    return GuardedTools(workspace, settings.root, audit, code_search(settings))
 
 
 def _audit(settings: Settings) -> AuditLog | None:
@@ -103,8 +104,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "nebula mcp",
         translate(
-            "The guarded file tools (list, readFile, searchInDirectory, writeFile, editFile) over the Model Context\n"
-            "Protocol: on standard input and output, or by streamable HTTP with --http."
+            "The guarded file tools (list, readFile, searchInDirectory, searchCode, writeFile, editFile) over the\n"
+            "Model Context Protocol: on standard input and output, or by streamable HTTP with --http."
         ),
     )
     root_option(parser)

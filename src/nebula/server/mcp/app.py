@@ -1,6 +1,6 @@
 """The guarded tools over the Model Context Protocol, for any client that speaks it.
 
-The same five tools the agent has, over the same workspace. Nobody is asked here before a write: clients ask their
+The same file tools the agent has, over the same workspace. Nobody is asked here before a write: clients ask their
 users. Started read-only the server has no writing tools and a workspace that cannot write. A client that offers roots
 is held to them. What was read counts for the whole life of the server, so a file is edited only by a client of a
 server that has shown its present content.
@@ -26,6 +26,7 @@ from nebula.messages import AssistantToolUse, Json, ToolResultStatus, clean_tool
 from nebula.server.asgi import App
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
+from nebula.tools.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, Tool
 from nebula.tools.declaration import ToolKit
 from nebula.tools.ledger import ReadLedger
@@ -54,6 +55,7 @@ class GuardedTools:
     workspace: Workspace
     root: str
     audit: AuditLog | None = None
+    code: CodeSearch | None = None
     ledger: ReadLedger = field(default_factory=ReadLedger)
 
     @property
@@ -80,7 +82,9 @@ class GuardedTools:
     def _tools(self, workspace: Workspace, trace_id: str = "") -> ToolSet:
         audit = CallAudit(self.audit, trace_id) if self.audit is not None else None
         read_only = READ_ONLY if self.workspace.read_only else ""
-        return mcp_tools(ToolKit(workspace, self.ledger), read_only=read_only, audit=audit)
+        return mcp_tools(
+            ToolKit(workspace, self.ledger, code=self.code, trace_id=trace_id), read_only=read_only, audit=audit
+        )
 
 
 def create_mcp_server(tools: GuardedTools) -> Server[Any]:

@@ -1,0 +1,99 @@
+"""searchCode: the lines of the project that a question is about."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from nebula.errors import NebulaError
+from nebula.events import Evidence, Notice
+from nebula.messages import DeclaredSpec, DialectForm
+from nebula.tools.code_index import CodeSearch
+from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration
+from nebula.workspace.contract import Workspace
+from nebula.workspace.errors import WorkspaceError
+
+DEFAULT_CHUNKS = 8
+MAX_CHUNKS = 50
+SHOWN = ("path", "span", "text", "score")
+
+SPEC = DeclaredSpec(
+    "searchCode",
+    "Find the code that a question is about: functions, classes, sections. Ask in words or with names from the code; "
+    "use it before reading whole files. Gives path, span (Lx-Ly) and the text of exactly those lines, the best first. "
+    "When you rely on a place, cite it as path:Lx-Ly.",
+    schema(
+        ["query"],
+        query={"type": "string", "description": "What to look for."},
+        top_k={"type": "integer", "description": f"How many chunks at most; {DEFAULT_CHUNKS} if left out."},
+        path_prefix={"type": "string", "description": "Only paths that begin so, such as 'src/'."},
+    ),
+    (DialectForm("search_code"),),
+    reads_only=True,
+)
+
+
+class SearchCode:
+    spec = SPEC
+
+    def __init__(self, code: CodeSearch, workspace: Workspace, trace_id: str) -> None:
+        self._code = code
+        self._workspace = workspace
+        self._trace_id = trace_id
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        query = text_argument(args, "query").strip()
+        if not query:
+            raise ToolFailure("The argument 'query' must not be empty.")
+        limit = min(number_argument(args, "top_k") or DEFAULT_CHUNKS, MAX_CHUNKS)
+        prefix = text_argument(args, "path_prefix", "").removeprefix("./").lstrip("/")
+        try:
+            if await asyncio.to_thread(self._code.is_new):
+                call.emit(Notice("The code index of this project is being built; that happens once."))
+            found = await asyncio.to_thread(self._found, query, limit, prefix)
+        except WorkspaceError:
+            raise
+        except NebulaError as problem:
+            raise ToolFailure(f"{problem} Use searchInDirectory instead.", code=502) from None
+        chunks, left_out = _fitting(found, call.room)
+        result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
+        if left_out:
+            result["remark"] = f"{left_out} more did not fit; ask for fewer, or for a narrower path_prefix."
+        return Outcome.ok(result, evidence=tuple(map(_evidence, chunks)))
+
+    def _found(self, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
+        """Without what this workspace does not show: secrets, and what lies outside the folders of an MCP client."""
+        chunks = self._code.search(query, limit, prefix, self._trace_id)
+        return [chunk for chunk in chunks if self._may_be_read(str(chunk.get("path")))]
+
+    def _may_be_read(self, path: str) -> bool:
+        try:
+            return self._workspace.probe(path).kind == "file"
+        except WorkspaceError:
+            return False
+
+
+def _fitting(chunks: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
+    kept: list[dict[str, Any]] = []
+    for chunk in chunks:
+        room -= len(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if room < 0 and kept:
+            break
+        kept.append(chunk)
+    return kept, len(chunks) - len(kept)
+
+
+def _evidence(chunk: Mapping[str, Any]) -> Evidence:
+    return Evidence(*(str(chunk.get(name) or "") for name in ("path", "span", "blob", "commit")))
+
+
+TOOL = ToolDeclaration(
+    "searchCode",
+    lambda kit: SearchCode(kit.code, kit.workspace, kit.trace_id) if kit.code else None,
+    over_mcp=True,
+    method="search_code",
+    subject="path_prefix",
+)
