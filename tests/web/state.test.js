@@ -7,7 +7,8 @@ import { missingWords } from "../../src/nebula/web/lib/words.js";
 import { extended, layoutOf } from "../../src/nebula/web/state/layout.js";
 import { continuing, EMPTY, isBusy, reduce, turnHere, turnInSight } from "../../src/nebula/web/state/reduce.js";
 import { createSelectors } from "../../src/nebula/web/state/selectors.js";
-import { grown, neighbour, nextFork, pathTo, rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { roundsOf } from "../../src/nebula/web/state/tool_log.js";
+import { grown, neighbour, nextFork, pathTo, rowsOf, topologyOf, wouldCircle } from "../../src/nebula/web/state/topology.js";
 import { begin, isOver, LOST, perform } from "../../src/nebula/web/state/turn.js";
 
 function flow(...edges) {
@@ -179,7 +180,6 @@ test("turns of another flow are not shown here, and select nothing", () => {
   let state = at("main");
   for (const name of ["task", "approval", "final"]) state = event(state, name, other[name]);
   assert.deepEqual([turnHere(state), turnInSight(state), state.selected, isBusy(state)], [null, null, null, false]);
-  assert.deepEqual(state.backstage, []);
 });
 
 test("the prompt of a turn without an answer goes back to the page that sent it, and to no other", () => {
@@ -256,4 +256,21 @@ test("an answer does not hide that something was heard meanwhile", () => {
   state = event(state, "resync_required", {});
   state = reduce(state, { kind: "flow", flow: { id: "f", name: "main", nodes: [], connections: [] } });
   assert.equal(state.outdated, true);
+});
+
+test("what the tools did is read from the texts of a node", () => {
+  const use = { id: "c", name: "readFile", args: { path: "a" } };
+  const round = { message: { ToolUse: { content: "", tool_uses: [use] } }, results: [{ tool_use_id: "c", content: [{ Text: "seen" }], status: "Success" }] };
+  const texts = [{ role: "user", text: "p" }, { role: "tool", text: JSON.stringify(round) }, { role: "tool", text: "by hand" }, { role: "tool", text: "null" }];
+  assert.deepEqual(roundsOf(texts), [
+    { title: "readFile", text: '{\n  "path": "a"\n}' },
+    { title: "readFile → Success", text: "seen" },
+    { title: "", text: "by hand" },
+    { title: "", text: "null" },
+  ]);
+});
+
+test("a connection that leads back is known before it is made", () => {
+  const topology = topologyOf(BRANCHED);
+  assert.deepEqual([wouldCircle(topology, "m", "x"), wouldCircle(topology, "x", "m"), wouldCircle(topology, "a", "a")], [true, false, true]);
 });

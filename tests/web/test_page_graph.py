@@ -6,36 +6,9 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row, until
+from page_rig import SELECTED, WIDE, branched, browsing, make, row, spot, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
-
-WIDE = {"width": 1400, "height": 900}
-LANE, ROW = 210, 66
-SELECTED = '[aria-selected="true"] .title'
-
-
-async def make(client, title, *parents):
-    return (await client.ask("create_node", prompt=title, response=f"answer to {title}", parents=list(parents)))[
-        "node_id"
-    ]
-
-
-async def spot(page, lane, depth, lanes, rows, right=0):
-    """Where a node stands on the screen while everything fits: `right` pixels into its label."""
-    box = await page.locator("#graph .picture").bounding_box()
-    scale = min(1, box["width"] / (lanes * LANE + 20), box["height"] / ((rows + 1) * ROW))
-    middle_x, middle_y = (lanes * LANE - 20) / 2, (rows - 1) * ROW / 2
-    x = box["x"] + box["width"] / 2 + (lane * LANE + right - middle_x) * scale
-    return x, box["y"] + box["height"] / 2 + (depth * ROW - middle_y) * scale
-
-
-async def branched(client):
-    first = await make(client, "one")
-    second = await make(client, "two", first)
-    await make(client, "three", second)
-    side = await make(client, "side", first)
-    return first, second, side
 
 
 async def test_a_click_on_a_node_or_its_label_selects_that_node(bench):

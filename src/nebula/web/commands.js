@@ -24,6 +24,11 @@ export const COMMANDS = [
   { name: "continue", keys: ["c"], run: (page) => page.focusPrompt() },
   { name: "start", keys: ["n"], run: (page) => page.start() },
   { name: "merge", keys: ["m"], when: chosen, run: (page) => page.merge(page.state.selected) },
+  { name: "retry", keys: ["r"], when: chosen, run: (page) => page.retry(page.state.selected) },
+  { name: "edit", keys: ["e"], when: chosen, run: (page) => page.edit(page.state.selected) },
+  { name: "tags", keys: ["t"], when: chosen, run: (page) => page.focusTags() },
+  { name: "delete", keys: ["Delete"], when: chosen, run: (page) => page.remove(page.state.selected) },
+  { name: "detach", keys: ["x"], when: chosen, run: (page) => page.parentsOf(page.state.selected).slice(0, 1).forEach((parent) => page.disconnect(parent, page.state.selected)) },
   { name: "parent", keys: ["k"], when: chosen, run: goTo((page) => neighbour(page.topology, page.state.selected, "up")) },
   { name: "child", keys: ["j"], when: chosen, run: goTo((page) => neighbour(page.topology, page.state.selected, "down")) },
   { name: "previous_fork", keys: ["["], when: chosen, run: goTo((page) => nextFork(page.topology, page.state.selected, "up")) },
@@ -38,6 +43,8 @@ export const COMMANDS = [
   { name: "stop", keys: ["s"], when: isBusy, run: (page) => page.stop(turnHere(page.state)?.traceId) },
   { name: "undo", keys: ["Ctrl+z"], run: (page) => page.undo() },
   { name: "redo", keys: ["Ctrl+Z", "Ctrl+y"], run: (page) => page.redo() },
+  { name: "new_flow", keys: [], run: (page) => page.look({ dialog: "new_flow" }) },
+  { name: "rename_flow", keys: [], when: (state) => state.flow.id !== "", run: (page) => page.look({ dialog: "rename_flow" }) },
   { name: "theme", keys: [], run: (page) => page.nextTheme() },
   { name: "language", keys: [], run: (page) => page.nextLanguage() },
 ];
@@ -47,10 +54,10 @@ export function possible(state) {
   return COMMANDS.filter((command) => !command.when || command.when(state));
 }
 
-/** @param {{ key: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean }} event @param {State} state */
+/** @param {{ key: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean, shiftKey: boolean }} event @param {State} state */
 export function commandFor(event, state) {
   if (event.altKey) return null;
   const held = event.ctrlKey || event.metaKey;
-  const pressed = held ? `Ctrl+${event.key}` : event.key;
+  const pressed = held ? `Ctrl+${event.shiftKey ? event.key.toUpperCase() : event.key}` : event.key;
   return possible(state).find((command) => command.keys.includes(pressed)) ?? null;
 }

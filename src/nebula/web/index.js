@@ -18,7 +18,7 @@ import { createStore } from "./lib/store.js";
 import { speaker } from "./lib/words.js";
 import { createOutline } from "./outline/outline.js";
 import { createStage } from "./stage/stage.js";
-import { EMPTY, reduce } from "./state/reduce.js";
+import { continuing, EMPTY, reduce } from "./state/reduce.js";
 import { createSelectors, different, remembered } from "./state/selectors.js";
 import { isOver } from "./state/turn.js";
 import { createTranscript } from "./transcript/transcript.js";
@@ -55,6 +55,7 @@ const page = {
   },
   look: (to) => store.change("view", { to }),
   redraw: () => draw(),
+  drawNow: () => drawNow(),
   select: (id) => store.change("select", { id }),
   open: (id) => store.change("select", { id, tab: "talk" }), // where there is room for one part only, the turn itself
   fold: (id, folded) => store.change("fold", { id, folded }),
@@ -65,9 +66,33 @@ const page = {
     store.change("select", { id: null, tab: "talk" });
     page.focusPrompt();
   },
-  send: (prompt) => server.send(prompt, store.state.modes.includes("chat") ? "" : store.state.view.mode),
+  send: (prompt, from = continuing(store.state)) => server.send(prompt, store.state.modes.includes("chat") ? "" : store.state.view.mode, from),
+  // Both make a turn beside this one: it stays as it is.
+  retry(id) {
+    const prompt = store.state.bodies.get(id)?.prompt;
+    if (!prompt) return;
+    const parents = page.parentsOf(id);
+    page.goTo(parents);
+    page.send(prompt, parents);
+  },
+  edit(id) {
+    const prompt = store.state.bodies.get(id)?.prompt;
+    if (!prompt) return;
+    page.goTo(page.parentsOf(id));
+    store.change("edit", { prompt });
+    page.focusPrompt();
+  },
+  parentsOf(id) {
+    const { ids, index, parents } = page.topology;
+    return (parents[index.get(id) ?? -1] ?? []).map((place) => ids[place]);
+  },
+  goTo(ids) {
+    store.change("select", { id: ids[0] ?? null, tab: "talk" });
+    for (const id of ids.slice(1)) store.change("merge", { id });
+  },
   switchMode: () => page.look({ mode: store.state.view.mode === "plan" ? "agent" : "plan" }),
   focusPrompt: () => shown("talk", () => composer.focus()),
+  focusTags: () => shown("talk", () => transcript.focusTags()),
   focusSearch: () => shown("outline", () => outline.focusSearch()),
   nextTheme: () => page.look({ theme: nextTheme() }),
   nextLanguage() {
@@ -109,7 +134,7 @@ function drawNow() {
   stage.draw(state, words);
   composer.draw(state, words);
   transcript.draw(state, words, path, topology); // after those below it: it keeps its place
-  if (changed.backstage(words, view.drawer, state.backstage, state.bodies, selected)) backstage.draw(state, words);
+  if (changed.backstage(words, view.drawer, state.turns, state.bodies, selected)) backstage.draw(state, words);
   dialogs.draw(state, words);
   if (state.outdated && state.status === "open") server.refresh();
 }

@@ -42,6 +42,8 @@ class Found(list[Node]):
     """Nodes, best first. `unread` nodes were not looked at: there are many, and the index is still being built."""
 
     unread = 0
+    total = 0
+    """How many there are without the limit."""
 
 
 def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Found, bool]:
@@ -55,6 +57,7 @@ def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Foun
         hits = _hits(node_index, query, limit)
     found = Found(_nodes(node_index, [row[0] for row in hits]))
     found.unread = node_index.count_unread()
+    found.total = len(hits) if limit is None or len(hits) < limit else _count(node_index, query)
     return found, late or found.unread > 0
 
 
@@ -76,7 +79,7 @@ def _hits(node_index: NodeIndex, query: Query, limit: int | None) -> list[Any]:
     plan = _plan(query)
     if plan is None:
         return []
-    conditions = " AND ".join(["files.state = 1", "files.shadowed = 0", *(sql for sql, _ in plan.conditions)])
+    conditions = _conditions(plan)
     sql = (
         f"SELECT files.doc, files.path, files.mtime_ns, files.size, files.inode, files.moment FROM {plan.leading} "  # noqa: S608
         f"WHERE {conditions} ORDER BY {plan.order} DESC LIMIT ?"
@@ -84,6 +87,18 @@ def _hits(node_index: NodeIndex, query: Query, limit: int | None) -> list[Any]:
     found = node_index.ask(sql, *(value for _, value in plan.conditions), -1 if limit is None else max(limit, _POOL))
     ranked = _ranked(node_index, plan, found[:_POOL]) + found[_POOL:]
     return ranked if limit is None else ranked[:limit]
+
+
+def _count(node_index: NodeIndex, query: Query) -> int:
+    plan = _plan(query)
+    if plan is None:
+        return 0
+    sql = f"SELECT count(*) FROM {plan.leading} WHERE {_conditions(plan)}"  # noqa: S608
+    return int(node_index.ask(sql, *(value for _, value in plan.conditions))[0][0])
+
+
+def _conditions(plan: _Plan) -> str:
+    return " AND ".join(["files.state = 1", "files.shadowed = 0", *(sql for sql, _ in plan.conditions)])
 
 
 class _Plan:

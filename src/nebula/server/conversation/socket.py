@@ -20,12 +20,15 @@ from nebula.server.conversation.actions.declared import Action
 from nebula.server.conversation.actions.table import ACTIONS
 from nebula.server.conversation.context import Client, ServerContext
 from nebula.server.conversation.hub import Subscriber
-from nebula.server.conversation.protocol import ActionError, ActionRequest, failure, read_request, success
+from nebula.server.conversation.protocol import ActionError, ActionRequest, ActionResult, failure, read_request, success
 from nebula.server.gate import PASSAGE, Passage
 
 HELLO_WITHIN_S: Final = 10.0
 REQUESTS_AHEAD: Final = 64
 CLOSE_POLICY: Final = 1008
+PING: Final = '{"action":"ping"}'
+PONG: Final = success(ActionResult(), None)
+"""Asks whether the server is alive, not whether it is idle: the reader answers, whatever is being worked on."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +73,7 @@ async def _converse(websocket: WebSocket, server: ServerContext) -> None:
     server.hub.attach(client.subscriber)
     worker = asyncio.create_task(_work(server, client, requests))
     writer = asyncio.create_task(client.subscriber.write(websocket.send_text))
-    reader = asyncio.create_task(_read(websocket, requests))
+    reader = asyncio.create_task(_read(websocket, client, requests))
     try:
         await asyncio.wait((reader, writer, worker), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -83,12 +86,15 @@ async def _converse(websocket: WebSocket, server: ServerContext) -> None:
                 _log.error("a connection failed", exc_info=outcome)
 
 
-async def _read(websocket: WebSocket, requests: asyncio.Queue[str | None]) -> None:
+async def _read(websocket: WebSocket, client: Client, requests: asyncio.Queue[str | None]) -> None:
     while True:
         message = await websocket.receive()
         if message["type"] == "websocket.disconnect":
             return
-        await requests.put(message.get("text"))
+        if message.get("text") == PING:
+            client.subscriber.reply(PONG)
+        else:
+            await requests.put(message.get("text"))
 
 
 async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[str | None]) -> None:

@@ -1,26 +1,33 @@
-// The drawer for those who want to see the tools: of the turn at work, or of the chosen turn, from its node.
+// The drawer for those who want to see the tools: of the turn at work here, or of the chosen one, out of its node.
+//
+//   const backstage = createBackstage(root, page);
+//   backstage.draw(state, say);
 
 import { html, nothing, render } from "../lib/lit.js";
+import { turnHere } from "../state/reduce.js";
+import { roundsOf } from "../state/tool_log.js";
+import { isOver } from "../state/turn.js";
 
 export function createBackstage(root, page) {
   return {
     draw(state, say) {
       root.hidden = !state.view.drawer;
       if (root.hidden) return;
-      const body = state.selected === null ? null : (state.bodies.get(state.selected) ?? null);
-      const kept = (body?.texts ?? []).filter((text) => text.role === "tool").map((text) => ({ title: text.attributes?.name ?? "", text: text.text }));
-      const entries = state.backstage.length ? state.backstage : kept;
+      const turn = turnHere(state);
+      const body = state.bodies.get(state.selected ?? "");
+      const live = turn !== null && (!isOver(turn) || !body);
+      const entries = live ? turn.backstage : roundsOf(body?.texts ?? []);
+      const title = live ? turn.prompt : (body?.prompt ?? "");
       render(
         html`<div class="bar"><h2>${say("backstage")}</h2><button type="button" class="quiet" aria-label=${say("close")} @click=${() => page.look({ drawer: false })}>×</button></div>
-          ${entries.length ? entries.map(entry) : html`<p class="nothing">${say("empty_backstage")}</p>`}`,
+          ${title ? html`<h3>${title}</h3>` : nothing} ${entries.length ? entries.map(entry) : html`<p class="nothing">${say(live ? "empty_backstage" : "no_tools")}</p>`}`,
         root,
       );
     },
   };
 }
 
-function entry({ title, text, start }) {
-  if (start) return html`<h3>${text}</h3>`;
+function entry({ title, text }) {
   if (!text) return html`<p class="step">${title}</p>`;
-  return html`<details><summary>${title || nothing}</summary><pre tabindex="0">${text}</pre></details>`;
+  return html`<details><summary>${title}</summary><pre tabindex="0">${text}</pre></details>`;
 }

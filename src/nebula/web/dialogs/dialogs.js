@@ -1,15 +1,17 @@
-// What opens over the page: the sheet of keys and the command palette, both out of the table of commands.
+// What opens over the page: the sheet of keys and the command palette, both out of the table of commands, and the name of
+// a flow.
 
 import { COMMANDS, possible } from "../commands.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
 
 export function createDialogs(root, page) {
   const view = { shown: "", text: "", active: 0 };
-  const close = () => page.look({ dialog: "" });
-  root.addEventListener("close", close);
+  root.addEventListener("close", () => root.open || page.look({ dialog: "" })); // another may be open by then
   const run = (command) => {
     root.close();
+    page.look({ dialog: "" });
     command.run(page);
+    page.drawNow(); // what is typed next belongs to what it opened
   };
   const redraw = () => draw(page.state, page.say);
   const onkeydown = (event, found) => {
@@ -40,15 +42,33 @@ export function createDialogs(root, page) {
 
   function help(say) {
     const shown = COMMANDS.filter((command) => command.keys.length);
-    return html`<h2 id="dialog-title">${say("help")}</h2>
-      <dl>${shown.map((command) => html`<div><dt>${keys(command)}</dt><dd>${say(`cmd_${command.name}`)}</dd></div>`)}</dl>
-      <button type="button" class="primary" @click=${() => root.close()}>${say("close")}</button>`;
+    return html`<div class="bar"><h2 id="dialog-title">${say("help")}</h2><button type="button" @click=${() => root.close()}>${say("close")}</button></div>
+      <dl>${shown.map((command) => html`<div><dt>${keys(command)}</dt><dd>${say(`cmd_${command.name}`)}</dd></div>`)}</dl>`;
   }
+
+  function naming(state, say) {
+    const renaming = state.view.dialog === "rename_flow";
+    const submit = (event) => {
+      event.preventDefault();
+      const name = event.target.elements.name.value.trim();
+      if (!name) return;
+      root.close();
+      if (renaming) page.renameFlow(name);
+      else page.createFlow(name);
+    };
+    return html`<h2 id="dialog-title">${say(`cmd_${state.view.dialog}`)}</h2>
+      <form @submit=${submit}>
+        <input name="name" type="text" autocomplete="off" required aria-label=${say("flow_name")} .value=${renaming ? state.flow.name : ""}>
+        <button type="submit" class="primary">${say("save")}</button>
+      </form>`;
+  }
+
+  const SHEETS = { palette, help: (_, say) => help(say), new_flow: naming, rename_flow: naming };
 
   function draw(state, say) {
     const { dialog } = state.view;
     if (dialog !== view.shown) Object.assign(view, { shown: dialog, text: "", active: 0 });
-    render(dialog === "palette" ? palette(state, say) : dialog === "help" ? help(say) : nothing, root);
+    render(dialog ? SHEETS[dialog](state, say) : nothing, root);
     if (dialog && !root.open) root.showModal();
     else if (!dialog && root.open) root.close();
   }

@@ -5,7 +5,7 @@
 //   graph.draw(state, say, { topology, layout, path, hits });
 
 import { html, render } from "../lib/lit.js";
-import { neighbour } from "../state/topology.js";
+import { neighbour, wouldCircle } from "../state/topology.js";
 import { centred, fitted, holds, kept, panned, zoomed } from "../state/viewport.js";
 import { boundsOf, boxOf, detailAt, placeAt, pointOf } from "./geometry.js";
 import { createMinimap } from "./minimap.js";
@@ -17,7 +17,7 @@ const WAYS = /** @type {const} */ ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft
 
 export function createGraph(root, page) {
   /** @type {any} */
-  const view = { state: null, selected: undefined, layout: null, size: { width: 0, height: 0 } };
+  const view = { state: null, selected: undefined, layout: null, link: null, size: { width: 0, height: 0 } };
   chrome(root, page, page.say, "", false, { fit: () => {}, zoom: () => {} });
   const canvas = root.querySelector("canvas.picture");
   const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) => look(centred(viewport(), view.size, point)));
@@ -35,6 +35,21 @@ export function createGraph(root, page) {
     zoom,
     click: (point) => choose(view, at(point), page),
     hover: (point) => hover(canvas, view, at(point)),
+    grab: (point) => grab(view, at(point)),
+    draw(point) {
+      const over = at(point);
+      Object.assign(view.link, { point, over, barred: over !== null && isBarred(view, over) });
+      canvas.classList.toggle("barred", view.link.barred);
+      repaint();
+    },
+    drop(point) {
+      const { from, over, barred } = view.link;
+      view.link = null;
+      canvas.classList.remove("barred");
+      if (point && over !== null && over !== from && !barred) page.connect(view.topology.ids[from], view.topology.ids[over]);
+      else if (point && barred && over !== from) page.tell("circle");
+      repaint();
+    },
   });
   canvas.addEventListener("keydown", (event) => {
     const id = WAYS[event.key] && view.state.selected !== null ? neighbour(view.topology, view.state.selected, WAYS[event.key]) : null;
@@ -103,6 +118,15 @@ function choose({ layout, topology, state }, place, page) {
   const id = topology.ids[place];
   if (layout.runs.has(place)) page.look({ opened: new Set(state.view.opened).add(id) });
   else page.open(id);
+}
+
+function grab(view, place) {
+  view.link = place === null || view.layout.runs.has(place) ? null : { from: place, point: null, over: null, barred: false };
+  return view.link !== null;
+}
+
+function isBarred({ topology, link }, over) {
+  return over === link.from || wouldCircle(topology, topology.ids[link.from], topology.ids[over]);
 }
 
 function hover(canvas, { topology, state }, place) {

@@ -6,17 +6,23 @@ import { CARD, detailAt, LANE, placesIn, pointOf, ROW } from "./geometry.js";
 const DOT = 4;
 const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sans-serif';
 
+/** @import { Say } from "../lib/words.js" */
+/** @import { Layout } from "../state/layout.js" */
+/** @import { Topology } from "../state/topology.js" */
+/** @import { Box, Point, Size, Viewport } from "../state/viewport.js" */
+
 /**
  * @typedef {object} Scene
- * @property {import("../state/layout.js").Layout} layout
- * @property {import("../state/topology.js").Topology} topology
- * @property {import("../state/viewport.js").Viewport} viewport
- * @property {import("../state/viewport.js").Size} size
+ * @property {Layout} layout
+ * @property {Topology} topology
+ * @property {Viewport} viewport
+ * @property {Size} size
  * @property {Set<string>} path
  * @property {Set<string> | null} hits
  * @property {any} state
- * @property {import("../lib/words.js").Say} say
+ * @property {Say} say
  * @property {(name: string) => string} colour
+ * @property {{ from: number, point: Point | null, over: number | null, barred: boolean } | null} link A connection that is being drawn.
  */
 
 // Returns the ids whose titles are not known yet.
@@ -31,6 +37,7 @@ export function paint(pen, scene, ratio) {
   const detail = detailAt(viewport.scale);
   if (detail === "dot") {
     dots(pen, scene, places);
+    linking(pen, scene);
     return [];
   }
   const missing = [];
@@ -39,10 +46,25 @@ export function paint(pen, scene, ratio) {
     if (detail === "title") titled(pen, scene, place);
     else card(pen, scene, place, detail);
   }
+  linking(pen, scene);
   return missing;
 }
 
-/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {number[]} places @param {import("../state/viewport.js").Box} sight */
+/** @param {CanvasRenderingContext2D} pen @param {Scene} scene */
+function linking(pen, { link, layout, viewport, colour }) {
+  if (!link?.point) return;
+  const { x, y } = pointOf(layout, link.from);
+  pen.beginPath();
+  pen.moveTo((x - viewport.x) * viewport.scale, (y - viewport.y) * viewport.scale);
+  pen.lineTo(link.point.x, link.point.y);
+  pen.strokeStyle = colour(link.barred ? "--bad" : link.over === null ? "--line-strong" : "--good");
+  pen.lineWidth = 2.5;
+  pen.setLineDash(link.barred ? [3, 5] : []);
+  pen.stroke();
+  pen.setLineDash([]);
+}
+
+/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {number[]} places @param {Box} sight */
 function edges(pen, scene, places, sight) {
   const { layout, topology, viewport } = scene;
   const chosen = new Path2D();
@@ -72,12 +94,12 @@ function edges(pen, scene, places, sight) {
 }
 
 // The turns of a folded run are drawn as its first.
-/** @param {import("../state/layout.js").Layout} layout @param {number} place */
+/** @param {Layout} layout @param {number} place */
 export function shownFor(layout, place) {
   return layout.run[place] >= 0 ? layout.run[place] : place;
 }
 
-/** @param {Path2D} path @param {import("../state/viewport.js").Viewport} view @param {import("../state/viewport.js").Point} from @param {import("../state/viewport.js").Point} to */
+/** @param {Path2D} path @param {Viewport} view @param {Point} from @param {Point} to */
 function curve(path, view, from, to) {
   const [fromX, fromY, toX, toY] = [(from.x - view.x) * view.scale, (from.y - view.y) * view.scale, (to.x - view.x) * view.scale, (to.y - view.y) * view.scale];
   path.moveTo(fromX, fromY);
@@ -231,8 +253,8 @@ function wrapped(pen, text, room, most) {
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */
 function cut(pen, text, room) {
   if (room < 16) return "";
-  const length = fitting(pen, text, room);
-  return length < text.length ? `${text.slice(0, Math.max(0, length - 1))}…` : text;
+  if (fitting(pen, text, room) === text.length) return text;
+  return `${text.slice(0, fitting(pen, text, room - pen.measureText("…").width))}…`;
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */

@@ -8,6 +8,9 @@
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
 const REFUSED = 1008;
+const LOOK_EVERY_MS = 1000;
+const SILENT_FOR_MS = 1500;
+const ANSWER_WITHIN_MS = 2500;
 
 /**
  * @typedef {object} Listener
@@ -27,6 +30,9 @@ export class Link {
   #waiting = new Map();
   #number = 0;
   #wait = FIRST_WAIT_MS;
+  #heardAt = 0;
+  /** @type {number | null} When the server was last asked, in vain so far, whether it is there. */
+  #askedAt = null;
   /** @type {number | null} The last event heard. */
   #seq = null;
   /** @type {string | null} The run of the server it was heard from. */
@@ -40,6 +46,7 @@ export class Link {
     // A laptop that wakes up, or a network that is back, need not wait out the pause.
     addEventListener("online", () => this.#reconnectNow());
     this.#connect();
+    this.#watch();
   }
 
   /**
@@ -74,6 +81,7 @@ export class Link {
   #connect() {
     const socket = new WebSocket(this.#url);
     this.#socket = socket;
+    this.#askedAt = Date.now(); // a server that hangs takes the line and says nothing
     socket.onopen = () => this.#greet(socket);
     socket.onmessage = (message) => socket === this.#socket && this.#hear(JSON.parse(message.data));
     socket.onclose = (closing) => this.#lose(socket, closing.code);
@@ -101,8 +109,24 @@ export class Link {
     }
   }
 
+  // A server that was frozen, or a network that is gone, does not say so: who is silent is asked, and then given up.
+  #watch() {
+    const now = Date.now();
+    const socket = this.#socket;
+    if (socket && this.#askedAt !== null && now - this.#askedAt > ANSWER_WITHIN_MS) {
+      this.#lose(socket, 0);
+      socket.close();
+    } else if (socket && this.isOpen && this.#askedAt === null && now - this.#heardAt > SILENT_FOR_MS) {
+      this.#askedAt = now;
+      socket.send('{"action":"ping"}');
+    }
+    setTimeout(() => this.#watch(), LOOK_EVERY_MS);
+  }
+
   /** @param {any} message */
   #hear(message) {
+    this.#heardAt = Date.now();
+    this.#askedAt = null;
     if (message.event) {
       if (message.event === "resync_required") {
         this.#seq = message.data.seq;

@@ -3,6 +3,7 @@
 import { placeIn } from "./preferences.js";
 
 const AT_ONCE = 200;
+const MOST_HITS = 1000;
 const NOTICE_MS = 6000;
 const UNREADABLE = "bad_file";
 
@@ -74,7 +75,16 @@ export function createServerActions(store, link, say) {
     return attempt(async () => notice(say()((await link().ask(action)).done ? done : otherwise)));
   }
 
+  /** @param {string} word @param {string} action @param {Record<string, any>} data */
+  function changed(word, action, data) {
+    return attempt(async () => {
+      await link().ask(action, data);
+      notice(say()(word));
+    });
+  }
+
   return {
+    tell: (/** @type {string} */ word) => notice(say()(word)),
     /** @param {{ modes: string[], turns: any[] }} hello @param {boolean} resumed @param {string | null} node */
     async arrive(hello, resumed, node) {
       store.change("hello", { modes: hello.modes, turns: hello.turns, resumed, now: Date.now() });
@@ -118,15 +128,14 @@ export function createServerActions(store, link, say) {
         return;
       }
       await attempt(async () => {
-        const { nodes } = await link().ask("search_nodes", { text, brief: true, limit: AT_ONCE });
+        const { nodes, total } = await link().ask("search_nodes", { text, brief: true, limit: MOST_HITS });
         store.change("briefs", { nodes });
-        store.change("search", { text, hits: nodes.map((/** @type {Brief} */ node) => node.id) });
+        store.change("search", { text, hits: nodes.map((/** @type {Brief} */ node) => node.id), total });
       });
     },
-    /** @param {string} prompt @param {string} mode */
-    send(prompt, mode) {
-      const { selected, merging, flow, flowId } = store.state;
-      const from = [...new Set([selected, ...merging].filter((id) => id !== null))];
+    /** @param {string} prompt @param {string} mode @param {string[]} from */
+    send(prompt, mode, from) {
+      const { flow, flowId } = store.state;
       const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang };
       return attempt(async () => {
         const { trace_id: traceId } = await link().ask("send_prompt", mode ? { ...data, mode } : data);
@@ -139,6 +148,21 @@ export function createServerActions(store, link, say) {
     stop(traceId) {
       store.change("stopping", { traceId });
       return attempt(() => link().ask("cancel", { trace_id: traceId }));
+    },
+    // Changes of the graph; each can be undone, and is heard of by an event like anybody's.
+    /** @param {string} source @param {string} target */
+    connect: (source, target) => changed("connected", "connect_nodes", { source_id: source, target_id: target, flow_id: store.state.flow.id }),
+    /** @param {string} source @param {string} target */
+    disconnect: (source, target) => changed("disconnected", "disconnect_nodes", { source_id: source, target_id: target, flow_id: store.state.flow.id }),
+    /** @param {string} id */
+    remove: (id) => changed("deleted", "delete_node", { node_id: id }),
+    /** @param {string} id @param {string[]} tags */
+    tag: (id, tags) => changed("tagged", "update_node", { node_id: id, tags }),
+    /** @param {string} name */
+    renameFlow: (name) => changed("renamed", "update_flow", { flow_id: store.state.flow.id, name }),
+    /** @param {string} name */
+    async createFlow(name) {
+      if (await changed("flow_made", "create_flow", { name })) await this.chooseFlow(name);
     },
     undo: () => edited("undo", "undone", "nothing_to_undo"),
     redo: () => edited("redo", "redone", "nothing_to_redo"),

@@ -4,7 +4,7 @@ import { isOver, LOST } from "./turn.js";
 import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent } from "./turns.js";
 
 /** @import { Flow } from "./topology.js" */
-/** @import { Cue, Turn, TurnEvent } from "./turn.js" */
+/** @import { Turn, TurnEvent } from "./turn.js" */
 /** @import { Turns } from "./turns.js" */
 /** @import { Viewport } from "./viewport.js" */
 
@@ -34,11 +34,10 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {string | null} selected
  * @property {string[]} merging
  * @property {ReadonlySet<string>} folded
- * @property {{ text: string, hits: string[] | null }} search
+ * @property {{ text: string, hits: string[] | null, total: number }} search
  * @property {Turns} turns
  * @property {ReadonlySet<string>} sent Turns that this page asked for.
  * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
- * @property {(Cue & { start?: boolean })[]} backstage
  * @property {View} view
  */
 /**
@@ -46,7 +45,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow"} dialog
  * @property {string} lang
  * @property {string} theme
  * @property {string} mode
@@ -54,8 +53,6 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {ReadonlySet<string>} opened First turns of runs that are not folded.
  * @property {Viewport | null} viewport
  */
-
-const MOST_BACKSTAGE = 500;
 
 /** @type {State} */
 export const EMPTY = {
@@ -71,11 +68,10 @@ export const EMPTY = {
   selected: null,
   merging: [],
   folded: new Set(),
-  search: { text: "", hits: null },
+  search: { text: "", hits: null, total: 0 },
   turns: NO_TURNS,
   sent: new Set(),
   returned: null,
-  backstage: [],
   view: { tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
 };
 
@@ -93,8 +89,9 @@ const CHANGES = {
   merge: (state, { id }) => ({ ...state, merging: state.merging.includes(id) ? state.merging : [...state.merging, id] }),
   unmerge: (state, { id }) => ({ ...state, merging: state.merging.filter((each) => each !== id) }),
   fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
-  search: (state, { text, hits }) => ({ ...state, search: { text, hits } }),
+  search: (state, { text, hits, total = 0 }) => ({ ...state, search: { text, hits, total } }),
   sent: (state, { traceId }) => ({ ...state, sent: new Set(state.sent).add(traceId) }),
+  edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
   taken_back: (state) => ({ ...state, returned: null }),
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
   asking: (state) => ({ ...state, outdated: false }),
@@ -185,7 +182,7 @@ function turnEvent(state, data, now) {
   if (turns === state.turns) return state;
   const turn = turns.get(data.trace_id);
   const here = concerns(state, data);
-  let next = { ...state, turns, backstage: here ? behind(state.backstage, data) : state.backstage };
+  let next = { ...state, turns };
   if (!turn || !isOver(turn)) return next;
   const following = turn.parents.length ? turn.parents.includes(state.selected ?? "") : state.selected === null;
   if (here && turn.nodeId && following) next = { ...next, selected: turn.nodeId, merging: [] };
@@ -199,13 +196,6 @@ function withReturned(state, turn) {
   const sent = new Set(state.sent);
   sent.delete(turn.traceId); // once
   return { ...state, sent, returned: { traceId: turn.traceId, prompt: turn.prompt } };
-}
-
-/** @param {State["backstage"]} backstage @param {TurnEvent} data */
-function behind(backstage, data) {
-  const cues = (data.stage ?? []).filter((cue) => cue.cue === "backstage");
-  const own = data.type === "task" ? [{ cue: "backstage", title: "", text: data.prompt ?? "", start: true }] : [];
-  return cues.length || own.length ? [...backstage, ...own, ...cues].slice(-MOST_BACKSTAGE) : backstage;
 }
 
 /**

@@ -165,3 +165,19 @@ export function nextFork(topology, id, way) {
   }
   return null;
 }
+
+// Whether a connection would lead back to where it starts.
+/** @param {Topology} topology @param {string} source @param {string} target */
+export function wouldCircle({ index, parents }, source, target) {
+  const end = index.get(target);
+  const pending = [index.get(source)];
+  /** @type {Set<number>} */
+  const seen = new Set();
+  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
+    if (place === end) return true;
+    if (seen.has(place)) continue;
+    seen.add(place);
+    pending.push(...parents[place]);
+  }
+  return false;
+}

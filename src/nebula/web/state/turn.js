@@ -55,10 +55,12 @@
  * @property {string} status Empty while it is under way.
  * @property {string | null} nodeId
  * @property {boolean} stopping
+ * @property {{ title: string, text: string }[]} backstage What the tools did, for those who ask.
  * @property {number} seq
  */
 
 export const LOST = "lost";
+const MOST_BACKSTAGE = 500;
 
 /**
  * @param {{ trace_id: string, flow_id?: string, prompt?: string, parents?: string[] }} data
@@ -80,6 +82,7 @@ export function begin(data, now) {
     status: "",
     nodeId: null,
     stopping: false,
+    backstage: [],
     seq: 0,
   };
 }
@@ -110,6 +113,8 @@ function follow(turn, cue, now) {
       return { ...turn, remarks: [...turn.remarks, cue.text ?? ""] };
     case "ask":
       return { ...turn, ask: cue, curtain: false };
+    case "backstage":
+      return { ...turn, backstage: [...turn.backstage, { title: cue.title ?? "", text: cue.text ?? "" }].slice(-MOST_BACKSTAGE) };
     case "close":
       return { ...turn, status: cue.status ?? "ok", line: cue.line ?? "" };
     default:

@@ -24,6 +24,7 @@ export function createTranscript(root, page) {
   new ResizeObserver(() => settle(root, view)).observe(turns);
   root.addEventListener("scroll", () => Math.abs(root.scrollTop - view.settled) > 2 && (view.wanted = null), { passive: true });
   return {
+    focusTags: () => root.querySelector(".selected .acts input")?.focus(),
     draw(state, say, path, topology) {
       const turn = liveTurn(state);
       aim(view, state, turn);
@@ -105,8 +106,8 @@ function node(state, id, topology, say, labels, page) {
     if (body.problem) return html`<article class="${kind} warning" data-id=${id}>${say("unreadable", { problem: body.problem })}</article>`;
     return html`<article class=${kind} data-id=${id}>
       ${said("prompt", say("you"), plain(body.prompt))} ${fork(id, topology, beside, say, page)}
-      ${titles ? html`<p class="merged">⋈ ${say("merges", { titles })}</p>` : nothing}
-      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say)}
+      ${titles ? html`<p class="merged"><span>⋈ ${say("merges", { titles })}</span>${merged.map((parent) => html`<button type="button" class="quiet" aria-label=${say("take_apart", { title: state.briefs.get(parent)?.title ?? "…" })} @click=${() => page.disconnect(parent, id)}>×</button>`)}</p>` : nothing}
+      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say)} ${acts(id, body, selected, say, page)}
     </article>`;
   });
 }
@@ -160,6 +161,20 @@ function facts(body, say) {
     ${body.tags.length ? html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span>`)}</p>` : nothing}
     <p class="facts">${parts.join(" · ")}</p>
   </footer>`;
+}
+
+// What can be done with a turn.
+function acts(id, body, selected, say, page) {
+  const save = (event) => {
+    event.preventDefault();
+    page.tag(id, event.target.elements.tags.value.split(/[,、]/).map((tag) => tag.trim()).filter(Boolean));
+  };
+  return html`<div class="acts">
+    <button type="button" class="quiet" @click=${() => page.retry(id)}>${say("retry")}</button>
+    <button type="button" class="quiet" @click=${() => page.edit(id)}>${say("edit")}</button>
+    ${selected ? html`<button type="button" class="quiet" @click=${() => page.remove(id)}>${say("delete")}</button>
+      <form @submit=${save}><input name="tags" type="text" autocomplete="off" placeholder=${say("tags")} aria-label=${say("tags")} .value=${body.tags.join(", ")}><button type="submit" class="quiet">${say("save")}</button></form>` : nothing}
+  </div>`;
 }
 
 function live(turn, say, labels, page) {

@@ -115,7 +115,8 @@ async def search_nodes(
         server.graph.search_nodes, tags=tags, keywords=keywords, text=text, limit=limit or MAX_FOUND
     )
     shown = brief_node if brief else node_json
-    return ActionResult({"nodes": [shown(node) for node in nodes]} | ({"unread": nodes.unread} if nodes.unread else {}))
+    found = {"nodes": [shown(node) for node in nodes], "total": nodes.total}
+    return ActionResult(found | ({"unread": nodes.unread} if nodes.unread else {}))
 
 
 async def list_tags(server: ServerContext, _: Client) -> ActionResult:

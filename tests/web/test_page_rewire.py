@@ -1,0 +1,157 @@
+"""Working on the conversation itself: again, otherwise, connect, take apart, delete, name, find."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import SELECTED, WIDE, branched, browsing, make, row, spot
+from scripted_model import Call, ScriptedModel, Turn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+async def connections(client):
+    flow = (await client.ask("get_flow"))["data"]
+    return {(each["source"], each["target"]) for each in flow["connections"]}
+
+
+async def test_backstage_of_an_old_turn_after_a_reload(bench):
+    bench.write("app.py", "the content\n")
+    script = [Turn("Looking.", [Call("readFile", {"path": "app.py"})]), Turn("Seen."), Turn("Plain.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.fill("#prompt", "Look at it")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript")).to_contain_text("Seen.")
+            await page.fill("#prompt", "Say something")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript")).to_contain_text("Plain.")
+            await page.reload()
+            await page.click("#toggle-backstage")
+            await expect(page.locator("#backstage")).to_contain_text("No tools were used")
+            await (await row(page, "Look at it")).click()
+            await expect(page.locator("#backstage summary")).to_have_text(["readFile", "readFile → Success"])
+            await page.locator("#backstage summary").last.click()
+            await expect(page.locator("#backstage pre").last).to_contain_text("the content")
+            await expect(page.locator("#graph .picture")).to_be_visible()
+
+
+async def test_retry_and_edit_make_turns_beside(bench):
+    script = [Turn("root"), Turn("first answer"), Turn("second answer"), Turn("third answer")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page, talk(server) as client:
+            for prompt, answer in (("start", "root"), ("question", "first answer")):
+                await page.fill("#prompt", prompt)
+                await page.keyboard.press("Enter")
+                await expect(page.locator("#transcript")).to_contain_text(answer)
+            await expect(page.locator(SELECTED)).to_have_text("question")
+            await page.locator(".selected").get_by_role("button", name="Retry").click()
+            await expect(page.locator("#transcript")).to_contain_text("second answer")
+            await expect(page.locator(".fork").last).to_contain_text("2 of 2 from here")
+            await page.locator(".selected").get_by_role("button", name="Edit and branch").click()
+            await expect(page.locator("#prompt")).to_have_value("question")
+            await expect(page.locator(".chip")).to_contain_text("start")
+            await page.fill("#prompt", "another question")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript")).to_contain_text("third answer")
+            await expect(page.locator(".fork").last).to_contain_text("3 of 3 from here")
+            assert len({source for source, _ in await connections(client)}) == 1
+            assert len(await connections(client)) == 3
+
+
+async def test_drag_to_connect_undo_redo_and_no_circles(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+            before = await connections(client)
+            async with browsing(server, viewport=WIDE) as page:
+                await expect(await row(page, "side")).to_be_visible()
+
+                async def drag(start, end):
+                    await page.mouse.move(*await spot(page, *start, 2, 3, 40))
+                    await page.mouse.down()
+                    await page.mouse.move(*await spot(page, *end, 2, 3, 40), steps=6)
+                    await page.mouse.up()
+
+                await drag((1, 1), (0, 2))
+                await expect(page.locator("#banner")).to_contain_text("Connected")
+                await expect(await row(page, "three")).to_contain_text("Merges side")
+                assert len(await connections(client) - before) == 1
+                await drag((0, 2), (0, 0))
+                await expect(page.locator("#banner")).to_contain_text("circle")
+                await page.keyboard.press("Control+z")
+                await expect(await row(page, "three")).not_to_contain_text("Merges side")
+                assert await connections(client) == before
+                await page.keyboard.press("Control+Shift+z")
+                await expect(await row(page, "three")).to_contain_text("Merges side")
+                await (await row(page, "three")).click()
+                await page.get_by_role("button", name="No longer merge side").click()
+                await expect(await row(page, "three")).not_to_contain_text("Merges side")
+                assert await connections(client) == before
+
+
+async def test_delete_tags_and_names(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            first = await make(client, "one")
+            await make(client, "two", first)
+            async with browsing(server, viewport=WIDE) as page:
+                await (await row(page, "two")).click()
+                await expect(page.locator("#transcript")).to_contain_text("answer to two")
+                await page.keyboard.press("t")
+                await page.keyboard.type("alpha, beta")
+                await page.keyboard.press("Enter")
+                await expect(page.locator("#transcript .tag")).to_have_text(["alpha", "beta"])
+                await page.locator("#transcript").focus()
+                await page.keyboard.press("Delete")
+                await expect(await row(page, "two")).to_have_count(0)
+                await page.keyboard.press("Control+z")
+                await expect(await row(page, "two")).to_be_visible()
+                await page.keyboard.press("Control+k")
+                await page.keyboard.type("New flow")
+                await page.keyboard.press("Enter")
+                await page.keyboard.type("research")
+                await page.keyboard.press("Enter")
+                await expect(page.locator("#flows option:checked")).to_have_text("research")
+                names = [flow["name"] for flow in (await client.ask("list_flows"))["data"]["flows"]]
+                assert sorted(names) == ["main", "research"]
+
+
+async def test_a_search_counts_all_hits_and_starts_at_the_top(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for number in range(1030):
+                await client.send("create_node", prompt=f"needle {number}")
+            await client.ask("create_node", prompt="other")
+        async with browsing(server, viewport=WIDE) as page:
+            await page.locator('[role="tree"]').focus()
+            await page.keyboard.press("End")
+            await page.fill("#search", "needle")
+            await expect(page.locator(".count")).to_have_text("1030 found, the newest 1000 shown")
+            assert await page.locator(".tree").evaluate("(tree) => tree.scrollTop") == 0
+            await page.fill("#search", "other")
+            await expect(page.locator(".count")).to_have_text("1 found")
+
+
+async def test_a_frozen_server_is_noticed_and_recovered_from(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "before")
+        async with browsing(server) as page:
+            await expect(await row(page, "before")).to_be_visible()
+            server.process.send_signal(signal.SIGSTOP)
+            started = time.monotonic()
+            await expect(page.locator("#banner")).to_contain_text("connection is lost", timeout=8000)
+            took = time.monotonic() - started
+            server.process.send_signal(signal.SIGCONT)
+            assert took < 5.5, took
+            await expect(page.locator("#banner")).to_be_hidden(timeout=20_000)
+            async with talk(server) as client:
+                await make(client, "after")
+            await expect(await row(page, "after")).to_be_visible()
+            page.complaints.clear()  # the browser's own remarks on lines that were given up
