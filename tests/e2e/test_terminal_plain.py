@@ -166,3 +166,12 @@ def test_the_first_prompt_comes_quickly(bench):
                 screen.prompt()
                 times.append(time.monotonic() - begun)
     assert min(times) < 2.0  # 0.4 s is the aim on a quiet machine; this only catches a heavy import
+
+
+def test_what_the_tools_do_is_said_in_the_persons_language(bench):
+    bench.write(".nebula/config.json", '{"checks": ["true"]}')
+    with ScriptedModel([Turn("x")]) as server:
+        ran = bench.run("nebula", "--trust", stdin="/tools\nexit\n", NEBULA_LANG="ja", **server.env())
+    listed = dict(re.findall(r"(?m)^  (\w+) +(.+)$", ran.out))
+    assert {"list", "readFile", "searchInDirectory", "writeFile", "editFile", "runCheck", "readNode"} <= listed.keys()
+    assert [name for name, said in listed.items() if said.isascii()] == []

@@ -67,7 +67,7 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
     terminal.screen.line(translate("Tools of {mode} mode:", mode=session.mode))
     for spec in session.tools("shown").specs:
         terminal.screen.line(
-            cut(f"  {pad(spec.name, 18)} {_first_sentence(spec.description)}", terminal.screen.columns - 1)
+            cut(f"  {pad(spec.name, 18)} {translate(_first_sentence(spec.description))}", terminal.screen.columns - 1)
         )
 
 
