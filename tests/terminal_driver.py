@@ -36,6 +36,8 @@ ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O, CTRL_R = (
 )
 SHIFT_TAB, ALT_ENTER, TAB, UP = "\x1b[Z", "\x1b\r", "\t", "\x1b[A"
 ROWS = 150
+PATIENCE = 45
+"""Seconds until something has to be seen: much more than a busy machine takes, less than a test may."""
 
 
 class _Screen(pyte.Screen):
@@ -119,7 +121,7 @@ class Person:
 
 class Terminal(Person):
     def __init__(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, columns: int = 100, timeout: float = 20
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, columns: int = 100, timeout: float = PATIENCE
     ) -> None:
         child = pexpect.spawn(
             argv[0],
@@ -154,8 +156,8 @@ def sit_down(program: Callable[[], int], person: Callable[[Person], None], *, co
 
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
-    child = pexpect.fdpexpect.fdspawn(master, encoding="utf-8", timeout=20)
-    somebody = Person(child, columns, timeout=20)
+    child = pexpect.fdpexpect.fdspawn(master, encoding="utf-8", timeout=PATIENCE)
+    somebody = Person(child, columns, timeout=PATIENCE)
     over = threading.Event()
     problems: list[BaseException] = []
 
@@ -164,9 +166,14 @@ def sit_down(program: Callable[[], int], person: Callable[[Person], None], *, co
             person(somebody)
         except BaseException as problem:  # noqa: BLE001 - raised again below, in the test's own thread
             problems.append(problem)
+        # The test has failed: out of whatever the program is asking, prompt_toolkit's "Press ENTER" included. Not for
+        # ever: a program that no longer reads its keys would block the one who types, and then itself.
+        tries = 40 if problems else 0
+        last = 0.0
         while not over.is_set():
-            if problems:
-                somebody.send(CTRL_C + CTRL_D)  # the test has failed: out of whatever the program is asking
+            if tries and time.monotonic() - last > 0.5:
+                tries, last = tries - 1, time.monotonic()
+                somebody.send(ENTER + CTRL_C + CTRL_D)
             somebody._read()
 
     before = sys.stdin, sys.stdout
