@@ -13,10 +13,14 @@ from nebula.agent.undo import (
     differences,
     redo,
     restore_plan,
-    undo,
+    undo_plan,
 )
 from nebula.graph.values import FileState, Node
 from nebula.workspace import Policy, open_workspace
+
+
+def undo(workspace):
+    return carry_out(workspace, undo_plan(workspace))
 
 
 @pytest.fixture

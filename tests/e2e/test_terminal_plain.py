@@ -175,3 +175,13 @@ def test_what_the_tools_do_is_said_in_the_persons_language(bench):
     listed = dict(re.findall(r"(?m)^  (\w+) +(.+)$", ran.out))
     assert {"list", "readFile", "searchInDirectory", "writeFile", "editFile", "runCheck", "readNode"} <= listed.keys()
     assert [name for name, said in listed.items() if said.isascii()] == []
+
+
+def test_undo_of_another_sessions_turn_names_it_and_asks(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "1\n"})
+    with ScriptedModel([Turn("", [write]), Turn("Done.")]) as server:
+        assert bench.run("nebula", "-p", "go", "--yes", **server.env()).code == 0
+        for answer, is_there in (("n", True), ("y", False)):
+            ran = bench.run("nebula", stdin=f"\n/undo\n{answer}\nexit\n", **server.env())
+            assert "The last change was not made by this session: a.txt" in ran.out
+            assert (bench.project / "a.txt").exists() == is_there

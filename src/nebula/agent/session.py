@@ -93,6 +93,8 @@ class Session:
     past_tokens: int | None = None
     """Most that the past may cost, where somebody set it; the model's size limits it in any case."""
     last: Final | None = None
+    turn_ids: set[str] = field(default_factory=set)
+    """What changed files in this process, in the journal's words: turns, and states that were put back."""
     _pending_remarks: list[Sentence] = field(default_factory=list)
     _remarked: set[str] = field(default_factory=set)
     _parents_of_next: tuple[str, ...] | None = None
@@ -117,6 +119,7 @@ class Session:
         writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
+        self.turn_ids.add(stream.trace_id)
         beside = await asyncio.to_thread(self._referenced, prompt, references)
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id)
@@ -148,6 +151,10 @@ class Session:
         if final.node_id and self.settings.auto_summary:
             self._chores.append(asyncio.create_task(self._summarise(final.node_id)))
         return final
+
+    def made(self, turn_id: str) -> bool:
+        """Whether a turn is one of this session's, in this process or an earlier one."""
+        return turn_id in self.turn_ids or turn_id in {node.node_id for node in self.archive.session_nodes(self.id)}
 
     def remark(self, sentence: Sentence) -> None:
         """Something the user should know, once: reported with the next turn, unless a door asks for it before."""

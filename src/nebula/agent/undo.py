@@ -34,14 +34,12 @@ class NoJournalHere(UndoRefused):
     """The files are on another machine."""
 
 
-def undo(workspace: Workspace) -> tuple[str, ...]:
-    """Takes back the last turn that changed files; the files it touched."""
-    history = journal_of(workspace)
+def undo_plan(workspace: Workspace) -> FilePlan:
+    """Takes back the last turn that changed files, whoever made it. Raises NothingToUndo."""
     try:
-        plan = history.plan_undo()
+        return journal_of(workspace).plan_undo()
     except NotFound as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
-    return _carry_out(history, plan)
 
 
 def redo(workspace: Workspace) -> tuple[str, ...]:

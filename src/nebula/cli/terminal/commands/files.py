@@ -8,26 +8,43 @@ from typing import TYPE_CHECKING
 from nebula.agent import undo as journal
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
+from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.stage import one_line
+from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.workspace.file_history import FilePlan
 
 
 async def undo(terminal: TerminalSession, _: str = "") -> None:
+    workspace = terminal.session.project.workspace
     try:
-        touched = await asyncio.to_thread(journal.undo, terminal.session.project.workspace)
+        plan = await asyncio.to_thread(journal.undo_plan, workspace)
+        if not terminal.session.made(plan.group) and not await _wants_foreign(terminal, plan):
+            return
+        touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
     except journal.NothingToUndo:
         terminal.screen.line(translate("There is nothing to undo."))
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
     else:
         terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
+
+
+async def _wants_foreign(terminal: TerminalSession, plan: FilePlan) -> bool:
+    """What another session or program wrote is not taken back unseen."""
+    files = named([step.path for step in plan.steps])
+    terminal.screen.line(translate("The last change was not made by this session: {files}", files=files), "yellow")
+    try:
+        return agrees(await terminal.input.ask(translate("Take it back all the same? (y/N): ")))
+    except (Interrupted, EndOfInput):
+        return False
 
 
 async def redo(terminal: TerminalSession, _: str = "") -> None:
@@ -71,6 +88,7 @@ async def restore(terminal: TerminalSession, _: str = "") -> None:
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
         return
+    terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
     terminal.screen.line(translate("Put back: {files}", files=named(touched)))
 
