@@ -168,6 +168,19 @@ class TestWhatIsLeftOut:
         done, told, _ = ran(bench, "mkdir .vscode; echo 1 > .vscode/s", "--yes", "--allow", ".vscode/s")
         assert (done.code, told["changed"]) == (0, [".vscode/s"])
 
+    def test_the_repository_allowed_by_name_gets_its_commit(self, bench, project: Path) -> None:
+        commit = "git -c user.name=a -c user.email=a@b commit -qam second"
+        done, told, _ = ran(bench, commit, "--yes", "--allow", ".git")
+        assert done.code == 0
+        assert "not restorable" in told["remark"]
+        logged = subprocess.run(["git", "log", "--format=%s"], cwd=project, capture_output=True, text=True, check=True)
+        assert logged.stdout == "second\nfirst\n"
+        git(project, "fsck", "--strict")
+        before = tree(project / ".git")
+        _, told, _ = ran(bench, "echo 'touch ran' > .git/hooks/pre-commit; git tag new", "--yes", "--allow", ".git")
+        assert "hook" in told["remark"]
+        assert tree(project / ".git") == before
+
     def test_a_file_that_changed_meanwhile_is_a_conflict(self, bench, project: Path) -> None:
         """The command says when it has begun, by output; then the user saves; then it writes."""
         script = [

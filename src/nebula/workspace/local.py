@@ -274,13 +274,27 @@ class LocalWorkspace(ReadingWorkspace):
         self._judge.writing(place)
         return place
 
-    def apply_changes(self, changes: Sequence[PathChange], ignored: Sequence[PathChange] = ()) -> AppliedSet:
-        """Apply a set as a whole, as this turn's; `ignored` beside it, which the journal does not keep."""
+    def may_change_repository(self, path: str) -> bool:
+        """The same for a path below `.git`, which needs to be allowed by name."""
+        try:
+            return self._judge.allows_in_repository(normal_path(path))
+        except WorkspaceError:
+            return False
+
+    def apply_changes(
+        self,
+        changes: Sequence[PathChange],
+        ignored: Sequence[PathChange] = (),
+        repository: Sequence[PathChange] = (),
+    ) -> AppliedSet:
+        """Apply a set as a whole, as this turn's; beside it what git ignores and what is git's own, if that is
+        allowed, which the journal does not keep."""
         from nebula.workspace.writing.change_sets import ChangeSetWriter, IgnoredWriter
 
         writer = self._writing.get()
         allowed, refused = self._judged(changes)
         beside, _ = self._judged(ignored)
+        beside += [(normal_path(each.path), each) for each in repository if self.may_change_repository(each.path)]
         counted: list[int] = []
         done, failed = ChangeSetWriter(writer, self._turn).apply(
             allowed, lambda: counted.append(IgnoredWriter(self._jail, writer).apply(beside))

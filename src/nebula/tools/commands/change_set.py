@@ -54,11 +54,15 @@ class CommandChanges:
     ignored: tuple[LayerChange, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     git: tuple[str, ...] = ()
+    """What its changes under `.git` mean."""
+    repository: tuple[LayerChange, ...] = ()
+    """The files behind that, where the user allowed them by name."""
 
     @property
     def is_minor(self) -> bool:
         """Nothing that anybody has to be asked about: at most caches, which are dropped."""
-        return not self.proposed and all(CACHES.intersection(change.path.split("/")) for change in self.ignored)
+        minor = not self.proposed and not self.repository
+        return minor and all(CACHES.intersection(change.path.split("/")) for change in self.ignored)
 
     @property
     def ignored_size(self) -> int:
@@ -76,7 +80,11 @@ class CommandChanges:
                     size=size,
                 )
             )
-        if self.git:
+        if self.repository:
+            said.append(
+                Sentence("It changes the repository, not restorable by undo: {what}.", what="; ".join(self.git))
+            )
+        elif self.git:
             said.append(Sentence("Left out, because it changes the repository: {what}.", what="; ".join(self.git)))
         whys: dict[str, list[str]] = {}
         for each in self.left_out:
@@ -100,6 +108,12 @@ class CommandChanges:
 
     def known(self, paths: Iterable[str]) -> list[str]:
         return [path for path in paths if path in self.by_path]
+
+    def repository_changes(self) -> list[PathChange]:
+        """Contents before what names them: a branch never points at a commit that is not there yet."""
+        merged = {change.path: change for change in self.repository}
+        ordered = sorted(merged.values(), key=lambda change: "/objects/" not in f"{change.path}/")
+        return [self._path_change(change, checked=False) for change in ordered]
 
     def ignored_changes(self) -> list[PathChange]:
         merged = {change.path: change for change in self.ignored}
@@ -153,6 +167,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
         ignored=tuple(allowed),
         left_out=tuple(dict.fromkeys(left_out)),
         git=tuple(_git_meanings(found)),
+        repository=_allowed_in_repository(found, layer, workspace),
     )
 
 
@@ -175,6 +190,13 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace) -> str:
     except WorkspaceError as error:
         return "permission" if error.code in {"protected_path", "secret_path"} else "name"
     return ""
+
+
+def _allowed_in_repository(found: ChangeSet, layer: Layer, workspace: LocalWorkspace) -> tuple[LayerChange, ...]:
+    """All of it or nothing: half a commit is a broken repository."""
+    files = found.git_files
+    allowed = all(workspace.may_change_repository(change.path) and not change.secret for change in files)
+    return files if allowed and not layer.conflicts(files) else ()
 
 
 def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChange]:

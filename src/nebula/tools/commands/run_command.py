@@ -107,7 +107,7 @@ class RunCommand:
         changes = await asyncio.to_thread(read_command_changes, result, workspace)
         approvals = self._approvals
         assert approvals is not None  # noqa: S101 - there is a workspace to write to
-        if changes.is_minor or (not changes.proposed and approvals.by_rule == "no"):
+        if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
             return Outcome.ok(_told(result, call, [], map(str, changes.remarks())))
         decision = await self._decide(changes, approvals, call)
         chosen = changes.known(decision.paths) if decision.paths else None
@@ -117,7 +117,9 @@ class RunCommand:
             return Outcome((Json(told),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
         done = await _uninterrupted(
             lambda: workspace.apply_changes(
-                changes.path_changes(chosen), [] if chosen is not None else changes.ignored_changes()
+                changes.path_changes(chosen),
+                [] if chosen is not None else changes.ignored_changes(),
+                [] if chosen is not None else changes.repository_changes(),
             )
         )
         return self._applied(result, changes, done, decision, call)

@@ -19,6 +19,8 @@ from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.guard.protected import is_named
 
+_RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules"})
+
 
 class Judge:
     def __init__(self, policy: Policy) -> None:
@@ -49,6 +51,14 @@ class Judge:
             raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
         if standing.control and not is_named(path.parts, self._allowed, with_folders=True):
             raise ProtectedPath("{path}: controls other programs; the user must allow it by name.", path=path.text)
+
+    def allows_in_repository(self, path: NormalPath) -> bool:
+        """Whether the user allowed a command's change below `.git` by name. `.git` stands for all of it but for what
+        makes git run programs, which has to be named itself."""
+        if ".nebula" in path.lock_key.split("/") or ".git" not in path.parts:
+            return False
+        runs = not _RUN_BY_GIT.isdisjoint(path.parts)
+        return is_named(path.parts, self._allowed, with_folders=not runs)
 
     def may_read(self, path: NormalPath) -> bool:
         try:
