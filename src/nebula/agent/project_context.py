@@ -43,6 +43,8 @@ class ProjectContext:
 
     unreadable: tuple[UnreadableFile, ...] = ()
     """Instructions that are there and cannot be used."""
+    outline: tuple[str, ...] = ()
+    """The files that count most, each with what it defines; empty where there is no index."""
 
     @property
     def without_source(self) -> bool:

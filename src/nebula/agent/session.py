@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import tool_tokens
+from nebula.agent.code.project_map import project_map
 from nebula.agent.context import PastContext, build_context
 from nebula.agent.conversation import Conversation, Fit, PastTurn
 from nebula.agent.loop import Turn, run_turn
@@ -49,6 +50,8 @@ MODES = ("agent", "plan")
 """Those that a user of the project may switch between."""
 CHAT = "chat"
 """A conversation over the graph alone: no files, no project, one tool that reads earlier turns."""
+RECENT_FILES = 10
+"""Files read last, which weigh in the outline of the project."""
 SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
 SURE_BYTES_PER_TOKEN = 2
@@ -122,7 +125,7 @@ class Session:
         self.turn_ids.add(stream.trace_id)
         beside = await asyncio.to_thread(self._referenced, prompt, references)
         tools = self.tools(stream.trace_id)
-        system = await asyncio.to_thread(self.system, stream.trace_id)
+        system = await asyncio.to_thread(self.system, stream.trace_id, prompt)
         past = await asyncio.to_thread(self._past, self.conversation, system, tools, beside)
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
         path = tuple(self._parents(parents))
@@ -197,12 +200,14 @@ class Session:
             with suppress(ModelError, GraphError, UnreadableReply):
                 await build_one(graph, node_id, self.chosen)
 
-    def system(self, trace_id: str) -> str:
+    def system(self, trace_id: str, prompt: str = "") -> str:
         """The system prompt of a turn begun now; what of the project cannot be read is remarked on."""
         settings = self.settings
         if self.mode == CHAT:
             return chat_prompt(home=settings.home, lang=settings.lang)
         context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root)
+        outline = project_map(settings, prompt, self.ledger.recent(RECENT_FILES))
+        context = replace(context, outline=outline)
         for problem in context.unreadable:
             self.remark(Sentence(problem.sentence, **problem.values))
         return system_prompt(self.mode, context, home=settings.home, lang=settings.lang, plan=self.plan)
@@ -221,7 +226,7 @@ class Session:
         here = self.conversation
         if tuple(node_ids) != (here.leaf,):
             here = Conversation([turn_of(node) for node in self.archive.path_to(node_ids, flow)])
-        system, tools = self.system("preview"), self.tools("preview")
+        system, tools = self.system("preview", prompt), self.tools("preview")
         past = self._past(here, system, tools, self._referenced(prompt, self.archive.known(references)))
         parts = past.parts()
         frame = estimate_tokens(system) + tool_tokens(tools.specs) + estimate_tokens(prompt)
@@ -298,7 +303,7 @@ class Session:
     def _cited(self, answer: str, results: Sequence[ToolUseResult]) -> Citations | None:
         if self.mode == CHAT or "L" not in answer:
             return None
-        from nebula.agent.citations import check_citations
+        from nebula.agent.code.citations import check_citations
 
         return check_citations(answer, self.project.read_only, results)
 

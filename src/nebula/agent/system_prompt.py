@@ -42,6 +42,9 @@ def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: s
         parts.append(f"# The plan that the user accepted\n\n{plan}")
     if project.instructions:
         parts.append(f"# The project's own instructions ({project.instructions_name})\n\n{project.instructions}")
+    if project.outline:
+        heading = "# The files that count most, and what they define (of many; searchCode finds the rest)"
+        parts.append("\n".join((heading, "", *project.outline)))
     return "\n\n".join(parts)
 
 

@@ -162,3 +162,8 @@ EMBED_TEXT_LETTERS: Final = 6_000
 EMBED_TIMEOUT_S: Final = 60.0
 QUESTION_TIMEOUT_S: Final = 5.0
 """A search answers by words alone rather than wait longer for the question's vector."""
+OUTLINE_FILES: Final = 80
+"""Of an outline: more than fit into it, so that a question can bring up what nobody refers to."""
+OUTLINE_HITS: Final = 30
+OUTLINE_SYMBOLS: Final = 12
+"""Named of one file in an outline; a file with more is better searched."""

@@ -138,6 +138,10 @@ class Store(Protocol):
         """Merges small segments and writes those anew that are mostly dead, if there are too many."""
         ...
 
+    def ranked_files(self, limit: int, paths: Sequence[str]) -> list[tuple[int, str, float]]:
+        """(file, path, rank) of these files, and of the code that is referred to most."""
+        ...
+
     # --- references between files
 
     def file_places(self) -> dict[tuple[int, int], int]:

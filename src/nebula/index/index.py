@@ -151,6 +151,13 @@ class Index:
             self.ingest(stale)
         return hits
 
+    def outline(self, question: str, recent: Sequence[str], max_bytes: int) -> list[str]:
+        """The files that count most, each with what it defines; as indexed, but for files that are gone."""
+        from nebula.index.ranking.outline import outline
+
+        with self.store.db.reading():
+            return outline(self.store, question, recent, max_bytes, lambda path: self.root.stat(path) is not None)
+
     def answering(self) -> Embedder | None:
         """The embedder whose vectors are used: the chosen one once it has seen every chunk, until then the fullest."""
         seen = self.store.models()

@@ -105,6 +105,11 @@ class RemoteCode:
 
 
 def has_index(settings: Settings) -> bool:
-    """Whether this project was indexed before; asked without opening anything."""
-    folder = derived_folder(settings.root, settings.home)
-    return bool(settings.index_url) or os.path.exists(os.path.join(folder, "index.db"))
+    """Whether this project may have been indexed before; asked without opening anything."""
+    return bool(settings.index_url) or has_local_index(settings)
+
+
+def has_local_index(settings: Settings) -> bool:
+    if settings.index_url or settings.rag_url or settings.mcp_url:
+        return False
+    return os.path.exists(os.path.join(derived_folder(settings.root, settings.home), "index.db"))

@@ -43,6 +43,10 @@ class ReadLedger:
     _once: set[str] = field(default_factory=set)
     """Files of which some content was once known in full."""
 
+    def recent(self, count: int) -> list[str]:
+        """The files read last."""
+        return list(self._seen)[-count:]
+
     def saw(self, path: str, content: str) -> None:
         """The whole of it."""
         self._saw_whole(_normal(path), digest(content.encode("utf-8", "surrogateescape")))

@@ -67,6 +67,12 @@ class Lookups:
             )
         ]
 
+    def ranked_files(self, limit: int, paths: Sequence[str]) -> list[tuple[int, str, float]]:
+        wanted = json.dumps(list(paths))
+        named = "SELECT id, path, rank FROM file WHERE path IN (SELECT value FROM json_each(?))"
+        best = "SELECT id, path, rank FROM file WHERE kind = 0 ORDER BY rank DESC, path LIMIT ?"
+        return [*self.db.execute(named, (wanted,)).fetchall(), *self.db.execute(best, (limit,)).fetchall()]
+
     # --- references
 
     def file_places(self) -> dict[tuple[int, int], int]:

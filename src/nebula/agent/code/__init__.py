@@ -1,0 +1,1 @@
+"""What the agent knows of the code through its index: the map of the project, and whether citations hold."""
