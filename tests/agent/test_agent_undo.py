@@ -111,3 +111,19 @@ def test_a_turn_that_wrote_nothing_stands_where_its_time_puts_it(workspace, tmp_
 def test_files_of_another_machine_have_no_journal_here(tmp_path):
     with open_workspace(str(tmp_path), Policy(), read_only=True) as reader, pytest.raises(NoJournalHere):
         undo(reader)
+
+
+def test_the_difference_of_a_turn_names_modes_links_and_folders(tmp_path):
+    from nebula.workspace.contract import PathChange
+
+    (tmp_path / "run.sh").write_text("x\n")
+    (tmp_path / "run.sh").chmod(0o644)
+    changes = [
+        PathChange("run.sh", "file", 0o755, read=b"x\n".__bytes__),
+        PathChange("l", "link", read=b"run.sh".__bytes__),
+        PathChange("d", "folder", 0o755),
+    ]
+    with open_workspace(str(tmp_path)).for_turn("turn-1") as workspace:
+        workspace.apply_changes(changes)
+        found = {diff.text.partition("\n")[0] for diff in differences(workspace, "turn-1")}
+    assert found == {"mode 644 → 755", "nothing → link", "nothing → folder"}

@@ -206,6 +206,20 @@ class TestWhatIsLeftOut:
         assert (project / "src/app.py").read_text() == "the user's\n"
 
 
+class TestSecrets:
+    def test_a_secret_file_is_empty_and_one_allowed_by_name_is_for_the_model_alone(self, bench, project: Path) -> None:
+        _, told, _ = ran(bench, "cat .env; wc -c < .env", "--yes")
+        assert told["output"] == "0\n"
+        script = [Turn("", [Call("runCommand", {"command": "cat .env"})]), Turn("Done.")]
+        with ScriptedModel(script) as server:
+            done = bench.run("nebula", "-p", "go", "--yes", "--allow", ".env", "--backstage", **server.env())
+        assert "secret-value-1234" in server.turns[-1].json["messages"][-1]["content"]
+        kept = "".join(
+            path.read_text("utf-8", "replace") for path in (project / ".nebula").rglob("*") if path.is_file()
+        )
+        assert "secret-value-1234" not in kept + done.out + done.err
+
+
 class TestWithoutYes:
     def test_nothing_is_applied_and_the_model_knows(self, bench, project: Path) -> None:
         before = seen(project)
@@ -225,6 +239,8 @@ class TestWithoutYes:
         done, told, _ = ran(bench, "echo ran", "--yes", network=True)
         assert done.code == 2
         assert "--allow-network" in told["error"]
+        with ScriptedModel([Turn("", [Call("runCommand", {"command": "id", "network": True})]), Turn("No.")]) as server:
+            assert "To allow it add --allow-network." in bench.run("nebula", "-p", "go", **server.env()).err
         done, told, _ = ran(bench, "echo ran", "--yes", "--allow-network", network=True)
         assert (done.code, told["output"]) == (0, "ran\n")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nebula.errors import NebulaError
 from nebula.events import new_trace_id
+from nebula.value import replace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotFound, WorkspaceError
 
@@ -59,8 +60,22 @@ def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:
         if change.kind in ("write", "restore"):
             first = ends[change.path][0] if change.path in ends else change.before
             ends[change.path] = (first, change.after)
-    diffs = [diff_texts(path, _text(history, old), _text(history, new)) for path, (old, new) in sorted(ends.items())]
+    diffs = [_difference(history, path, *states) for path, states in sorted(ends.items())]
     return [diff for diff in diffs if diff.text]
+
+
+def _difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
+    """Lines, and above them what lines do not show: another mode, a link or a folder that came or went."""
+    from nebula.workspace.journal.states import parse_state
+
+    diff = diff_texts(path, _text(history, old), _text(history, new))
+    before, after = (None if each is None else parse_state(each) for each in (old, new))
+    if before and after and before.kind == after.kind and None not in (before.mode, after.mode):
+        note = f"mode {before.mode:o} → {after.mode:o}\n" if before.mode != after.mode else ""
+    else:
+        kinds = [each.kind if each else "nothing" for each in (before, after)]
+        note = "" if {"link", "folder"}.isdisjoint(kinds) else f"{kinds[0]} → {kinds[1]}\n"
+    return replace(diff, text=note + diff.text)
 
 
 def restore_plan(workspace: Workspace, node: Node) -> FilePlan:

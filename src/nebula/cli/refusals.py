@@ -14,14 +14,20 @@ class Refusals:
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
+        self._asked_for_network: set[str] = set()
 
     def read(self, event: Event) -> str:
         """A sentence where this event refused something that an option of the command line would allow."""
         if isinstance(event, Step) and isinstance(event.args, Mapping):
             self._paths[event.tool_use_id] = str(event.args.get("path", ""))
+            if event.args.get("network") is True:
+                self._asked_for_network.add(event.tool_use_id)
         elif isinstance(event, Approval) and event.decision == "no":
             path = one_line(event.path)
             return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
+        elif isinstance(event, ToolResult) and event.refused and event.decision == "no":
+            if event.result.tool_use_id in self._asked_for_network:
+                return translate("A command that asks for the network was not run. To allow it add --allow-network.")
         elif isinstance(event, ToolResult) and event.refused and event.decision is None:
             path = self._paths.get(event.result.tool_use_id, "")
             if _may_be_allowed_by_name(path):

@@ -98,6 +98,11 @@ class CommandLayers:
             return False
         return place.standing.secret and place.text not in self.allowed
 
+    @property
+    def shows_secrets(self) -> bool:
+        """The user allowed a secret file by name, so what a command says may be its content."""
+        return any(normal_path(path).standing.secret for path in self.allowed)
+
     def close(self) -> None:
         launchers, self._launchers, self._secrets = self._launchers, None, None
         if launchers is not None:

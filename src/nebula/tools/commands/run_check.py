@@ -43,7 +43,12 @@ class RunCheck:
     async def _run(self, name: str) -> CheckResult:
         if self._layers is None:
             return await run_command(name, self._checks.root, self._checks.timeout_s)
-        done = await self._layers.run(name, timeout_s=self._checks.timeout_s, read_back=False)
+        from nebula.sandbox.errors import SandboxError
+
+        try:
+            done = await self._layers.run(name, timeout_s=self._checks.timeout_s, read_back=False)
+        except SandboxError:  # this project can have no layer over it: the user's own line runs as it always did
+            return await run_command(name, self._checks.root, self._checks.timeout_s)
         output, left_out = cut_middle(done.output, MAX_OUTPUT_BYTES)
         if done.stopped:
             output += f"\nStopped by its limit: {done.stopped}."

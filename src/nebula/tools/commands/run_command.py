@@ -14,6 +14,7 @@ from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuest
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import CommandResult
@@ -70,11 +71,14 @@ class RunCommand:
             await self._ask_for_network(line, call)
         try:
             with await self._run(line, timeout_s, network, call) as result:
-                if result.stopped or self._workspace is None:
-                    return Outcome.ok(_told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
-                return await self._propose(result, call, self._workspace)
-        except NebulaError as error:
+                return replace(await self._outcome(result, call), secret=self._layers.shows_secrets)
+        except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500) from None
+
+    async def _outcome(self, result: CommandResult, call: Call) -> Outcome:
+        if result.stopped or self._workspace is None:
+            return Outcome.ok(_told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
+        return await self._propose(result, call, self._workspace)
 
     async def _run(self, line: str, timeout_s: int | None, network: bool, call: Call) -> CommandResult:
         call.emit(Output(call.use.id))
@@ -83,7 +87,7 @@ class RunCommand:
             line,
             timeout_s=timeout_s,
             network=network,
-            on_output=show.heard,
+            on_output=None if self._layers.shows_secrets else show.heard,
             read_back=self._workspace is not None,
         )
 
