@@ -106,6 +106,27 @@ class TestASetOfChanges:
                 workspace.history.undo()
                 assert read_tree(root) == old
 
+    @given(old=trees(), middle=trees(), new=trees())
+    def test_the_state_after_an_earlier_one_comes_back(
+        self, old: Tree, middle: Tree, new: Tree, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        """As /fork does it: the journal says what stood where when the first turn had ended."""
+        root = tmp_path_factory.mktemp("fork") / "app"
+        write_tree(root, old)
+        with open_workspace(str(root)) as workspace:
+            workspace.for_turn("turn-1").apply_changes(changes_between(old, middle))
+            workspace.for_turn("turn-2").apply_changes(changes_between(middle, new))
+            assert read_tree(root) == new
+            history = workspace.history
+            state = {change.path: change.after for change in history.changes("turn-1")}
+            for change in history.changes("turn-2"):
+                state.setdefault(change.path, change.before)
+            history.restore(state, "restored")
+            assert read_tree(root) == middle
+            if state and middle != new:
+                history.undo("restored")
+                assert read_tree(root) == new
+
     def test_leaves_out_what_the_policy_refuses_and_what_changed(self, tmp_path: Path) -> None:
         root = tmp_path / "app"
         write_tree(root, {"own.txt": ("file", 0o644, b"mine")})

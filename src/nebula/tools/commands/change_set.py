@@ -113,14 +113,14 @@ class CommandChanges:
         """Contents before what names them: a branch never points at a commit that is not there yet."""
         merged = {change.path: change for change in self.repository}
         ordered = sorted(merged.values(), key=lambda change: "/objects/" not in f"{change.path}/")
-        return [self._path_change(change, checked=False) for change in ordered]
+        return [self._path_change(change) for change in ordered]
 
     def ignored_changes(self) -> list[PathChange]:
         merged = {change.path: change for change in self.ignored}
-        return [self._path_change(change, checked=False) for change in merged.values()]
+        return [self._path_change(change) for change in merged.values()]
 
-    def _path_change(self, change: LayerChange, *, checked: bool = True) -> PathChange:
-        still_there = partial(_is_unchanged, self.layer, change) if checked else None
+    def _path_change(self, change: LayerChange) -> PathChange:
+        still_there = partial(_is_unchanged, self.layer, change)
         after = change.after
         if after is None:
             return PathChange(change.path, None, still_there=still_there)

@@ -202,8 +202,9 @@ class IgnoredWriter:
         self._writer = writer
 
     def apply(self, changes: Sequence[tuple[NormalPath, PathChange]]) -> int:
-        """How many were applied; one that cannot be is passed over."""
+        """How many were applied; one that cannot be, or that somebody else changed meanwhile, is passed over."""
         done = 0
+        changes = [each for each in changes if each[1].still_there is None or each[1].still_there()]
         going = [each for each in changes if each[1].kind is None]
         for path, _ in sorted(going, key=lambda each: len(each[0].parts), reverse=True):
             with suppress(OSError, WorkspaceError):
