@@ -24,9 +24,9 @@ async def refuse(_):
 
 
 class Audited:
-    def __init__(self, root, approver=allow_all, kind="agent"):
+    def __init__(self, root, approver=allow_all, kind="agent", log=None):
         self.root = root
-        log = AuditLog.of_project(str(root))
+        log = log or AuditLog.of_project(str(root))
         audit = CallAudit(log, "trace-1", Redactor([KEY]).text)
         workspace = open_workspace(str(root), read_only=kind == "plan")
         kit = ToolKit(workspace, ReadLedger(), Checks(("true",), str(root)), lambda _: None, kind == "plan")
@@ -133,9 +133,10 @@ def test_a_key_used_as_a_path_is_not_recorded(project):
 
 
 def test_a_log_that_cannot_be_written_is_no_success(project):
-    audited = Audited(project)
-    (project / ".nebula/audit.jsonl").unlink()
-    (project / ".nebula/audit.jsonl").mkdir()
+    place = project / "kept" / "audit.jsonl"
+    audited = Audited(project, log=AuditLog(str(place)))
+    place.unlink()
+    place.mkdir()
     outcome = audited.run("writeFile", path="b.txt", content="x")
     assert "audit log" in outcome.content[0].value["error"]
     assert [change.path for change in outcome.changes] == ["b.txt"]  # what was done is known all the same
