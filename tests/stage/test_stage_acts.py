@@ -14,7 +14,9 @@ from nebula.events import (
     FileChange,
     Final,
     Message,
+    Output,
     Plan,
+    ProposedChange,
     Retry,
     Step,
     Task,
@@ -84,6 +86,26 @@ def test_act_one_interlude_act_two():
     cues = play(TASK, calling("I will look."), step(), result(), answering("Done."), final("I will look.\n\nDone."))
     assert tagged(cues[:-1]) == tagged([Curtain(), Say("I will look.", 1), Curtain(), Say("Done.", 2)])
     assert isinstance(cues[-1], Close)
+
+
+def test_a_command_that_runs_is_said_in_words_and_its_output_stays_behind():
+    events = (calling(""), step(), Output("c1"), Output("c1", "SECRET LINE"), result(), step(), answering("Done."))
+    cues = play(TASK, *events, options=StageOptions("ja"))
+    assert tagged(cues) == tagged([Curtain(), Curtain(), Curtain(doing="コマンドを実行中"), Curtain(), Say("Done.", 2)])
+    behind = play(TASK, *events, options=StageOptions(backstage=True))
+    assert "SECRET LINE" in [cue.text for cue in behind if isinstance(cue, Backstage)]
+
+
+def test_nothing_of_a_set_to_approve_is_hidden():
+    change = ProposedChange("a\u202e.py", "created", 1, 0, "+x\u200b\n")
+    (ask,) = [
+        cue
+        for cue in play(TASK, Approval("1", "a", "runCommand", "", changes=(change,), remarks=("odd\x1b",)))
+        if isinstance(cue, Ask)
+    ]
+    assert ask.approval.changes[0].path == "a<U+202E>.py"
+    assert ask.approval.changes[0].diff == "+x<U+200B>\n"
+    assert ask.approval.remarks == ("odd␛",)
 
 
 def test_plain_talk_is_one_act():

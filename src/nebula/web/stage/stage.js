@@ -15,12 +15,13 @@ export function createStage(root, page) {
 
   function paint() {
     const { turn, say } = view;
+    const doing = turn.doing || say("working");
     const seconds = Math.max(0, Math.round((Date.now() - turn.curtainSince) / 1000));
     const told = seconds - (seconds % TELL_EVERY_S); // a screen reader need not hear every second
     render(
       html`<div class="strip">
         <span class="pulse" aria-hidden="true"></span>
-        <span class="heard" role="status" aria-label=${`${say("working")} ${told ? say("seconds", { seconds: told }) : ""}`}>${say("working")}</span>
+        <span class="heard" role="status" aria-label=${`${doing} ${told ? say("seconds", { seconds: told }) : ""}`}>${doing}</span>
         <span class="clock" aria-hidden="true">${say("seconds", { seconds })}</span>
         <button type="button" ?disabled=${turn.stopping} @click=${() => page.stop(turn.traceId)}>${say(turn.stopping ? "stopping" : "stop")}</button>
       </div>`,

@@ -13,6 +13,7 @@
  * @property {string} [tool_use_id]
  * @property {string} [path]
  * @property {string} [diff]
+ * @property {string} [doing]
  * @property {Change[]} [changes] What a command would do; the first one's path and diff stand above, too.
  * @property {string[]} [remarks]
  * @property {string} [network] The command that asks for the network.
@@ -49,6 +50,7 @@
  * @property {{ text: string, act: number }[]} said
  * @property {string[]} remarks
  * @property {boolean} curtain
+ * @property {string} doing What goes on behind it in plain words, where there is more to say than that work does.
  * @property {number} curtainSince
  * @property {Cue | null} ask
  * @property {string} line
@@ -76,6 +78,7 @@ export function begin(data, now) {
     said: [],
     remarks: [],
     curtain: false,
+    doing: "",
     curtainSince: now,
     ask: null,
     line: "",
@@ -108,7 +111,8 @@ function follow(turn, cue, now) {
     case "say":
       return { ...turn, said: [...turn.said, { text: cue.show ?? "", act: cue.act ?? 2 }], curtain: false, ask: null };
     case "curtain":
-      return turn.curtain ? turn : { ...turn, curtain: true, curtainSince: now, ask: null };
+      if (turn.curtain) return turn.doing === (cue.doing ?? "") ? turn : { ...turn, doing: cue.doing ?? "" };
+      return { ...turn, curtain: true, doing: cue.doing ?? "", curtainSince: now, ask: null };
     case "remark":
       return { ...turn, remarks: [...turn.remarks, cue.text ?? ""] };
     case "ask":
