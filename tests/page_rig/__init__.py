@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 WIDE = {"width": 1400, "height": 900}
 LANE, ROW = 210, 66
@@ -75,3 +75,9 @@ async def branched(client):
     await make(client, "three", second)
     side = await make(client, "side", first)
     return first, second, side
+
+
+async def send(page: Page, prompt: str) -> None:
+    await page.fill("#prompt", prompt)
+    await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+    await page.keyboard.press("Enter")

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row
+from page_rig import browsing, row, send
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -69,8 +69,7 @@ async def test_a_prompt_its_approval_and_the_answer(bench):
     ]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server) as page:
-            await page.fill("#prompt", "Make it new")
-            await page.keyboard.press("Enter")
+            await send(page, "Make it new")
             question = page.locator(".question")
             await expect(question).to_contain_text("Write app.py?")
             await expect(question.locator(".removed")).to_have_text(re.compile("-old"))
@@ -94,8 +93,7 @@ async def test_what_a_command_changed_is_chosen_file_by_file(bench):
     script = [Turn("", [Call("runCommand", {"command": line})]), Turn("Done with it.")]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server) as page:
-            await page.fill("#prompt", "Run it")
-            await page.keyboard.press("Enter")
+            await send(page, "Run it")
             question = page.locator(".question")
             await expect(question).to_contain_text("A command wants to change 2 files")
             await expect(question.locator("summary").first).to_contain_text("changed a.txt (+1 −1)")
@@ -126,8 +124,7 @@ async def test_the_strip_counts_and_stops(bench):
         serving(bench, "nebula", **model.env()) as server,
     ):
         async with browsing(server) as page:
-            await page.fill("#prompt", "Take your time")
-            await page.keyboard.press("Enter")
+            await send(page, "Take your time")
             await expect(page.locator(".clock")).to_have_text("2 s")
             await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
             await page.locator(".strip").get_by_role("button", name="Stop").click()
@@ -140,8 +137,7 @@ async def test_a_reload_in_the_middle_of_an_approval(bench):
     script = [Turn("Act one.", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server) as page:
-            await page.fill("#prompt", "Write")
-            await page.keyboard.press("Enter")
+            await send(page, "Write")
             await expect(page.locator(".question")).to_be_visible()
             await page.reload()
             await expect(page.locator(".question")).to_contain_text("a.txt")
@@ -192,8 +188,7 @@ async def test_continuing_from_a_node_and_merging(bench):
             await page.get_by_role("button", name="Add to merge").click()
             await (await row(page, "right")).click()
             await expect(page.locator(".chip")).to_have_count(2)
-            await page.fill("#prompt", "both together")
-            await page.keyboard.press("Enter")
+            await send(page, "both together")
             await expect(page.locator("#transcript")).to_contain_text("merged answer")
             flow = (await client.ask("get_flow"))["data"]
             parents = [edge["source"] for edge in flow["connections"]]

@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import SELECTED, WIDE, branched, browsing, make, row, spot
-from scripted_model import Call, ScriptedModel, Turn
+from page_rig import SELECTED, WIDE, branched, browsing, make, row, send, spot
+from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -25,11 +25,9 @@ async def test_backstage_of_an_old_turn_after_a_reload(bench):
     script = [Turn("Looking.", [Call("readFile", {"path": "app.py"})]), Turn("Seen."), Turn("Plain.")]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page:
-            await page.fill("#prompt", "Look at it")
-            await page.keyboard.press("Enter")
+            await send(page, "Look at it")
             await expect(page.locator("#transcript")).to_contain_text("Seen.")
-            await page.fill("#prompt", "Say something")
-            await page.keyboard.press("Enter")
+            await send(page, "Say something")
             await expect(page.locator("#transcript")).to_contain_text("Plain.")
             await page.reload()
             await page.click("#toggle-backstage")
@@ -46,8 +44,7 @@ async def test_retry_and_edit_make_turns_beside(bench):
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page, talk(server) as client:
             for prompt, answer in (("start", "root"), ("question", "first answer")):
-                await page.fill("#prompt", prompt)
-                await page.keyboard.press("Enter")
+                await send(page, prompt)
                 await expect(page.locator("#transcript")).to_contain_text(answer)
             await expect(page.locator(SELECTED)).to_have_text("question")
             await page.locator(".selected").get_by_role("button", name="Retry").click()
@@ -56,8 +53,7 @@ async def test_retry_and_edit_make_turns_beside(bench):
             await page.locator(".selected").get_by_role("button", name="Edit and branch").click()
             await expect(page.locator("#prompt")).to_have_value("question")
             await expect(page.locator(".chip")).to_contain_text("start")
-            await page.fill("#prompt", "another question")
-            await page.keyboard.press("Enter")
+            await send(page, "another question")
             await expect(page.locator("#transcript")).to_contain_text("third answer")
             await expect(page.locator(".fork").last).to_contain_text("3 of 3 from here")
             assert len({source for source, _ in await connections(client)}) == 1
@@ -155,3 +151,42 @@ async def test_a_frozen_server_is_noticed_and_recovered_from(bench):
                 await make(client, "after")
             await expect(await row(page, "after")).to_be_visible()
             page.complaints.clear()  # the browser's own remarks on lines that were given up
+
+
+async def test_summaries_are_asked_for_counted_and_stopped(bench):
+    reply = Turn('{"summary": "a summary", "tags": ["t"]}')
+    slow = Turn(reply.text, fault=Fault.slow(3))
+    with (
+        ScriptedModel([reply, reply, slow, slow, reply, reply]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with talk(server) as client:
+            for number in range(6):
+                await make(client, f"turn {number}")
+        async with browsing(server, viewport=WIDE) as page:
+            await page.get_by_role("button", name="Build summaries").click()
+            await expect(page.locator("#dialog")).to_contain_text("summarise 6 turns")
+            assert model.turns == []
+            await page.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator(".below")).to_contain_text("Building 2 of 6")
+            await page.locator(".below").get_by_role("button", name="Stop").click()
+            await expect(page.locator("#banner")).to_contain_text("4 summaries built")
+            assert len(model.turns) == 4
+
+
+async def test_the_context_is_shown_before_it_is_sent(bench):
+    with ScriptedModel([Turn("answer")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            first = await make(client, "one")
+            await make(client, "two", first)
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "two")).click()
+            await page.fill("#prompt", "and then?")
+            await page.get_by_role("button", name="Context", exact=True).click()
+            await expect(page.locator(".preview summary")).to_have_count(2)
+            await expect(page.locator(".preview summary").last).to_contain_text("two · in full")
+            await page.locator(".preview summary").last.click()
+            await expect(page.locator(".preview pre").last).to_contain_text("answer to two")
+            assert model.turns == []
+            await (await row(page, "one")).click()
+            await expect(page.locator(".preview")).to_have_count(0)

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row, until
+from page_rig import browsing, row, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -132,11 +132,9 @@ async def test_a_question_leaves_prompt_and_act_one_in_sight(bench, size):
     width, height = size
     with ScriptedModel([Turn("Before. " * 400), *script]) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport={"width": width, "height": height}) as page:
-            await page.fill("#prompt", "Something before")
-            await page.keyboard.press("Enter")
+            await send(page, "Something before")
             await expect(page.locator("#transcript .facts")).to_have_count(1)
-            await page.fill("#prompt", "Make it new")
-            await page.keyboard.press("Enter")
+            await send(page, "Make it new")
             await expect(page.locator(".question")).to_be_visible()
             for shown in (".live .prompt", ".live .act-1", ".question h2", ".question .primary"):
                 await expect(page.locator(shown)).to_be_in_viewport(ratio=1)
@@ -152,12 +150,10 @@ async def test_a_prompt_sent_while_scrolled_up_is_brought_into_view(bench):
         serving(bench, "nebula", **model.env()) as server,
     ):
         async with browsing(server) as page:
-            await page.fill("#prompt", "first prompt")
-            await page.keyboard.press("Enter")
+            await send(page, "first prompt")
             await expect(page.locator("#transcript .facts")).to_have_count(1)
             await page.locator("#transcript").evaluate("(box) => { box.scrollTop = 300; }")
-            await page.fill("#prompt", "second prompt")
-            await page.keyboard.press("Enter")
+            await send(page, "second prompt")
             await expect(page.locator("#transcript")).to_contain_text("Second answer.")
             await expect(page.locator(".prompt .text", has_text="second prompt")).to_be_in_viewport(ratio=1)
 
@@ -173,6 +169,7 @@ async def test_a_reload_keeps_the_place_and_back_goes_back(bench):
             await (await row(page, "one")).click()
             await page.select_option("#mode", "plan")
             await page.wait_for_url(f"**/?flow=main&node={first}")
+            await page.wait_for_timeout(400)  # a reader who stays; who only passes leaves no step to go back to
             await (await row(page, "two")).click()
             await page.wait_for_url(lambda url: first not in url)
             await page.reload()

@@ -8,18 +8,13 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row
+from page_rig import browsing, row, send
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 SLOW = Turn("late", fault=Fault.slow(60))
 WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\\n"})]), Turn("Written.")]
-
-
-async def send(page, prompt: str) -> None:
-    await page.fill("#prompt", prompt)
-    await page.keyboard.press("Enter")
 
 
 async def test_a_server_that_restarts_in_the_middle_of_a_turn(bench):

@@ -41,6 +41,7 @@ export const COMMANDS = [
   { name: "folding", keys: ["z"], run: (page) => page.look({ folding: !page.state.view.folding }) },
   { name: "mode", keys: ["p"], when: (state) => state.modes.includes("plan") && !state.modes.includes("chat"), run: (page) => page.switchMode() },
   { name: "stop", keys: ["s"], when: isBusy, run: (page) => page.stop(turnHere(page.state)?.traceId) },
+  { name: "build", keys: [], when: (state) => state.flow.nodes.length > 0 && !state.building, run: (page) => page.askToBuild() },
   { name: "undo", keys: ["Ctrl+z"], run: (page) => page.undo() },
   { name: "redo", keys: ["Ctrl+Z", "Ctrl+y"], run: (page) => page.redo() },
   { name: "new_flow", keys: [], run: (page) => page.look({ dialog: "new_flow" }) },

@@ -66,7 +66,11 @@ const page = {
     store.change("select", { id: null, tab: "talk" });
     page.focusPrompt();
   },
-  send: (prompt, from = continuing(store.state)) => server.send(prompt, store.state.modes.includes("chat") ? "" : store.state.view.mode, from),
+  get mode() {
+    return store.state.modes.includes("chat") ? "" : store.state.view.mode;
+  },
+  preview: (prompt) => server.preview(prompt, page.mode, continuing(store.state)),
+  send: (prompt, from = continuing(store.state)) => server.send(prompt, page.mode, from),
   // Both make a turn beside this one: it stays as it is.
   retry(id) {
     const prompt = store.state.bodies.get(id)?.prompt;
@@ -94,7 +98,10 @@ const page = {
   focusPrompt: () => shown("talk", () => composer.focus()),
   focusTags: () => shown("talk", () => transcript.focusTags()),
   focusSearch: () => shown("outline", () => outline.focusSearch()),
-  nextTheme: () => page.look({ theme: nextTheme() }),
+  nextTheme() {
+    page.look({ theme: nextTheme() });
+    drawNow(); // no frame in the old colours
+  },
   nextLanguage() {
     const lang = store.state.view.lang === "ja" ? "en" : "ja";
     chooseLanguage(lang);
@@ -129,7 +136,7 @@ function drawNow() {
   const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
   if (changed.frame(view, state.status, state.notice, state.turns)) drawFrame(state, words);
   if (changed.header(state.flows, state.flow, view)) header.draw(state, words);
-  if (changed.outline(words, rows, briefs, selected, state.search, state.flow)) outline.draw(state, words, rows, selectors.placeOfRow(state));
+  if (changed.outline(words, rows, briefs, selected, state.search, state.flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
   if (changed.graph(words, layout, path, hits, view, briefs, selected)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
   stage.draw(state, words);
   composer.draw(state, words);

@@ -32,7 +32,8 @@ export function createComposer(form, page) {
       const modes = state.modes.includes("chat") ? [] : state.modes;
       const { selected, merging, view } = state;
       render(
-        html`<div class="chips">${chips(state, say, page)}</div>
+        html`${preview(state, say, page)}
+          <div class="chips">${chips(state, say, page)}</div>
           <textarea rows="3" id="prompt" placeholder=${say("prompt")} aria-label=${say("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
           <div class="controls">
             <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(event) => page.look({ mode: event.target.value })}>
@@ -40,6 +41,7 @@ export function createComposer(form, page) {
             </select>
             <button type="button" class="quiet" ?hidden=${selected === null} @click=${() => page.start()}>${say("new_talk")}</button>
             <button type="button" class="quiet" ?hidden=${selected === null || merging.includes(selected)} @click=${() => page.merge(selected)}>${say("merge")}</button>
+            <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${() => (state.preview ? page.closePreview() : page.preview(box().value))}>${say("preview")}</button>
             <button type="submit" class="primary" ?disabled=${state.status !== "open" || isBusy(state)}>${say("send")}</button>
           </div>`,
         form,
@@ -54,6 +56,18 @@ export function createComposer(form, page) {
       }
     },
   };
+}
+
+// What the model would be sent, part by part.
+function preview({ preview: found, briefs }, say, page) {
+  if (!found) return nothing;
+  const title = (id) => briefs.get(id)?.title || id.slice(0, 8);
+  page.briefs(found.parts.map((part) => part.node_id).filter((id) => id && !briefs.has(id)));
+  const known = found.exact ? "" : "≈ ";
+  return html`<section class="preview" aria-label=${say("preview")}>
+    <p><b>${say("preview_total", { tokens: `${known}${found.total_tokens + found.frame_tokens}`, budget: found.budget, count: found.parts.length })}</b>${found.left_out.length ? ` ${say("left_out", { count: found.left_out.length })}` : ""}<button type="button" class="quiet" aria-label=${say("close")} @click=${() => page.closePreview()}>×</button></p>
+    ${found.parts.map((part) => html`<details><summary>${part.node_id ? title(part.node_id) : ""} · ${say(`form_${part.form}`)} · ${part.tokens}</summary><pre tabindex="0">${part.text}</pre></details>`)}
+  </section>`;
 }
 
 function chips(state, say, page) {

@@ -63,7 +63,17 @@ export function createDialogs(root, page) {
       </form>`;
   }
 
-  const SHEETS = { palette, help: (_, say) => help(say), new_flow: naming, rename_flow: naming };
+  function building(state, say) {
+    const begin = () => {
+      root.close();
+      page.build();
+    };
+    return html`<h2 id="dialog-title">${say("build")}</h2>
+      <p>${say("ask_build", { count: state.view.due.length })}</p>
+      <button type="button" class="primary" @click=${begin}>${say("yes")}</button> <button type="button" @click=${() => root.close()}>${say("no")}</button>`;
+  }
+
+  const SHEETS = { build: building, palette, help: (_, say) => help(say), new_flow: naming, rename_flow: naming };
 
   function draw(state, say) {
     const { dialog } = state.view;

@@ -1,6 +1,8 @@
 // The place of the reader, in the address: it survives a reload, can be sent to somebody, and "back" goes back.
 
-const AFTER_MS = 300;
+const STAY_MS = 300;
+const WINDOW_MS = 10_000;
+const MOST_CALLS = 40;
 
 /** @typedef {{ flow: string | null, node: string | null }} Place */
 
@@ -19,17 +21,28 @@ export function writePlace({ flow, node }) {
   return text ? `?${text}` : "";
 }
 
-// Browsers count these calls: a key that is held down makes one of them, at its end.
+// One step back for each stay, not for each turn that was passed. Browsers count these calls and stop listening to who
+// makes too many: of a key that is held down for long, only the last place is written.
 export function createAddress() {
   let timer = 0;
+  let movedAt = 0;
+  let [windowStart, calls] = [0, 0];
+  /** @param {Place} place */
+  const write = (place) => {
+    const wanted = writePlace(place);
+    if (wanted === location.search) return;
+    const stayed = Date.now() - movedAt > STAY_MS;
+    movedAt = Date.now();
+    calls++;
+    history[stayed ? "pushState" : "replaceState"](null, "", location.pathname + wanted);
+  };
   return {
     /** @param {Place} place */
     show(place) {
       clearTimeout(timer);
-      timer = window.setTimeout(() => {
-        const wanted = writePlace(place);
-        if (wanted !== location.search) history.pushState(null, "", location.pathname + wanted);
-      }, AFTER_MS);
+      if (Date.now() - windowStart > WINDOW_MS) [windowStart, calls] = [Date.now(), 0];
+      if (calls < MOST_CALLS) write(place);
+      else timer = window.setTimeout(() => write(place), STAY_MS);
     },
   };
 }

@@ -4,6 +4,7 @@ import { placeIn } from "./preferences.js";
 
 const AT_ONCE = 200;
 const MOST_HITS = 1000;
+const BUILT_AT_ONCE = 2;
 const NOTICE_MS = 6000;
 const UNREADABLE = "bad_file";
 
@@ -65,9 +66,8 @@ export function createServerActions(store, link, say) {
     const { flow_id: id, name, ids, pairs } = found;
     const first = store.state.flow.id !== id;
     const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({ source: ids[source], target: ids[target] }));
-    store.change("flow", { flow: { id, name, nodes: ids, connections } });
     const place = node ?? (first && store.state.selected === null ? placeIn(id) : null);
-    if (place && store.state.flow.nodes.includes(place)) store.change("select", { id: place });
+    store.change("flow", { flow: { id, name, nodes: ids, connections }, place });
   }
 
   /** @param {string} action @param {string} done @param {string} otherwise */
@@ -166,12 +166,40 @@ export function createServerActions(store, link, say) {
     },
     undo: () => edited("undo", "undone", "nothing_to_undo"),
     redo: () => edited("redo", "redone", "nothing_to_redo"),
+    // Asks first; what is asked for is done in small parts, so that it can be stopped between them.
+    askToBuild: () =>
+      attempt(async () => {
+        const { node_ids: due } = await link().ask("list_due");
+        if (due.length) store.change("view", { to: { dialog: "build", due } });
+        else notice(say()("nothing_due"));
+      }),
     build: () =>
       attempt(async () => {
-        store.change("notice", { text: say()("building") });
-        const { built } = await link().ask("build");
-        notice(say()("built", { count: built.length }));
+        const { due } = store.state.view;
+        let done = 0;
+        store.change("building", { building: { done, total: due.length } });
+        try {
+          while (done < due.length && store.state.building) {
+            const { stopped, failed } = await link().ask("build", { node_ids: due.slice(done, done + BUILT_AT_ONCE) });
+            if (failed.length || stopped) throw Object.assign(new Error(failed[0]?.error ?? String(stopped)), { code: "failed" });
+            done = Math.min(due.length, done + BUILT_AT_ONCE);
+            if (store.state.building) store.change("building", { building: { done, total: due.length } });
+          }
+          notice(say()("built", { count: done }));
+        } finally {
+          store.change("building", { building: null });
+        }
       }),
+    stopBuilding: () => store.change("building", { building: null }),
+    // What would be sent with this prompt, by the code that sends it.
+    /** @param {string} prompt @param {string} mode @param {string[]} from */
+    preview: (prompt, mode, from) =>
+      attempt(async () => {
+        const { flow, flowId } = store.state;
+        const data = { node_ids: from, prompt, ...(mode ? { mode } : {}), ...(from.length ? { flow_id: flow.id || flowId } : {}) };
+        store.change("preview", { preview: { from, ...(await link().ask("preview_context", data)) } });
+      }),
+    closePreview: () => store.change("preview", { preview: null }),
   };
 }
 

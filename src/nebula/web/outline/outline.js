@@ -82,16 +82,21 @@ function paint(root, view, page) {
         <input type="search" id="search" autocomplete="off" spellcheck="false" placeholder=${`${say("search")}  ( / )`} aria-label=${say("search")} @input=${view.search} @keydown=${view.onsearchkey}>
         <p class="count" role="status">${count(state.search, say)}</p>
       </div>
-      <div class="tree" role="tree" tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
+      <div class="tree" role=${rows.length ? "tree" : "group"} tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
         @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick}>
         <div class="rows" role="none" .style=${`height:${rows.length * height}px`}>
           ${repeat(visible, ({ row }) => row.id, ({ row, place }) => drawRow(view, row, place, height))}
           ${rows.length || state.search.hits || state.flow.problem ? nothing : html`<p class="nothing">${say("no_nodes")}</p>`}
         </div>
       </div>
-      <div class="below"><button type="button" class="quiet" ?disabled=${!state.flow.nodes.length} @click=${() => page.build()}>${say("build")}</button></div>`,
+      <div class="below">${below(state, say, page)}</div>`,
     root,
   );
+}
+
+function below({ building, flow }, say, page) {
+  if (!building) return html`<button type="button" class="quiet" ?disabled=${!flow.nodes.length} @click=${() => page.askToBuild()}>${say("build")}</button>`;
+  return html`<progress max=${building.total} value=${building.done} aria-label=${say("building", building)}></progress><span role="status">${say("building", building)}</span><button type="button" class="quiet" @click=${() => page.stopBuilding()}>${say("stop")}</button>`;
 }
 
 function count({ hits, total }, say) {

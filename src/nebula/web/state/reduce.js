@@ -38,14 +38,18 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {Turns} turns
  * @property {ReadonlySet<string>} sent Turns that this page asked for.
  * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
+ * @property {{ done: number, total: number } | null} building
+ * @property {Preview | null} preview
  * @property {View} view
  */
+/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], exact: boolean }} Preview */
 /**
  * @typedef {object} View How the reader has the page before them.
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build"} dialog
+ * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
  * @property {string} theme
  * @property {string} mode
@@ -72,7 +76,9 @@ export const EMPTY = {
   turns: NO_TURNS,
   sent: new Set(),
   returned: null,
-  view: { tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
+  building: null,
+  preview: null,
+  view: { due: [], tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
 };
 
 /** @type {Record<string, (state: State, change: any) => State>} */
@@ -81,7 +87,7 @@ const CHANGES = {
   notice: (state, { text }) => ({ ...state, notice: text }),
   hello: (state, { modes, turns, resumed, now }) => ({ ...state, modes, turns: reconciled(state.turns, turns, resumed, now) }),
   flows: (state, { flows }) => ({ ...state, flows }),
-  flow: (state, { flow }) => withFlow(state, flow),
+  flow: (state, { flow, place = null }) => withFlow(place ? { ...state, selected: place } : state, flow),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
   briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map((/** @type {Brief} */ node) => [node.id, node])) }),
   body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [[node.id, node]]) }),
@@ -96,6 +102,8 @@ const CHANGES = {
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
   asking: (state) => ({ ...state, outdated: false }),
   outdated: (state) => ({ ...state, outdated: true }),
+  building: (state, { building }) => ({ ...state, building }),
+  preview: (state, { preview }) => ({ ...state, preview }),
   view: (state, { to }) => ({ ...state, view: { ...state.view, ...to } }),
 };
 
@@ -162,7 +170,7 @@ export function turnInSight(state) {
 
 /** @param {State} state @param {string | null} id @returns {State} */
 function selecting(state, id) {
-  return state.selected === id ? state : { ...state, selected: id, merging: id ? state.merging : [] };
+  return state.selected === id ? state : { ...state, preview: null, selected: id, merging: id ? state.merging : [] };
 }
 
 /** @param {State} state @param {string} name @param {any} data @param {number} now */
@@ -251,8 +259,8 @@ function withFlow(state, flow) {
 }
 
 /** @param {State} state */
-function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, view }) {
-  return { status, modes, flows, briefs, bodies, turns, sent, returned, view: { ...view, viewport: null } };
+function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, building, view }) {
+  return { status, modes, flows, briefs, bodies, turns, sent, returned, building, view: { ...view, viewport: null } };
 }
 
 /**

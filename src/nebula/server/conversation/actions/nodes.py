@@ -124,6 +124,11 @@ async def list_tags(server: ServerContext, _: Client) -> ActionResult:
     return ActionResult({"tags": list(counts), "counts": counts})
 
 
+async def list_due(server: ServerContext, _: Client) -> ActionResult:
+    """Nodes that `build` would summarise, oldest first."""
+    return ActionResult({"node_ids": [node.id for node in await in_thread(server.graph.due_nodes)]})
+
+
 async def build(
     server: ServerContext, _: Client, *, node_id: str | None = None, node_ids: Texts | None = None, all_: bool = False
 ) -> ActionResult:

@@ -1,0 +1,52 @@
+"""What axe finds on the page: nothing serious, in light and dark, wide and narrow, English and Japanese."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import browsing, make, send
+from scripted_model import Call, ScriptedModel, Turn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+AXE = (Path(__file__).parents[2] / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+FIND = """async () => (await axe.run()).violations.filter((each) => ["serious", "critical"].includes(each.impact))
+    .map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`)"""
+LOOKS = {
+    "light": {"viewport": {"width": 1400, "height": 900}},
+    "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 800}, "has_touch": True},
+    "japanese": {"viewport": {"width": 1400, "height": 900}, "locale": "ja-JP"},
+}
+ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f():  # why\n    return 'x' * 1000\n```\n\n| a |\n|---|\n| 1 |\n\n> quote\n"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_axe_finds_nothing_serious(bench, look):
+    script = [Turn(ANSWER, [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, **LOOKS[look]) as page, talk(server) as client:
+            await page.evaluate(AXE)
+            assert await page.evaluate(FIND) == []
+            first = await make(client, "one")
+            second = await make(client, "two", first)
+            await client.ask(
+                "create_node", prompt="three", response=ANSWER, tags=["tag"], summary="sum", parents=[second, first]
+            )
+            await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await page.locator('[role="treeitem"]').last.click()
+            await expect(page.locator("#transcript .hl-keyword").first).to_be_attached()
+            assert await page.evaluate(FIND) == []
+            await page.locator("#toggle-backstage").click()
+            assert await page.evaluate(FIND) == []
+            await page.locator("#toggle-backstage").click()
+            await send(page, "go on")
+            await expect(page.locator(".question")).to_be_visible()
+            assert await page.evaluate(FIND) == []
+            await page.locator(".question .primary").click()
+            await page.locator("#help").click()
+            assert await page.evaluate(FIND) == []
