@@ -302,7 +302,8 @@ def peak_of_exploring(root: Path) -> tuple[int, int]:
         "import resource, sys; from nebula.workspace import Policy, open_workspace\n"
         "workspace = open_workspace(sys.argv[1], Policy(), read_only=True)\n"
         "workspace.list_files('.', recursive=True); workspace.search('.', 'needle')\n"
-        "for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN): print(resource.getrusage(who).ru_maxrss)"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
     ours, its_programs = done.stdout.split()
