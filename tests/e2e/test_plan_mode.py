@@ -85,7 +85,7 @@ def test_no_native_call_changes_the_tree(bench, trapped):
     assert (ran.code, ran.out) == (2, "A plan.\n")
     assert tree_hash(trapped) == before
     offered = {tool["function"]["name"] for tool in server.turns[0].json["tools"]}
-    assert offered == {"list", "readFile", "searchInDirectory", "readNode", "runCommand"}
+    assert offered == {"list", "readFile", "searchInDirectory", "searchCode", "readNode", "runCommand"}
 
 
 def test_no_call_of_the_json_dialect_changes_the_tree(bench, trapped):
@@ -102,8 +102,13 @@ async def test_no_call_over_mcp_changes_the_tree(bench, trapped):
     command = bench.argv("nebula", "mcp", "--read-only", "--root", str(bench.project))
     server = StdioServerParameters(command=command[0], args=command[1:], env=bench.env())
     async with Client(stdio_client(server)) as client:
-        assert {tool.name for tool in (await client.list_tools()).tools} == {"list", "readFile", "searchInDirectory"}
+        assert {tool.name for tool in (await client.list_tools()).tools} == {
+            "list",
+            "readFile",
+            "searchInDirectory",
+            "searchCode",
+        }
         for call in attempts():
             result = await client.call_tool(call.name, dict(call.args))
-            assert result.is_error or call.name in {"list", "readFile", "searchInDirectory"}
+            assert result.is_error or call.name in {"list", "readFile", "searchInDirectory", "searchCode"}
     assert tree_hash(trapped) == before
