@@ -194,6 +194,6 @@ def test_going_back_to_a_node_in_a_new_session_may_take_the_files_along(bench):
         ran = bench.run("nebula", stdin=f"\n/fork {first}\n/restore\ngo on\n", **server.env())
         assert "a.txt" in ran.out
         assert bench.read("a.txt") == "one\n"
-        assert bench.run("nebula", stdin="\n/undo\n", **server.env()).code == 0
+        assert bench.run("nebula", stdin="\n/undo\ny\n", **server.env()).code == 0  # another session asks first
     assert "two" not in str(server.turns[4].json["messages"][1:])
     assert bench.read("a.txt") == "two\n", "the move is itself undoable"
