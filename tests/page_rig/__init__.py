@@ -62,6 +62,7 @@ async def make(client, title, *parents):
 
 async def spot(page, lane, depth, lanes, rows, right=0):
     """Where a node stands on the screen while everything fits: `right` pixels into its label."""
+    await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     box = await page.locator("#graph .picture").bounding_box()
     scale = min(1, box["width"] / (lanes * LANE + 20), box["height"] / ((rows + 1) * ROW))
     middle_x, middle_y = (lanes * LANE - 20) / 2, (rows - 1) * ROW / 2

@@ -25,7 +25,8 @@ export function createGraph(root, page) {
   const look = (next) => page.look({ viewport: kept(next, view.size, boundsOf(view.layout)) });
   const middle = () => ({ x: view.size.width / 2, y: view.size.height / 2 });
   const zoom = (factor, at = middle()) => view.layout && look(zoomed(viewport(), factor, at));
-  const fit = () => view.layout && look(fitted(boundsOf(view.layout), view.size));
+  // After the frame that is on its way: a run that was just opened counts with all its turns.
+  const fit = () => requestAnimationFrame(() => view.layout && look(fitted(boundsOf(view.layout), view.size)));
   const at = (point) => {
     const { x, y, scale } = viewport();
     return placeAt(view.layout, { x: point.x / scale + x, y: point.y / scale + y }, scale);
