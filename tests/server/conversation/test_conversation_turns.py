@@ -193,7 +193,8 @@ async def test_one_turn_at_a_time_from_one_place_and_cancel(bench):
             assert await code_of(other, "send_prompt", prompt="me too") == "busy"
             assert await code_of(other, "cancel") == "not_found"
             assert await code_of(other, "cancel", trace_id="none") == "not_found"
-            while not model.turns:  # cancelled before the model was asked, the slow answer would be the next prompt's
+            # Cancelled before the model was asked, the slow answer would be the next prompt's.
+            while not model.turns:  # noqa: ASYNC110 - the server runs in a thread of its own
                 await asyncio.sleep(0.01)
             stopped = (await client.ask("cancel"))["data"]
             assert stopped["trace_id"] == trace_id
