@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, GraphError, NotFound
 from nebula.graph.graph import Graph
-from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node, Problem, Text
+from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node, Problem, Utterance
 
 __all__ = [
     "BadFile",
@@ -29,7 +29,7 @@ __all__ = [
     "Node",
     "NotFound",
     "Problem",
-    "Text",
+    "Utterance",
     "VizPrompt",
 ]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from nebula.agent.nodes import round_texts, turn_of
 from nebula.agent.turn_result import TurnResult
 from nebula.events import EventStream, Message, Task, ToolResult
-from nebula.graph.values import Node, Text
+from nebula.graph.values import Node, Utterance
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult, UserMessage
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -14,9 +14,9 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 def node_of(result):
     texts = (
-        Text("user", result.prompt),
-        *(Text("tool", text) for text in round_texts(result)),
-        Text("assistant", result.answer),
+        Utterance("user", result.prompt),
+        *(Utterance("tool", text) for text in round_texts(result)),
+        Utterance("assistant", result.answer),
     )
     return Node("n1", "2026-01-01T00:00:00+00:00", texts)
 
@@ -48,10 +48,14 @@ def test_there_and_back(prompt, acts, last):
 def test_an_edited_answer_is_taken_as_it_is_now():
     result = result_of("p", ["Looking."], "Done.")
     node = node_of(result)
-    edited = Node(node.id, node.timestamp, (*node.texts[:-1], Text("assistant", "Rewritten by hand.")))
+    edited = Node(node.id, node.timestamp, (*node.texts[:-1], Utterance("assistant", "Rewritten by hand.")))
     assert turn_of(edited).messages[-1].content == "Rewritten by hand."
 
 
 def test_tool_texts_of_another_program_are_passed_over():
-    node = Node("n1", "t", (Text("user", "p"), Text("tool", "not ours"), Text("tool", "[1]"), Text("assistant", "a")))
+    node = Node(
+        "n1",
+        "t",
+        (Utterance("user", "p"), Utterance("tool", "not ours"), Utterance("tool", "[1]"), Utterance("assistant", "a")),
+    )
     assert [type(m).__name__ for m in turn_of(node).messages] == ["UserMessage", "Response"]

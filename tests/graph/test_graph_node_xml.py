@@ -14,7 +14,7 @@ from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import node_xml
 from nebula.graph.formats.node_edit import edit_node, reidentified
 from nebula.graph.formats.node_xml import dump_node, load_head, load_node
-from nebula.graph.values import FileState, Node, Text, Usage
+from nebula.graph.values import FileState, Node, NodeUsage, Utterance
 from nebula.value import replace
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
@@ -26,7 +26,7 @@ nasty = st.lists(
 
 
 def node_with(prompt: str, **more: object) -> Node:
-    return Node("id-1", "2025-05-09T06:48:06+09:00", (Text("user", prompt), Text("assistant", "a")), **more)  # type: ignore[arg-type]
+    return Node("id-1", "2025-05-09T06:48:06+09:00", (Utterance("user", prompt), Utterance("assistant", "a")), **more)  # type: ignore[arg-type]
 
 
 def test_4_1_the_seeds_own_example_loads_as_it_stands() -> None:
@@ -36,8 +36,8 @@ def test_4_1_the_seeds_own_example_loads_as_it_stands() -> None:
     assert node.timestamp == "2025-05-09T06:48:06.533720+09:00"
     assert node.prompt == "プロンプト内容をここに記載...\n（改行やフォーマットを保持）"
     assert node.response == "応答内容をここに記載...\n（改行やフォーマットを保持）"
-    assert node.texts[0] == Text("user", node.prompt, 6, 1.2, 4.99)
-    assert node.texts[1] == Text("assistant", node.response, 14, 0.08, 179.49)
+    assert node.texts[0] == Utterance("user", node.prompt, 6, 1.2, 4.99)
+    assert node.texts[1] == Utterance("assistant", node.response, 14, 0.08, 179.49)
     assert (node.model, node.summary) == ("gemini-2.0-flash-001", "ノードの要約内容")
     assert (node.updated, node.last_built) == (False, "2025-05-09T06:48:06.533720+09:00")
     assert node.tags == ["タグ1", "タグ2", "タグ3"]
@@ -67,7 +67,7 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
         tags=tags,
         model="m<&>",
         session="s\"'",
-        usage=Usage(3, 4, 0.5),
+        usage=NodeUsage(3, 4, 0.5),
         files=(FileState(path, "", "abc"), FileState("b", "1", "")),
         references=("0198-77", *(f"#{tag}" for tag in tags)),
     )
@@ -77,7 +77,7 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
 
 def test_an_edit_reaches_every_part_of_the_metadata() -> None:
     old = load_node(FOREIGN.encode(), "x")
-    more = {"session": "s", "usage": Usage(1, 2), "files": (FileState("a"),), "references": ("id-9", "#タグ")}
+    more = {"session": "s", "usage": NodeUsage(1, 2), "files": (FileState("a"),), "references": ("id-9", "#タグ")}
     node = replace(old, **more)
     edited = edit_node(FOREIGN.encode(), node, "x")
     assert load_node(edited, "x") == node
@@ -88,7 +88,12 @@ def test_an_edit_reaches_every_part_of_the_metadata() -> None:
 
 
 def test_tool_texts_stand_in_order_between_the_others() -> None:
-    texts = (Text("user", "p"), Text("tool", '{"a": 1}', 1), Text("tool", "[RAW]"), Text("assistant", "r"))
+    texts = (
+        Utterance("user", "p"),
+        Utterance("tool", '{"a": 1}', 1),
+        Utterance("tool", "[RAW]"),
+        Utterance("assistant", "r"),
+    )
     node = Node("i", "t", texts)
     again = load_node(dump_node(node), "x")
     assert again == node
@@ -156,7 +161,7 @@ FOREIGN = NODE_XML.replace("<metadata>", '<!-- mine -->\n<metadata>\n<rating by=
 @given(any_text | nasty, st.lists(st.sampled_from(["x", "タグ"]), max_size=2, unique=True))
 def test_an_edit_touches_only_what_it_must(prompt: str, tags: list[str]) -> None:
     old = load_node(FOREIGN.encode(), "x")
-    texts = (Text("user", prompt, 1), old.texts[1])
+    texts = (Utterance("user", prompt, 1), old.texts[1])
     node = Node(old.id, old.timestamp, texts, "new\r\n", tags, "other", True, old.last_built)
     edited = edit_node(FOREIGN.encode(), node, "x")
     assert load_node(edited, "x") == node
@@ -166,7 +171,7 @@ def test_an_edit_touches_only_what_it_must(prompt: str, tags: list[str]) -> None
 
 def test_an_edit_adds_elements_that_were_not_there() -> None:
     data = b"<node id='a' timestamp='t'><contents><text role='user'>q</text></contents></node>"
-    node = Node("a", "t", (Text("user", "q"), Text("assistant", "new")), "s", ["t"], "m")
+    node = Node("a", "t", (Utterance("user", "q"), Utterance("assistant", "new")), "s", ["t"], "m")
     edited = edit_node(data, node, "x")
     assert load_node(edited, "x") == node
     assert b"<text role='user'>q</text>" in edited

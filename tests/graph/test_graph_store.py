@@ -17,7 +17,7 @@ from graph.graph_seed import FLOW_YAML, NODE_TSV, NODE_XML
 from nebula.files.home import derived_folder
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, NotFound
 from nebula.graph.graph import Graph
-from nebula.graph.values import Connection, FileState, Text, Usage
+from nebula.graph.values import Connection, FileState, NodeUsage, Utterance
 
 
 @pytest.fixture
@@ -317,18 +317,18 @@ def test_a_whole_turn_in_one_call(graph: Graph) -> None:
     parent = graph.create_node("q")
     node = graph.add_turn(
         node_id="01890a5d-ac96-774b-bcce-b302099a8057",
-        texts=[Text("user", "q", 3), Text("tool", "{}"), Text("assistant", "a", 10, 2.0)],
+        texts=[Utterance("user", "q", 3), Utterance("tool", "{}"), Utterance("assistant", "a", 10, 2.0)],
         parents=[parent.id],
         model="gpt-4.1-nano",
         session="session_1",
-        usage=Usage(100, 20, 0.001),
+        usage=NodeUsage(100, 20, 0.001),
         files=[FileState("a.py", "", "abc")],
     )
     with Graph(graph.data_dir) as again:
         assert again.get_node("01890a5d-ac96-774b-bcce-b302099a8057") == node
     assert node.texts[2].rate == 5.0
     with pytest.raises(BadRequest):
-        graph.add_turn(node_id=node.id, texts=[Text("user", "again")])
+        graph.add_turn(node_id=node.id, texts=[Utterance("user", "again")])
 
 
 def test_text_that_cannot_be_stored_leaves_nothing_behind(graph: Graph) -> None:

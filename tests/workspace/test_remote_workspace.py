@@ -21,9 +21,9 @@ from nebula.workspace.errors import (
     ExtensionRefused,
     Forbidden,
     MalformedRequest,
-    NotFound,
     NotUtf8,
     PathEscape,
+    PathNotFound,
     PathRefused,
     ProtectedPath,
     ReadOnly,
@@ -96,8 +96,8 @@ class TestReading:
     @pytest.mark.parametrize(
         ("path", "error"),
         [
-            ("missing.txt", NotFound),
-            ("no/such/dir.txt", NotFound),
+            ("missing.txt", PathNotFound),
+            ("no/such/dir.txt", PathNotFound),
             ("../outside.txt", PathEscape),
             ("/etc/passwd.txt", PathRefused),
             ("a\x00b.txt", PathRefused),
@@ -150,7 +150,7 @@ class TestListing:
         assert len(capped.files) == 1 and capped.truncated and capped.remark
 
     def test_refusals(self, workspace: Workspace) -> None:
-        with pytest.raises(NotFound):
+        with pytest.raises(PathNotFound):
             workspace.list_files("nowhere")
         with pytest.raises(PathEscape):
             workspace.list_files("..")
@@ -220,7 +220,7 @@ class TestLooking:
         assert workspace.search(".", "core").files == ()
         with pytest.raises(MalformedRequest):
             workspace.search(".", "")
-        with pytest.raises(NotFound):
+        with pytest.raises(PathNotFound):
             workspace.search("nowhere", "x")
 
     def test_search_is_capped_with_a_remark(self, workspace: Workspace, root: Path) -> None:
@@ -257,7 +257,7 @@ class TestRemoteAlone:
         remote = RemoteWorkspace(gateway.url).for_turn(trace_id)
         remote.read_file("a.txt")
         remote.write_file("b.txt", "x")
-        with pytest.raises(NotFound):
+        with pytest.raises(PathNotFound):
             remote.read_file("c.txt")
         lines = [line for line in gateway.audited() if line["path"] in {"a.txt", "b.txt", "c.txt"}]
         assert [(line["trace_id"], line["method"], line["status"]) for line in lines] == [
@@ -333,7 +333,7 @@ class TestStrangers:
             RemoteWorkspace(url).read_file("a.txt")
 
     def test_other_words_for_the_same_codes(self) -> None:
-        for status, error in ((404, NotFound), (409, AlreadyExists), (413, TooLarge), (415, NotUtf8)):
+        for status, error in ((404, PathNotFound), (409, AlreadyExists), (413, TooLarge), (415, NotUtf8)):
             body = b'{"detail": "no"}'
             with _stranger(status, body, "application/json") as url, pytest.raises(error, match="no"):
                 RemoteWorkspace(url).read_file("a.txt")

@@ -264,11 +264,11 @@ def test_a_planted_ripgrep_is_not_run(root: Path, workspace: LocalWorkspace, mon
 
 @pytest.mark.parametrize("path", ["missing", "a.txt"])
 def test_not_a_directory(path: str, root: Path, explored: LocalWorkspace) -> None:
-    from nebula.workspace.errors import NotFound
+    from nebula.workspace.errors import PathNotFound
 
     (root / "a.txt").write_text("x")
     for call in (explored.list_files, lambda path: explored.search(path, "x")):
-        with pytest.raises(NotFound):
+        with pytest.raises(PathNotFound):
             call(path)
 
 

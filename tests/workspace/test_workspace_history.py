@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nebula.workspace import LocalWorkspace
-from nebula.workspace.errors import NotFound, Stale
+from nebula.workspace.errors import NotKept, Stale
 from nebula.workspace.journal.changes import CHANGES_FILE
 from nebula.workspace.records import digest
 
@@ -37,12 +37,12 @@ def test_undo_goes_back_turn_by_turn_and_redo_returns(two_turns: LocalWorkspace,
     assert see()["kept.txt"] == b"agent's\n"
     history.undo()
     assert see() == {"kept.txt": b"user's\n"}
-    with pytest.raises(NotFound, match="nothing to undo"):
+    with pytest.raises(NotKept, match="nothing to undo"):
         history.undo()
     history.redo()
     history.redo()
     assert see() == end
-    with pytest.raises(NotFound, match="nothing to redo"):
+    with pytest.raises(NotKept, match="nothing to redo"):
         history.redo()
 
 
@@ -85,7 +85,7 @@ def test_deleted_by_the_user_is_a_change_too(two_turns: LocalWorkspace, root: Pa
 def test_writing_after_undo_ends_redo(two_turns: LocalWorkspace) -> None:
     two_turns.history.undo()
     two_turns.for_turn("third").write_file("other.txt", "x")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotKept):
         two_turns.history.redo()
 
 
@@ -184,7 +184,7 @@ class TestJournal:
         record = {"kind": "write", "group": "g", "path": "run.sh", "before": evil, "after": digest(b"good\n")}
         (folder / CHANGES_FILE).write_text(f'{{"kind": "header", "home": 1}}\n{json.dumps(record)}\n')
         workspace = open_at()
-        with pytest.raises(NotFound):
+        with pytest.raises(NotKept):
             workspace.history.undo()
         assert see() == {"run.sh": b"good\n"}
         workspace.for_turn("mine").write_file("run.sh", "better\n", "overwrite")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, open_workspace
-from nebula.workspace.errors import AlreadyExists, NotFound, PathRefused, Stale, TooLarge
+from nebula.workspace.errors import AlreadyExists, PathNotFound, PathRefused, Stale, TooLarge
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.records import digest
 
@@ -124,7 +124,7 @@ class Model(RuleBasedStateMachine):
     def read(self, path: str) -> None:
         try:
             text = self.workspace.read_file(path)
-        except (NotFound, PathRefused):
+        except (PathNotFound, PathRefused):
             assert path not in self.files
         else:
             assert text.content.encode() == self.files[path]

@@ -121,9 +121,9 @@ class _Nodes:
             found = self._find(node_id)
             if found is not None or turn is None:
                 return found
-        from nebula.graph.values import Node, Text
+        from nebula.graph.values import Node, Utterance
 
-        return Node(node_id, "", (Text("user", turn.prompt), Text("assistant", turn.answer)), turn.summary)
+        return Node(node_id, "", (Utterance("user", turn.prompt), Utterance("assistant", turn.answer)), turn.summary)
 
 
 def _name(turn: PastTurn, index: int) -> str:

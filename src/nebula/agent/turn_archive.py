@@ -49,7 +49,7 @@ class TurnArchive:
         branch: str | None = None,
     ) -> None:
         """Makes the turn the node that its `final` names."""
-        from nebula.graph.values import DEFAULT_FLOW, FileState, Text, Usage
+        from nebula.graph.values import DEFAULT_FLOW, FileState, NodeUsage, Utterance
 
         if self.graph is None or final.node_id is None:
             return
@@ -57,9 +57,9 @@ class TurnArchive:
         self.graph.add_turn(
             node_id=final.node_id,
             texts=[
-                Text("user", turn.prompt),
-                *(Text("tool", text) for text in round_texts(turn)),
-                Text("assistant", turn.answer, duration=turn.answer_seconds),
+                Utterance("user", turn.prompt),
+                *(Utterance("tool", text) for text in round_texts(turn)),
+                Utterance("assistant", turn.answer, duration=turn.answer_seconds),
             ],
             parents=turn.parents,
             references=turn.references,
@@ -67,7 +67,7 @@ class TurnArchive:
             branch=branch,
             model=chosen.name,
             session=session_id,
-            usage=Usage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
+            usage=NodeUsage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
             files=[FileState(change.path, change.before, change.after) for change in turn.files],
         )
         if self._session_nodes is not None:

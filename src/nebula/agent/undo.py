@@ -14,7 +14,7 @@ from nebula.errors import NebulaError
 from nebula.events import new_trace_id
 from nebula.value import replace
 from nebula.workspace.diff import TextDiff, diff_texts
-from nebula.workspace.errors import NotFound, WorkspaceError
+from nebula.workspace.errors import NotKept, WorkspaceError
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
@@ -39,7 +39,7 @@ def undo_plan(workspace: Workspace) -> FilePlan:
     """Takes back the last turn that changed files, whoever made it. Raises NothingToUndo."""
     try:
         return journal_of(workspace).plan_undo()
-    except NotFound as nothing:
+    except NotKept as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
 
 
@@ -47,7 +47,7 @@ def redo(workspace: Workspace) -> tuple[str, ...]:
     history = journal_of(workspace)
     try:
         plan = history.plan_redo()
-    except NotFound as nothing:
+    except NotKept as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
     return _carry_out(history, plan)
 

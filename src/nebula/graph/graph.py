@@ -33,9 +33,9 @@ from nebula.graph.values import (
     FileState,
     Flow,
     Node,
+    NodeUsage,
     Problem,
-    Text,
-    Usage,
+    Utterance,
     clean_tags,
     several,
 )
@@ -151,7 +151,7 @@ class Graph:
     ) -> Node:
         """A new node in a flow (`main` is made when there is none), behind its parents if given."""
         _require_texts(prompt=prompt, response=response)
-        texts = (Text("user", prompt), Text("assistant", response))
+        texts = (Utterance("user", prompt), Utterance("assistant", response))
         return self.add_turn(
             texts=texts, tags=tags, model=model, summary=summary, flow=flow, parents=parents, branch=branch
         )
@@ -159,7 +159,7 @@ class Graph:
     def add_turn(
         self,
         *,
-        texts: Sequence[Text],
+        texts: Sequence[Utterance],
         node_id: str | None = None,
         timestamp: str | None = None,
         parents: Iterable[str] = (),
@@ -169,7 +169,7 @@ class Graph:
         model: str = "",
         summary: str = "",
         session: str = "",
-        usage: Usage | None = None,
+        usage: NodeUsage | None = None,
         files: Iterable[FileState] = (),
         references: Iterable[str] = (),
     ) -> Node:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from nebula.graph.tokens import estimate_tokens
-from nebula.graph.values import Node, Text
+from nebula.graph.values import Node, Utterance
 from nebula.value import replace
 
 
-def measured(text: Text) -> Text:
+def measured(text: Utterance) -> Utterance:
     """The text with its figures as the file will hold them: two decimals."""
     count = text.count or estimate_tokens(text.text)
     rate = text.rate or (count / text.duration if text.duration > 0 else 0.0)
-    return Text(text.role, text.text, count, round(text.duration, 2), round(rate, 2))
+    return Utterance(text.role, text.text, count, round(text.duration, 2), round(rate, 2))
 
 
 def with_text(node: Node, role: str, text: str) -> Node:
     """The node with what that role said replaced by one text, its figures estimated anew."""
     if node.said_by(role) == text:
         return node
-    fresh = measured(Text(role, text))
+    fresh = measured(Utterance(role, text))
     texts = []
     for old in node.texts:
         if old.role != role:

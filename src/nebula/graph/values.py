@@ -16,7 +16,7 @@ DEFAULT_FLOW = "main"
 
 
 @value
-class Text:
+class Utterance:
     """One utterance of a node; `role` is `user`, `assistant` or `tool`."""
 
     role: str
@@ -30,7 +30,7 @@ class Text:
 
 
 @value
-class Usage:
+class NodeUsage:
     input: int = 0
     output: int = 0
     cost: float | None = None
@@ -55,7 +55,7 @@ class Node:
 
     id: str
     timestamp: str
-    texts: tuple[Text, ...] = ()
+    texts: tuple[Utterance, ...] = ()
     summary: str = ""
     tags: list[str] = ()  # type: ignore[assignment]
     model: str = ""
@@ -63,7 +63,7 @@ class Node:
     """Edited since the summary was built."""
     last_built: str = ""
     session: str = ""
-    usage: Usage | None = None
+    usage: NodeUsage | None = None
     files: tuple[FileState, ...] = ()
     references: tuple[str, ...] = ()
     """Earlier nodes by id, and tags as `#tag`, that the prompt named beside the path it continued."""
@@ -107,8 +107,8 @@ class Node:
 
 _ADDITIONS = {"session", "usage", "files", "references"}
 _PARTS: dict[str, Callable[[Any], Any]] = {
-    "texts": lambda texts: tuple(Text(**text) for text in texts),
-    "usage": lambda usage: Usage(**usage) if usage else None,
+    "texts": lambda texts: tuple(Utterance(**text) for text in texts),
+    "usage": lambda usage: NodeUsage(**usage) if usage else None,
     "files": lambda files: tuple(FileState(**file) for file in files),
     "references": tuple,
 }
@@ -125,7 +125,7 @@ def _as_is(held: Any) -> Any:
 def _plain(held: Any) -> Any:
     if isinstance(held, (tuple, list)):
         return [_plain(each) for each in held]
-    if isinstance(held, (Text, Usage, FileState)):
+    if isinstance(held, (Utterance, NodeUsage, FileState)):
         return {name: getattr(held, name) for name in _field_names(held)}
     return held
 

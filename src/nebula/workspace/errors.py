@@ -9,7 +9,8 @@
     │   ├── ProtectedPath     400  .git, .nebula, and control files nobody allowed by name
     │   ├── SecretPath        400  .env files and private keys nobody allowed by name
     │   └── ReadOnly          403  the workspace was opened for reading
-    ├── NotFound              404
+    ├── PathNotFound          404
+    ├── NotKept               404  the journal has no such content, and no such change to take back
     ├── AlreadyExists         409  mode "create" on something that is there
     ├── Stale                 409  the file is not what the caller saw
     ├── TooLarge              413
@@ -81,8 +82,13 @@ class ReadOnly(Forbidden):
     code = "read_only"
 
 
-class NotFound(WorkspaceError):
+class PathNotFound(WorkspaceError):
     code = "not_found"
+    status = 404
+
+
+class NotKept(WorkspaceError):
+    code = "not_kept"
     status = 404
 
 
@@ -126,7 +132,8 @@ _FAMILY: tuple[type[WorkspaceError], ...] = (
     ProtectedPath,
     SecretPath,
     ReadOnly,
-    NotFound,
+    PathNotFound,
+    NotKept,
     AlreadyExists,
     Stale,
     TooLarge,

@@ -13,7 +13,7 @@ from typing import Literal
 
 from nebula.language import Sentence
 from nebula.value import field, record, value
-from nebula.workspace.errors import NotFound, ProtectedPath, Stale, WorkspaceError
+from nebula.workspace.errors import NotKept, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.changes import RecordedChange, TurnMark
@@ -201,7 +201,7 @@ class FileHistory:
             path = normal_path(step.path)
             content = self.content(step.target or "") if step.target else b""
             if content is None and content_name(step.target) not in {None, content_name(step.current)}:
-                raise NotFound("{path}: that content was not kept.", path=step.path)
+                raise NotKept("{path}: that content was not kept.", path=step.path)
             moves.append(Move(path, step.current, step.target, partial(bytes, content or b""), modes.get(path.text)))
         return moves
 
@@ -225,7 +225,7 @@ def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
     if group is None and candidates:
         return candidates[-1]
     if group is None or group not in candidates:
-        raise NotFound("There is nothing to undo." if what == "undo" else "There is nothing to redo.")
+        raise NotKept("There is nothing to undo." if what == "undo" else "There is nothing to redo.")
     return group
 
 

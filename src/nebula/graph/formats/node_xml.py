@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import xml_text
-from nebula.graph.values import FileState, Node, Text, Usage
+from nebula.graph.values import FileState, Node, NodeUsage, Utterance
 from nebula.language import Sentence
 
 MAX_NODE_BYTES = 32 * 1024 * 1024
@@ -52,7 +52,7 @@ def dump_node(node: Node) -> bytes:
     return data
 
 
-def text_element(text: Text, more: str = "") -> str:
+def text_element(text: Utterance, more: str = "") -> str:
     attributes = (
         f' role="{xml_text.attribute(text.role)}" count="{text.count}"'
         f' duration="{text.duration:.2f}" rate="{text.rate:.2f}"{more}'
@@ -213,9 +213,9 @@ def _node_of(elements: list[Element], path: str) -> Node:
     )
 
 
-def _text_of(element: Element) -> Text:
+def _text_of(element: Element) -> Utterance:
     attributes = element.attributes
-    return Text(
+    return Utterance(
         role=attributes.get("role", ""),
         text=element.text,
         count=int(_number(attributes.get("count", ""))),
@@ -307,7 +307,7 @@ def _read_usage(elements: _Elements) -> dict[str, Any]:
         get = found.attributes.get
         cost = get("cost", "")
         counts = int(_number(get("input", ""))), int(_number(get("output", "")))
-        return {"usage": Usage(*counts, _number(cost) if cost else None)}
+        return {"usage": NodeUsage(*counts, _number(cost) if cost else None)}
     return {}
 
 

@@ -96,7 +96,7 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
     )  # fmt: skip
     add(
         "search", "The chunks that a question is about, the best first", searching, operations.search,
-        bodies.SearchBody, bodies.SearchReply, {"chunks": [_CHUNK]},
+        bodies.ChunkSearchBody, bodies.ChunkSearchReply, {"chunks": [_CHUNK]},
     )  # fmt: skip
     add_operation(app, "status", status, "What is indexed, what waits, what was skipped", bodies.StatusReply, errors={})
     add_pages(app, {})

@@ -19,7 +19,7 @@ class Rename(RequestBody):
     new: Annotated[str, Field(alias="to", max_length=4_096)]
 
 
-class Diff(RequestBody):
+class ChangedPaths(RequestBody):
     added: tuple[Path, ...] = ()
     modified: tuple[Path, ...] = ()
     deleted: tuple[Path, ...] = ()
@@ -28,7 +28,7 @@ class Diff(RequestBody):
 
 class IngestBody(RequestBody):
     paths: Annotated[tuple[Path, ...] | None, Field(description="Files, and folders with all files below.")] = None
-    diff: Annotated[Diff | None, Field(description="What changed: added, modified, deleted, renamed.")] = None
+    diff: Annotated[ChangedPaths | None, Field(description="What changed: added, modified, deleted, renamed.")] = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> IngestBody:
@@ -46,7 +46,7 @@ class Filters(RequestBody):
     language: Annotated[str, Field(description="Only files of this language, such as python.", max_length=40)] = ""
 
 
-class SearchBody(RequestBody):
+class ChunkSearchBody(RequestBody):
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, examples=["where is the session saved?"])]
     top_k: Annotated[Count, Field(le=MAX_RESULTS, description="How many chunks at most.")] = 10
     filters: Filters = Filters()
@@ -79,7 +79,7 @@ class FoundChunk(BaseModel):
     commit: Annotated[str, Field(description="The commit that has this content; empty where none does.")]
 
 
-class SearchReply(BaseModel):
+class ChunkSearchReply(BaseModel):
     chunks: list[FoundChunk]
 
 

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from nebula.index.index import Index
-from nebula.server.rag.bodies import IngestBody, PruneBody, SearchBody
+from nebula.server.rag.bodies import ChunkSearchBody, IngestBody, PruneBody
 
 
 def ingest(index: Index, asked: IngestBody) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def prune(index: Index, asked: PruneBody) -> dict[str, Any]:
     return {"deleted": index.prune(asked.paths).deleted}
 
 
-def search(index: Index, asked: SearchBody) -> dict[str, Any]:
+def search(index: Index, asked: ChunkSearchBody) -> dict[str, Any]:
     filters = asked.filters
     hits = index.search(asked.query, asked.top_k, path_prefix=filters.path_prefix, language=filters.language)
     return {"chunks": [hit.to_json() for hit in hits]}

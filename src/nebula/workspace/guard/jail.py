@@ -24,8 +24,8 @@ from nebula.workspace.errors import (
     DiskFull,
     Forbidden,
     MalformedRequest,
-    NotFound,
     PathEscape,
+    PathNotFound,
     PathRefused,
     StorageFailed,
     WorkspaceError,
@@ -43,7 +43,7 @@ class Jail:
         try:
             self.fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
-            raise NotFound("The root of the workspace is not a directory; create it or name another.") from None
+            raise PathNotFound("The root of the workspace is not a directory; create it or name another.") from None
         except PermissionError:
             raise Forbidden("The root of the workspace may not be opened; check its permissions.") from None
         self.root = os.path.realpath(root)
@@ -68,7 +68,7 @@ class Jail:
                 raise translate(error, path.text) from None
         real = self.resolve(path)
         if real.parts == path.parts:
-            raise NotFound("{path}: not found; part of the path is a file.", path=path.text)
+            raise PathNotFound("{path}: not found; part of the path is a file.", path=path.text)
         judge(real)
         try:
             return self._open(self.fd, real.parts, flags)
@@ -204,7 +204,7 @@ def require_regular(fd: int, path: str) -> os.stat_result:
     if stat.S_ISREG(status.st_mode):
         return status
     if stat.S_ISDIR(status.st_mode):
-        raise NotFound("{path}: is a directory, not a file; list it instead.", path=path)
+        raise PathNotFound("{path}: is a directory, not a file; list it instead.", path=path)
     raise PathRefused("{path}: is a device, pipe or socket, not a file.", path=path)
 
 
@@ -212,7 +212,7 @@ def translate(error: OSError, path: str) -> WorkspaceError:
     """The one place where the operating system's words become ours."""
     code = error.errno
     if code in {errno.ENOENT, errno.ENOTDIR}:
-        return NotFound("{path}: not found; list the directory to see what is there.", path=path)
+        return PathNotFound("{path}: not found; list the directory to see what is there.", path=path)
     if code in {errno.EACCES, errno.EPERM}:
         return Forbidden("{path}: the operating system denies access; check the permissions.", path=path)
     if code == errno.EROFS:
@@ -224,7 +224,7 @@ def translate(error: OSError, path: str) -> WorkspaceError:
     if code in {errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP}:
         return PathRefused("{path}: is a device, pipe or socket, not a file.", path=path)
     if code == errno.EISDIR:
-        return NotFound("{path}: is a directory, not a file; list it instead.", path=path)
+        return PathNotFound("{path}: is a directory, not a file; list it instead.", path=path)
     if code in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFull("{path}: the disk is full; make room and try again.", path=path)
     return StorageFailed(

@@ -26,8 +26,8 @@ from nebula.workspace.errors import (
     ExtensionRefused,
     Forbidden,
     MalformedRequest,
-    NotFound,
     NotUtf8,
+    PathNotFound,
     Stale,
     TooLarge,
     WorkspaceError,
@@ -87,7 +87,7 @@ def search(gateway: SeedGateway, directory: str, keyword: str, max_files: int) -
             )
         try:
             found = keyword in gateway.read_file(entry.path).content
-        except (ExtensionRefused, Forbidden, NotFound, NotUtf8, TooLarge):
+        except (ExtensionRefused, Forbidden, PathNotFound, NotUtf8, TooLarge):
             continue
         if found:
             hits.append(entry.path)
@@ -101,7 +101,7 @@ def probe(gateway: SeedGateway, path: str) -> PathState:
     place = normal_path(path).text
     try:
         text = gateway.read_file(path)
-    except NotFound:
+    except PathNotFound:
         return _folder_or_missing(gateway, path)
     except (NotUtf8, TooLarge):
         return PathState(place, "file")
@@ -115,7 +115,7 @@ def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> PathState:
     place = normal_path(path).text
     try:
         text = gateway.read_file(path)
-    except NotFound:
+    except PathNotFound:
         state = _folder_or_missing(gateway, path)
         if state.kind == "directory":
             raise AlreadyExists("{path}: is a directory; choose another name.", path=place) from None
@@ -128,7 +128,7 @@ def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> PathState:
 def write_file(gateway: SeedGateway, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteResult:
     try:
         before: FileText | None = gateway.read_file(path)
-    except (NotFound, NotUtf8, TooLarge):
+    except (PathNotFound, NotUtf8, TooLarge):
         before = None
     if expected is not None and expected != (before.sha256 if before else ""):
         raise Stale("{path}: is not what it was when it was read; read it again.", path=normal_path(path).text)
@@ -157,7 +157,7 @@ def _folder_or_missing(gateway: SeedGateway, path: str) -> PathState:
     place = normal_path(path).text
     try:
         gateway.list_files(path, max_items=1)
-    except NotFound:
+    except PathNotFound:
         return PathState(place, "missing")
     return PathState(place, "directory")
 
@@ -169,7 +169,7 @@ def _as_listed(gateway: SeedGateway, path: str, refused: WorkspaceError) -> Path
         raise refused
     try:
         entries = gateway.list_files("/".join(place.parts[:-1]) or ".").files
-    except NotFound:
+    except PathNotFound:
         return PathState(place.text, "missing")
     for entry in entries:
         if entry.name == place.name:

@@ -13,7 +13,7 @@ from nebula.files.locks import PathLocks
 from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import WriteResult
-from nebula.workspace.errors import AlreadyExists, NotFound, PathEscape, Stale, WorkspaceError
+from nebula.workspace.errors import AlreadyExists, PathEscape, PathNotFound, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail, status_at, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import ChangeKind, ChangeLog, RecordedChange
@@ -207,7 +207,7 @@ class FileWriter:
                 folder = self._jail.open_parent(path)
             except FileNotFoundError:
                 if not make:
-                    raise NotFound("{path}: not found.", path=path.text) from None
+                    raise PathNotFound("{path}: not found.", path=path.text) from None
                 folder = self._jail.make_parent(path, made)
             try:
                 yield folder, made

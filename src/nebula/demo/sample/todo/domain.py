@@ -4,6 +4,6 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Task:
+class Todo:
     title: str
     done: bool = False

@@ -1,6 +1,6 @@
 """What can be done with tasks."""
 
-from todo.domain import Task
+from todo.domain import Todo
 
 
 class TaskList:
@@ -8,7 +8,7 @@ class TaskList:
         self.tasks = []
 
     def add(self, title):
-        task = Task(title)
+        task = Todo(title)
         self.tasks.append(task)
         return task
 
