@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from index.project import Project, contents, function
 from nebula.index.errors import OutsideRoot
+from nebula.index.worktree import git_marks
 
 
 def paths(project: Project, question: str) -> list[str]:
@@ -173,6 +174,24 @@ def test_a_worktree_has_its_own_index(project: Project) -> None:
         second.sync()
         assert index.search("beacon") == []
         assert [hit.path for hit in second.search("beacon")] == ["a.py"]
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["main", "worktree"])
+def test_git_going_forth_and_back_is_noticed(project: Project, linked: bool) -> None:
+    project.write("a.py", function("lighthouse"))
+    project.commit()
+    project.write("b.py", function("beacon"))
+    project.commit()
+    root = project.root
+    if linked:
+        root = project.root.parent / "linked"
+        project.git("worktree", "add", "-q", "-b", "side", str(root))
+    before = git_marks(str(root))
+    assert git_marks(str(root)) == before
+    project.git("checkout", "-q", "HEAD~1", cwd=root)
+    away = git_marks(str(root))
+    project.git("checkout", "-q", "-", cwd=root)
+    assert len({before, away, git_marks(str(root))}) == 3
 
 
 def test_a_folder_without_git_is_indexed(tmp_path: Path) -> None:

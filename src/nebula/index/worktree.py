@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import GitFailed, find_repository, safe_git
 from nebula.index.constants import GIT_TIMEOUT_S, MAX_NESTED_REPOSITORIES
 from nebula.value import value
@@ -18,6 +19,8 @@ _NOT_OURS = frozenset(
     {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".pytest_cache", "target"}
 )
 """Where there is no git to say what is ignored: folders that tools fill."""
+_MOVED_BY_GIT = ("HEAD", "index", "logs/HEAD")
+_MAX_GIT_FILE = 4_096
 
 
 @value
@@ -75,6 +78,35 @@ def head(root: str) -> str:
     except GitFailed:
         return ""
     return found.stdout.decode().strip() if found.ok else ""
+
+
+def git_marks(root: str) -> tuple[tuple[int, int, int] | None, ...]:
+    """What differs after git moved HEAD or rewrote its index, also when it went forth and back meanwhile.
+
+    It only looks at three files, so it can be asked often.
+    """
+    place = find_repository(root)
+    return tuple(_mark(os.path.join(_git_folder(*place), name)) for name in _MOVED_BY_GIT) if place else ()
+
+
+def _git_folder(work_tree: str, git_dir: str) -> str:
+    """In a linked worktree and in a submodule `.git` is a file that names the folder."""
+    if not os.path.isfile(git_dir):
+        return git_dir
+    try:
+        text = read_below(work_tree, ".git", _MAX_GIT_FILE) or b""
+    except UnreadableFile:
+        return git_dir
+    named = text.partition(b"gitdir:")[2].strip(b"\n ")
+    return os.path.join(work_tree, os.fsdecode(named))
+
+
+def _mark(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def committed_blobs(root: str, commit: str) -> dict[str, str]:

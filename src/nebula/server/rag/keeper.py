@@ -12,12 +12,10 @@ from collections.abc import Callable
 from typing import Final
 
 from nebula.index.index import Index
-from nebula.index.worktree import head
+from nebula.index.worktree import git_marks
 
 LOOK_S: Final = 0.5
-"""Between two looks into the queue: an entry is taken in before anybody asks for it."""
-LOOKS_BETWEEN_COMMITS: Final = 4
-"""Asking git for the commit starts a process, so it is done at every fourth look only."""
+"""Between two looks at the queue and at git: a change is taken in before anybody asks for it."""
 EMBED_AGAIN_S: Final = 5.0
 STOPPING_S: Final = 5.0
 _log = logging.getLogger(__name__)
@@ -46,14 +44,12 @@ class Keeper:
 
     def _follow(self) -> None:
         with self._open() as index:
-            commit = head(index.root.path)
+            marks = git_marks(index.root.path)
             _attempt(index.sync)
             self._on_ready()
-            looks = 0
             while not self._stop.wait(LOOK_S):
-                looks += 1
-                if looks % LOOKS_BETWEEN_COMMITS == 0 and (found := head(index.root.path)) != commit:
-                    commit = found  # a pull, checkout or rebase, which no hook hands over
+                if (found := git_marks(index.root.path)) != marks:
+                    marks = found  # a commit, pull, checkout or rebase; not all of them run a hook
                     _attempt(index.sync)
                 elif index.queue.entries():
                     _attempt(index.drain)
