@@ -151,6 +151,23 @@ def test_the_diff_and_all_of_a_message(bench: Bench) -> None:
     assert "All 2 writes of this message are allowed." in ran.out and ran.out.count(ASK) == 2
 
 
+@pytest.mark.parametrize(("lines", "shown"), [(8, True), (11, False)])
+def test_a_diff_that_fits_half_the_screen_is_shown_with_the_question(bench: Bench, lines: int, shown: bool) -> None:
+    """Of 24 rows, as where nobody says how many there are: three lines of head, and these."""
+    call = Call("writeFile", {"path": "new.txt", "content": "word\n" * lines})
+    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\nn\nexit\n", **server.env())
+    assert ("+word\n" in ran.out.split(ASK)[0]) is shown
+
+
+def test_a_command_whose_changes_fit_shows_them_with_the_question(bench: Bench) -> None:
+    call = Call("runCommand", {"command": "echo one > a.txt; echo two > b.txt"})
+    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", stdin="run\nn\nexit\n", **server.env())
+    asked = ran.out.split(ASK)[0]
+    assert "+one\n" in asked and "+two\n" in asked
+
+
 def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
     lines = [f"line {number}\n" for number in range(40)]
     bench.write("a.txt", "".join(lines))

@@ -114,6 +114,16 @@ AnyQuestion = Question | SetQuestion | NetworkQuestion
 Approver = Callable[[AnyQuestion], Awaitable[Decision]]
 
 
+def has_part(question: AnyQuestion, decision: Decision) -> bool:
+    """Whether the hunks and paths that a decision names are there to be decided on."""
+    hunks, paths = 0, set[str]()
+    if isinstance(question, Question):
+        hunks, paths = len(question.proposal.change.hunks), {question.proposal.path}
+    elif isinstance(question, SetQuestion):
+        paths = {change.path for change in question.changes}
+    return all(1 <= number <= hunks for number in decision.hunks) and paths.issuperset(decision.paths)
+
+
 @record
 class Approvals:
     """Who is asked, and what has been answered for more than one write. One for a session."""

@@ -47,6 +47,36 @@ async def test_a_turn_with_its_approval(bench):
             assert await code_of(client, "approve", approval_id="none", decision="yes") == "not_found"
 
 
+async def test_hunks_of_a_diff_are_allowed_one_by_one(bench):
+    bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
+    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20, 38)]
+    script = [
+        Turn("", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", {"path": "a.txt", "edits": edits})]),
+        Turn("Two of three."),
+    ]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="Edit it")
+            data = (await client.event("approval"))["data"]
+            assert [line for line in data["diff"].split("\n") if line.startswith("@@")] == [
+                "@@ -1,6 +1,6 @@",
+                "@@ -18,7 +18,7 @@",
+                "@@ -36,5 +36,5 @@",
+            ]
+            for odd in ([0], [4], [1, 4]):
+                asked = {"approval_id": data["approval_id"], "decision": "some", "hunks": odd}
+                assert await code_of(client, "approve", **asked) == "bad_request"
+            await client.ask("approve", approval_id=data["approval_id"], decision="some", hunks=[1, 3])
+            heard = await client.turn()
+    result = [event["data"] for event in heard if event["event"] == "tool_result"][-1]
+    assert result["decision"] == "hunks 1, 3"
+    told = result["result"]["content"][0]["Json"]
+    assert told["success"] and "+LINE 20" in told["remark"] and "+LINE 2\n" not in told["remark"]
+    text = bench.read("a.txt")
+    assert "LINE 2\n" in text and "line 20\n" in text and "LINE 38\n" in text
+
+
 async def test_a_part_of_a_set_is_allowed(bench):
     line = {"command": "echo 1 > a.txt; echo 2 > b.txt; chmod 755 b.txt"}
     script = [Turn("", [Call("runCommand", line)]), Turn("Done.")]

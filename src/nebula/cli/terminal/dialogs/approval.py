@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from nebula.cli.terminal.dialogs.change_set import ChangeSetDialog, NetworkDialog
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
-from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
 from nebula.stage import neutralise, one_line
 from nebula.tools.approval import AnyQuestion, Decision, NetworkQuestion, Question, SetQuestion, agrees
@@ -106,6 +106,8 @@ class _WriteDialog:
             screen.line(translate("Edit an existing file: {path}", path=file), "bold")
         if question.asked_again:
             screen.line(translate("The file changed in the meantime; this is the new difference."), "yellow")
+        if fits_half(screen, [self._diff()]):
+            self.show()
         screen.line(self._keys(), "dim")
 
     def _keys(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import Sentence, explain, translate, translate_count
 from nebula.stage import neutralise, one_line
 from nebula.tools.approval import Decision, NetworkQuestion, SetQuestion, agrees
@@ -56,6 +56,8 @@ class ChangeSetDialog:
             screen.line(f"  … +{len(changes) - LISTED}")
         for remark in self._question.remarks:
             screen.line(one_line(explain(remark)), "yellow")
+        if fits_half(screen, [each.diff or each.path for each in changes]):
+            self.show()
         keys = [translate("y yes · n no · d show the diff")] if changes else [translate("y yes · n no")]
         if len(changes) > 1:
             keys.append(translate("f choose file by file"))

@@ -29,6 +29,10 @@ class Screen:
     def columns(self) -> int:
         return max(20, shutil.get_terminal_size((80, 24)).columns)
 
+    @property
+    def rows(self) -> int:
+        return max(8, shutil.get_terminal_size((80, 24)).lines)
+
     def line(self, text: str = "", style: str = "", *, hang: int = 0) -> None:
         """Sentences of the program, broken between words where they are too long; further lines hang so far in.
 

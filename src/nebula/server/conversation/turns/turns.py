@@ -21,7 +21,7 @@ from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
-from nebula.tools.approval import AnyQuestion, Decision
+from nebula.tools.approval import AnyQuestion, Decision, has_part
 
 _log = logging.getLogger(__name__)
 Ask = Callable[[AnyQuestion], Awaitable[Decision]]
@@ -85,7 +85,7 @@ class Turns:
         self._watch = watch
         self._curtain = curtain
         self._running: dict[str, _Running] = {}
-        self._questions: dict[str, asyncio.Future[Decision]] = {}
+        self._questions: dict[str, tuple[AnyQuestion, asyncio.Future[Decision]]] = {}
 
     def start(self, job: Job, sender: object) -> None:
         """Returns at once. Raises ActionError where a turn that continues the same nodes is under way."""
@@ -103,10 +103,13 @@ class Turns:
         return await self._runner.preview(job)
 
     def approve(self, approval_id: str, decision: Decision) -> None:
-        question = self._questions.get(approval_id)
-        if question is None or question.done():
+        """Raises ActionError for an unknown id, and for a part that the question does not have: it stays open then."""
+        question, answer = self._questions.get(approval_id, (None, None))
+        if question is None or answer is None or answer.done():
             raise ActionError("nobody waits for that approval (any more)", code="not_found")
-        question.set_result(decision)
+        if not has_part(question, decision):
+            raise ActionError("the question has no such 'hunks' or 'paths'")
+        answer.set_result(decision)
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
         """Stops one turn, or those of the sender; they end with `Final` like any other."""
@@ -176,7 +179,7 @@ class Turns:
 
     async def _ask(self, question: AnyQuestion) -> Decision:
         waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._questions[question.approval_id] = waiting
+        self._questions[question.approval_id] = question, waiting
         try:
             return await waiting
         finally:
