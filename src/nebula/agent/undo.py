@@ -60,11 +60,11 @@ def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:
         if change.kind in ("write", "restore"):
             first = ends[change.path][0] if change.path in ends else change.before
             ends[change.path] = (first, change.after)
-    diffs = [_difference(history, path, *states) for path, states in sorted(ends.items())]
+    diffs = [difference(history, path, *states) for path, states in sorted(ends.items())]
     return [diff for diff in diffs if diff.text]
 
 
-def _difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
+def difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
     """Lines, and above them what lines do not show: another mode, a link or a folder that came or went."""
     from nebula.workspace.journal.states import parse_state
 
@@ -91,7 +91,7 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     for change in changes:
         known.setdefault(change.path, set()).update((change.before, change.after))
     restore_id = new_trace_id()
-    steps = history.plan_restore(_state_after(changes, node), restore_id).steps
+    steps = history.plan_restore(state_after(changes, node), restore_id).steps
     ours = {step.path: step.target for step in steps if is_among(step.current, known.get(step.path, ()))}
     return history.plan_restore(ours, restore_id)
 
@@ -108,7 +108,7 @@ def journal_of(workspace: Workspace) -> FileHistory:
     return workspace.history
 
 
-def _state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:
+def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:
     """Path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
 
     Told by the journal's own order, not by the path of the conversation: a file that another conversation made in

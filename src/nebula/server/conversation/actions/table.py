@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from nebula.server.conversation.actions import context_preview, flows, nodes, subscriptions, turns
+from nebula.server.conversation.actions import context_preview, files, flows, nodes, subscriptions, turns
 from nebula.server.conversation.actions.declared import Action
 
 _ACTIONS = (
@@ -29,6 +29,9 @@ _ACTIONS = (
     Action.of(flows.connect_nodes),
     Action.of(flows.disconnect_nodes),
     Action.of(flows.create_branch),
+    Action.of(files.node_files, takes_long=True),
+    Action.of(files.take_files),
+    Action.of(files.compare_files, takes_long=True),
     Action.of(subscriptions.hello),
     Action.of(subscriptions.subscribe),
     Action.of(subscriptions.unsubscribe),

@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from nebula.agent.assembly import open_session, preview_context
+from nebula.agent.assembly import open_project_access, open_session, preview_context
+from nebula.agent.session import CHAT
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.graph.context.preview import ContextPreview
 from nebula.graph.graph import Graph
 from nebula.server.conversation.turns.context_size import ContextSize
 from nebula.server.conversation.turns.turns import Ask, Job
+from nebula.tools.approval import Approvals, allow_all
+from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
@@ -34,6 +37,7 @@ class AgentTurns:
         self._graph = graph
         self._idle: list[Session] = []
         self._size = ContextSize(settings)
+        self._files: Workspace | None = None
 
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None:
         mode = self._only_mode or job.mode
@@ -66,6 +70,13 @@ class AgentTurns:
         _, tokens = await self._size.known()
         mode = self._only_mode or job.mode
         return await asyncio.to_thread(preview_context, self._settings, self._graph, *path, mode, tokens)
+
+    def files(self) -> Workspace | None:
+        if self._only_mode == CHAT:
+            return None
+        if self._files is None:
+            self._files = open_project_access(self._settings, Approvals(allow_all)).workspace
+        return self._files
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
         """The session at rest whose conversation goes on here: best the one that ended here."""

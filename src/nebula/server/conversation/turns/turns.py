@@ -22,6 +22,7 @@ from nebula.server.conversation.protocol import ActionError
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import AnyQuestion, Decision, has_part
+from nebula.workspace.contract import Workspace
 
 _log = logging.getLogger(__name__)
 Ask = Callable[[AnyQuestion], Awaitable[Decision]]
@@ -59,6 +60,10 @@ class Runner(Protocol):
 
     async def preview(self, job: Job) -> ContextPreview:
         """The context that `run` would send with this job."""
+        ...
+
+    def files(self) -> Workspace | None:
+        """The project's files, where the turns can touch some."""
         ...
 
     async def close(self) -> None: ...
@@ -101,6 +106,9 @@ class Turns:
 
     async def preview(self, job: Job) -> ContextPreview:
         return await self._runner.preview(job)
+
+    def files(self) -> Workspace | None:
+        return self._runner.files()
 
     def approve(self, approval_id: str, decision: Decision) -> None:
         """Raises ActionError for an unknown id, and for a part that the question does not have: it stays open then."""

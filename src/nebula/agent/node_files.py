@@ -1,0 +1,83 @@
+"""The files of a turn: what it changed, how its files differ from now or from another turn's, and going back to them.
+
+A plan is shown before it is carried out, and carried out only while it is still the one that was shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, restore_plan, state_after
+from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
+    from nebula.language import Sentence
+    from nebula.workspace.contract import Workspace
+    from nebula.workspace.diff import TextDiff
+    from nebula.workspace.file_history import FilePlan
+
+
+@value
+class FileDifference:
+    path: str
+    diff: TextDiff
+    conflict: Sentence | None = None
+    """Why this file cannot be brought back."""
+
+
+@value
+class ReturnPlan:
+    """How the files get back to where a turn left them."""
+
+    name: str
+    """Another one for every other plan: names what somebody saw when they agreed."""
+    files: tuple[FileDifference, ...]
+
+
+def changed_by(workspace: Workspace, node: Node) -> list[FileDifference]:
+    """What a turn did to each file, from the first content to the last."""
+    history = journal_of(workspace)
+    ends: dict[str, tuple[str | None, str | None]] = {}
+    for change in history.changes(node.id):
+        if change.kind == "write":
+            first = ends[change.path][0] if change.path in ends else change.before
+            ends[change.path] = (first, change.after)
+    found = [FileDifference(path, difference(history, path, *states)) for path, states in sorted(ends.items())]
+    return [each for each in found if each.diff.text]
+
+
+def between(workspace: Workspace, one: Node, other: Node) -> list[FileDifference]:
+    """From the files as one turn left them to those of the other."""
+    history = journal_of(workspace)
+    changes = history.changes()
+    old, new = state_after(changes, one), state_after(changes, other)
+    differing = sorted(path for path in old if old[path] != new[path])
+    return [FileDifference(path, difference(history, path, old[path], new[path])) for path in differing]
+
+
+def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
+    return _described(workspace, restore_plan(workspace, node))
+
+
+def take_files(workspace: Workspace, node: Node, seen: str) -> tuple[str, ...]:
+    """The paths that were brought back. Raises UndoRefused where the plan is another than the one seen."""
+    plan = restore_plan(workspace, node)
+    if _name(plan) != seen:
+        raise UndoRefused("The files changed since this was shown; nothing was touched. Look again.")
+    return carry_out(workspace, plan)
+
+
+def _described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
+    history = journal_of(workspace)
+    files = tuple(
+        FileDifference(step.path, difference(history, step.path, step.current, step.target), step.conflict)
+        for step in plan.steps
+    )
+    return ReturnPlan(_name(plan), files)
+
+
+def _name(plan: FilePlan) -> str:
+    steps = repr([(step.path, step.current, step.target, bool(step.conflict)) for step in plan.steps])
+    return hashlib.sha256(steps.encode()).hexdigest()

@@ -1,0 +1,57 @@
+"""Actions on the files that turns left behind: look at them, compare them, go back to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nebula.agent.node_files import FileDifference, between, changed_by, plan_return
+from nebula.agent.node_files import take_files as bring_back
+from nebula.agent.undo import NoJournalHere
+from nebula.language import explain_to
+from nebula.server.conversation.actions.declared import Texts
+from nebula.server.conversation.context import Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult
+from nebula.workspace.contract import Workspace
+
+
+async def node_files(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
+    """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that."""
+    node = await in_thread(server.graph.get_node, node_id)
+    workspace = _files(server)
+    changed = await in_thread(changed_by, workspace, node)
+    plan = await in_thread(plan_return, workspace, node)
+    shown = {"changed": _shown(changed, client), "back": _shown(plan.files, client)}
+    return ActionResult({"node_id": node.id, "plan": plan.name} | shown)
+
+
+async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:
+    """Brings the files back, if `plan` is still what would happen."""
+    node = await in_thread(server.graph.get_node, node_id)
+    paths = await in_thread(bring_back, _files(server), node, plan)
+    return ActionResult({"node_id": node.id, "paths": list(paths)})
+
+
+async def compare_files(server: ServerContext, client: Client, *, node_ids: Texts) -> ActionResult:
+    """From the files as the first of two turns left them to those of the second."""
+    if len(node_ids) != 2:
+        raise ActionError("'node_ids' must name two nodes")
+    one, other = [await in_thread(server.graph.get_node, each) for each in node_ids]
+    found = await in_thread(between, _files(server), one, other)
+    return ActionResult({"files": _shown(found, client)})
+
+
+def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, Any]]:
+    """Files as JSON; `conflict` says why one cannot be brought back."""
+    return [
+        {"path": each.path, "added": each.diff.added, "removed": each.diff.removed, "diff": each.diff.text}
+        | ({"conflict": explain_to(client.lang, each.conflict)} if each.conflict else {})
+        for each in files
+    ]
+
+
+def _files(server: ServerContext) -> Workspace:
+    found = server.turns.files()
+    if found is None:
+        raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
+    return found

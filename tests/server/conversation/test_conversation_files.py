@@ -1,0 +1,64 @@
+"""Files of turns over the socket: what a turn changed, how two differ, and going back with a look first."""
+
+from __future__ import annotations
+
+import pytest
+
+from conversation_rig import Failed, serving, talk
+from scripted_model import Call, ScriptedModel, Turn
+
+
+def write(path, content, tool="writeFile"):
+    key = "content" if tool == "writeFile" else "new_content"
+    return [Turn("", [Call(tool, {"path": path, key: content})]), Turn(f"{path} is written.")]
+
+
+SCRIPT = [*write("a.txt", "one\n"), *write("a.txt", "two\n", "editFile"), *write("b.txt", "b\n")]
+
+
+async def turn(client, prompt, parents):
+    await client.ask("send_prompt", prompt=prompt, **({"from": parents}))
+    asked = await client.event("approval")
+    await client.ask("approve", approval_id=asked["data"]["approval_id"], decision="yes")
+    return (await client.event("final"))["data"]["node_id"]
+
+
+async def test_the_files_of_a_turn_are_looked_at_and_taken(bench):
+    with ScriptedModel(SCRIPT) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            first = await turn(client, "one", [])
+            second = await turn(client, "two", [first])
+            third = await turn(client, "three", [second])
+            found = (await client.ask("node_files", node_id=second))["data"]
+            assert [(each["path"], each["added"], each["removed"]) for each in found["changed"]] == [("a.txt", 1, 1)]
+            assert "-one" in found["changed"][0]["diff"] and "+two" in found["changed"][0]["diff"]
+            assert [each["path"] for each in found["back"]] == ["b.txt"]
+            both = (await client.ask("compare_files", node_ids=[first, third]))["data"]["files"]
+            assert [each["path"] for each in both] == ["a.txt", "b.txt"]
+            assert "+two" in both[0]["diff"] and "+b" in both[1]["diff"]
+            plan = (await client.ask("node_files", node_id=first))["data"]
+            assert [each["path"] for each in plan["back"]] == ["a.txt", "b.txt"]
+            taken = await client.ask("take_files", node_id=first, plan=plan["plan"])
+            assert taken["data"]["paths"] == ["a.txt", "b.txt"]
+            assert bench.read("a.txt") == "one\n" and not (bench.project / "b.txt").exists()
+
+
+async def test_what_was_not_seen_is_not_taken(bench):
+    with ScriptedModel(SCRIPT) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            first = await turn(client, "one", [])
+            await turn(client, "two", [first])
+            plan = (await client.ask("node_files", node_id=first))["data"]["plan"]
+            bench.write("a.txt", "mine\n")
+            with pytest.raises(Failed, match="changed since"):
+                await client.ask("take_files", node_id=first, plan=plan)
+            assert bench.read("a.txt") == "mine\n"
+
+
+async def test_a_server_without_files_says_so(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            node = (await client.ask("create_node", prompt="p"))["node_id"]
+            for action, data in (("node_files", {"node_id": node}), ("compare_files", {"node_ids": [node, node]})):
+                with pytest.raises(Failed, match="has no files"):
+                    await client.ask(action, **data)
