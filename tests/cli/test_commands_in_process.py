@@ -37,7 +37,9 @@ def test_every_help_is_japanese_for_those_who_speak_it(bench: Bench, words: tupl
 def _sentences(shown: str) -> list[str]:
     """What is said of each option and command: the text behind two blanks or below; examples and usage are none."""
     body = shown.split("\n\n", 1)[1]
-    lines = [line for line in body.splitlines() if line.strip() and not re.match(r"  (vizprompt|nebula) ", line)]
+    lines = [
+        line for line in body.splitlines() if line.strip() and not re.match(r"  (vizprompt|nebula|evercontext) ", line)
+    ]
     said = [re.split(r"\s{2,}", line.strip(), maxsplit=1)[-1] for line in lines]
     return [each for each in said if not re.fullmatch(r"-.*|[a-z]+|[A-Z]+|\{.*\}", each)]
 
@@ -134,9 +136,9 @@ def test_control_characters_in_a_node_reach_no_terminal(bench: Bench, argv: tupl
 
 def test_node_show_neutralises_the_id_too(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     from nebula.cli.vizprompt_commands.showing import show_node
-    from nebula.graph.values import Node, Text
+    from nebula.graph.values import Node, Utterance
 
-    show_node(Node("a\x9b31m\x1b[1m", "2026-01-01T00:00:00", (Text("user", "p\x1b[0m"),), model="m\x07"))
+    show_node(Node("a\x9b31m\x1b[1m", "2026-01-01T00:00:00", (Utterance("user", "p\x1b[0m"),), model="m\x07"))
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", capsys.readouterr().out)
 
 

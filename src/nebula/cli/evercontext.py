@@ -16,6 +16,7 @@ COMMANDS = {
     "gateway": "nebula.cli.evercontext_commands.gateway:main",
     "rag": "nebula.cli.evercontext_commands.rag:main",
     "hook": "nebula.cli.evercontext_commands.hook:main",
+    "kpi": "nebula.cli.evercontext_commands.kpi:main",
 }
 
 
@@ -39,6 +40,7 @@ def _parser() -> Parser:
         "gateway": translate("the guarded files over REST"),
         "rag": translate("the code index over REST"),
         "hook": translate("hand every commit over to the code index"),
+        "kpi": translate("how well tasks go and what they cost"),
     }
     parser = Parser(
         "evercontext",

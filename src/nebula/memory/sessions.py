@@ -130,6 +130,11 @@ class Sessions:
             "'{id}' is the beginning of several sessions ({ids}); give more of the id", id=session_id, ids=ids
         )
 
+    def projects(self) -> list[str]:
+        """The directories that have had sessions, the newest first."""
+        query = "SELECT project_path FROM sessions GROUP BY project_path ORDER BY max(started_at) DESC"
+        return [path for (path,) in self._rows(query, ()) if isinstance(path, str)]
+
     # What was said
 
     def messages(self, session_id: str) -> list[Message]:

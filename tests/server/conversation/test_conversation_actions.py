@@ -8,8 +8,11 @@ import threading
 import pytest
 
 from conversation_rig import Failed, Server, serving, talk
+from nebula.events import Message, Usage
 from nebula.graph.graph import Graph
+from nebula.messages import AssistantMessage
 from nebula.server.conversation.actions.table import ACTIONS
+from trace_lines import write_task
 
 
 @pytest.fixture
@@ -61,6 +64,7 @@ ASKED_FOR = {
     "subscribe": "event? flow_id? since? epoch?",
     "unsubscribe": "event? flow_id?",
     "hello": "",
+    "get_figures": "since? all?",
 }
 
 
@@ -325,3 +329,15 @@ def test_two_processes_share_a_graph(bench):
         asyncio.run(work(server))
         own.join()
     assert len(Graph(bench.project / "data").get_flow().nodes) == 40
+
+
+async def test_the_figures_of_the_page_are_those_of_the_trace(bench):
+    write_task(bench.project, Message(AssistantMessage.new_response(None, "Done."), Usage(1_000, 10)))
+    with serving(bench, "nebula") as server:
+        async with talk(server) as client:
+            found = (await client.ask("get_figures", since="2020-01-31"))["data"]
+            assert (found["task_success_rate"], found["total"]["input_tokens"]) == (1.0, 1_000)
+            assert [each["name"] for each in found["spending"]["project"]] == [str(bench.project)]
+            assert (await client.ask("get_figures", since="2999-01-01", all=True))["data"]["tasks"] == 0
+            with pytest.raises(Failed, match="'since' must be a date such as"):
+                await client.ask("get_figures", since="soon")

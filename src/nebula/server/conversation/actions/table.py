@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from nebula.server.conversation.actions import context_preview, files, flows, nodes, subscriptions, turns
+from nebula.server.conversation.actions import context_preview, figures, files, flows, nodes, subscriptions, turns
 from nebula.server.conversation.actions.declared import Action
 
 _ACTIONS = (
@@ -32,6 +32,7 @@ _ACTIONS = (
     Action.of(files.node_files, takes_long=True),
     Action.of(files.take_files),
     Action.of(files.compare_files, takes_long=True),
+    Action.of(figures.get_figures, takes_long=True),
     Action.of(subscriptions.hello),
     Action.of(subscriptions.subscribe),
     Action.of(subscriptions.unsubscribe),

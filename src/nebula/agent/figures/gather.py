@@ -1,0 +1,122 @@
+"""Reading the records of projects into figures: linear in their length, one small record a task in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from nebula.agent.figures.records import AUDIT_FILE, TRACE_FILE, LineCount, read_records
+from nebula.agent.figures.task_record import TaskRecord, needs_no_reading
+from nebula.value import field, record
+
+REFUSED_BY_POLICY = frozenset({400, 403, 413, 415})
+"""Statuses in the audit that are the guard's no: path, kind of file, permission, size, encoding. Missing files (404),
+files in the way (409) and malformed requests (422) are not."""
+
+
+@record
+class Gathered:
+    """All that the records say, task by task."""
+
+    projects: tuple[str, ...]
+    tasks: list[TaskRecord] = field(default_factory=list)
+    audited: dict[str, int] = field(default_factory=dict)
+    """Trace id → requests that the guard refused."""
+    renames: int = 0
+    renames_held: int = 0
+    lines: int = 0
+    damaged: int = 0
+
+    @property
+    def policy_refusals(self) -> int:
+        """A refusal may stand in both records: for each task the one counts that knows of more."""
+        of_tasks = {task.trace_id: task.refusals for task in self.tasks if task.refusals}
+        ids = of_tasks.keys() | self.audited.keys()
+        return sum(max(of_tasks.get(each, 0), self.audited.get(each, 0)) for each in ids)
+
+
+def gather(projects: Sequence[str], since: datetime | None = None, audit_log: str = "") -> Gathered:
+    """What the projects (their directories) recorded of tasks begun at or after `since`. `audit_log` is one that the
+    user keeps elsewhere (EC_AUDIT_LOG)."""
+    found = Gathered(tuple(dict.fromkeys(os.path.abspath(each) for each in projects)))
+    for root in found.projects:
+        count = LineCount()
+        found.tasks += [task for task in read_tasks(root, count) if since is None or is_since(task.started, since)]
+        _read_audit(found, read_records(root, AUDIT_FILE, count), since)
+        found.lines += count.lines
+        found.damaged += count.damaged
+    if audit_log:
+        _read_audit(found, read_records("", os.path.abspath(audit_log)), since)
+    return found
+
+
+def read_tasks(root: str, count: LineCount | None = None) -> list[TaskRecord]:
+    """Every task of a project's trace, in the order in which they began."""
+    tasks: dict[str, TaskRecord] = {}
+    for line in read_records(root, TRACE_FILE, count, needs_no_reading):
+        trace_id = line.get("trace_id")
+        if not isinstance(trace_id, str):
+            continue
+        task = tasks.get(trace_id)
+        if task is None:
+            if line.get("type") != "task":
+                continue  # of a task whose beginning is gone there is nothing to tell
+            task = tasks[trace_id] = TaskRecord(root, trace_id)
+        task.read(line)
+    return list(tasks.values())
+
+
+def _read_audit(found: Gathered, lines: Iterable[dict[str, Any]], since: datetime | None) -> None:
+    for line in lines:
+        _read_request(found, line, since)
+
+
+def _read_request(found: Gathered, line: dict[str, Any], since: datetime | None) -> None:
+    refused = line.get("status") in REFUSED_BY_POLICY
+    renames = line.get("renames")
+    if not (refused or renames) or (since is not None and not is_since(str(line.get("ts")), since)):
+        return
+    if refused:
+        trace_id = str(line.get("trace_id"))
+        found.audited[trace_id] = found.audited.get(trace_id, 0) + 1
+    if isinstance(renames, dict):
+        asked, held = _whole(renames.get("asked")), _whole(renames.get("held"))
+        found.renames += asked
+        found.renames_held += min(asked, held)
+
+
+def _whole(found: Any) -> int:
+    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+
+
+def is_since(moment: str, since: datetime) -> bool:
+    """A moment that cannot be read is not left out: what happened is better counted once too often."""
+    try:
+        found = datetime.fromisoformat(moment)
+    except ValueError:
+        return True
+    return (found if found.tzinfo else found.astimezone()) >= since
+
+
+def known_projects(memory_path: str) -> list[str]:
+    """The directories in which this user has had sessions, as far as they still are there."""
+    if not os.path.exists(memory_path):
+        return []
+    from nebula.memory.sessions import Sessions
+
+    with Sessions(memory_path) as memory:
+        return [path for path in memory.projects() if os.path.isdir(path)]
+
+
+def flows_of(root: str) -> Iterator[tuple[str, str]]:
+    """Node id and flow name, for every node in a flow of the project's graph; none where it has no graph."""
+    folder = os.path.join(root, ".nebula", "graph")
+    if not os.path.isdir(folder):
+        return
+    from nebula.graph.graph import Graph
+
+    with Graph(folder) as graph:
+        for flow in graph.list_flows():
+            yield from ((node_id, flow.name) for node_id in flow.nodes)

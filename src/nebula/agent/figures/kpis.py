@@ -1,0 +1,170 @@
+"""The measures of the seed's four phases, and what the models were used for and cost; pure functions of what was read.
+
+A measure is a share of something; where that something never happened it is None, which is not the same as zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from nebula.agent.figures.gather import Gathered
+from nebula.agent.figures.plan_shape import agreement
+from nebula.agent.figures.task_record import ModelUse, TaskRecord
+from nebula.events import Usage
+from nebula.llm.catalog import cost
+from nebula.value import field, record, value
+
+
+@value
+class Measure:
+    """A figure and what it was counted from."""
+
+    value: float | None
+    of: int = 0
+    """How many there were in all."""
+    hits: int | None = None
+    """How many of them count, where it is a share."""
+
+
+def share(hits: int, of: int) -> Measure:
+    return Measure(hits / of if of else None, of, hits)
+
+
+KPI_NAMES = (
+    "task_success_rate",
+    "p95_latency_s",
+    "policy_refusals",
+    "plan_reproducibility",
+    "partial_failure_rate",
+    "evidence_match_at_k",
+    "rename_accuracy",
+    "repair_success_rate",
+    "mean_repair_steps",
+)
+
+
+def kpis(found: Gathered) -> dict[str, Measure]:
+    """Every measure by its name, in the order of the seed's phases."""
+    ended = [task for task in found.tasks if task.status]
+    planned = [task for task in ended if task.done + task.not_done]
+    repaired = [task for task in ended if task.failing_checks]
+    measures = (
+        share(sum(task.status == "ok" and not task.exit_code for task in ended), len(ended)),
+        Measure(percentile([task.duration_s for task in ended], 0.95), len(ended)),
+        Measure(found.policy_refusals, len(found.tasks)),
+        _reproducibility(found.tasks),
+        share(sum(bool(task.done and task.not_done) for task in planned), len(planned)),
+        share(sum(task.cited_held for task in ended), sum(task.cited for task in ended)),
+        share(found.renames_held, found.renames),
+        share(sum(task.checks_pass is True for task in repaired), len(repaired)),
+        _mean([task.repair_rounds or task.failing_checks for task in repaired if task.checks_pass]),
+    )
+    return dict(zip(KPI_NAMES, measures, strict=True))
+
+
+def percentile(numbers: Sequence[float], part: float) -> float | None:
+    """By nearest rank: a figure that was really measured."""
+    return sorted(numbers)[math.ceil(part * len(numbers)) - 1] if numbers else None
+
+
+def _mean(numbers: Sequence[int]) -> Measure:
+    return Measure(sum(numbers) / len(numbers) if numbers else None, len(numbers))
+
+
+def _reproducibility(tasks: Iterable[TaskRecord]) -> Measure:
+    """Of the plans that were made more than once for the same request: how many are like the commonest of theirs."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for task in tasks:
+        if task.plans:
+            groups.setdefault((task.project, task.asked), []).extend(task.plans)
+    counted = [agreement(shapes) for shapes in groups.values() if len(shapes) > 1]
+    return share(sum(like for like, _ in counted), sum(total for _, total in counted))
+
+
+@record
+class Spending:
+    """What a day, a model, a flow or a project used."""
+
+    name: str
+    tasks: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    """In US dollars, of what has a known price."""
+    unpriced_tokens: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        names = ("name", "tasks", "input_tokens", "output_tokens", "cost", "unpriced_tokens")
+        return {name: getattr(self, name) for name in names}
+
+
+@record
+class Ledger:
+    """Spending by the names that `name_of` gives; one task may count under several."""
+
+    name_of: Callable[[TaskRecord, str], str]
+    """Of a task and one of its models."""
+    entries: dict[str, Spending] = field(default_factory=dict)
+
+    def add(self, task: TaskRecord) -> None:
+        seen: set[str] = set()
+        for (provider, model), use in (task.uses or {(task.provider, task.model): ModelUse()}).items():
+            name = self.name_of(task, model)
+            entry = self.entries.setdefault(name, Spending(name))
+            entry.tasks += name not in seen
+            seen.add(name)
+            price = cost(provider, model, Usage(use.input_tokens, use.output_tokens))
+            entry.input_tokens += use.input_tokens
+            entry.output_tokens += use.output_tokens
+            entry.cost += price or 0.0
+            entry.unpriced_tokens += 0 if price is not None else use.input_tokens + use.output_tokens
+
+
+BY = ("day", "model", "flow", "project")
+"""What spending can be told apart by."""
+NO_FLOW = "-"
+
+
+def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | None = None) -> list[Spending]:
+    """Days in order; anything else the costliest first. `flows` has the name of the flow of each node."""
+    names: Mapping[str, Callable[[TaskRecord, str], str]] = {
+        "day": lambda task, _: task.started[:10],
+        "model": lambda _, model: model or "?",
+        "flow": lambda task, _: (flows or {}).get(task.node_id, NO_FLOW),
+        "project": lambda task, _: task.project,
+        "all": lambda _, __: "",
+    }
+    ledger = Ledger(names[by])
+    for task in tasks:
+        ledger.add(task)
+    found = list(ledger.entries.values())
+    if by == "day":
+        return sorted(found, key=lambda each: each.name)
+    return sorted(found, key=lambda each: (-each.cost, -each.input_tokens - each.output_tokens, each.name))
+
+
+def figures_json(found: Gathered, flows: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """All of it, as `--json` prints and the page draws it."""
+    measured = kpis(found)
+    statuses: dict[str, int] = {}
+    rungs: dict[str, int] = {}
+    for task in found.tasks:
+        statuses[task.status or "unfinished"] = statuses.get(task.status or "unfinished", 0) + 1
+        for rung, times in task.rungs.items():
+            rungs[rung] = rungs.get(rung, 0) + times
+    [total] = spending(found.tasks, "all") or [Spending("")]
+    return {
+        **{name: each.value for name, each in measured.items()},
+        "counted": {name: {"hits": each.hits, "of": each.of} for name, each in measured.items()},
+        "tasks": len(found.tasks),
+        "statuses": statuses,
+        "rungs": rungs,
+        "retries": sum(task.retries for task in found.tasks),
+        "total": total.to_json(),
+        "spending": {by: [each.to_json() for each in spending(found.tasks, by, flows)] for by in BY},
+        "projects": list(found.projects),
+        "lines": found.lines,
+        "damaged_lines": found.damaged,
+    }

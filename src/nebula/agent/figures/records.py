@@ -1,0 +1,98 @@
+"""The lines of `trace.jsonl` and `audit.jsonl`, one at a time, whatever else is in the file.
+
+A project may come from a stranger, so the file is opened below its root and no link is followed. A line that cannot be
+read is counted and passed over. Most lines of a trace are long, and of most only the kind counts: those are not
+decoded, which makes reading several times faster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from nebula.files.beneath import FILE_FLAGS, best_opener
+from nebula.value import record
+
+TRACE_FILE = "trace.jsonl"
+AUDIT_FILE = "audit.jsonl"
+LONGEST_LINE = 64 << 20
+"""A longer one was not written by us."""
+_HEAD = re.compile(rb'\{"type": "(\w+)", "trace_id": "([^"\\]{1,80})"')
+"""How a line of the trace begins as we write it; one in another order is decoded like any JSON."""
+
+Unread = Callable[[str, bytes], bool]
+"""Whether of a line with this type nothing but type and trace id is asked for."""
+
+
+@record
+class LineCount:
+    lines: int = 0
+    damaged: int = 0
+
+
+def _all_read(_: str, __: bytes) -> bool:
+    return False
+
+
+def read_records(
+    root: str, name: str, count: LineCount | None = None, unread: Unread = _all_read
+) -> Iterator[dict[str, Any]]:
+    """The objects in `.nebula/NAME` of a project, in order; none where there is no such file. An absolute name is one
+    that the user chose, wherever it is."""
+    count = LineCount() if count is None else count
+    handle = _open_named(name) if os.path.isabs(name) else _open(root, name)
+    if handle is None:
+        return
+    with open(handle, "rb", buffering=1 << 20) as file:
+        for line in iter(partial(file.readline, LONGEST_LINE), b""):
+            count.lines += 1
+            found = _light(line, unread) or _decoded(line)
+            if found is None:
+                count.damaged += bool(line.strip())
+            else:
+                yield found
+
+
+def _open(root: str, name: str) -> int | None:
+    try:
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        handle = best_opener()(folder, (".nebula", name), FILE_FLAGS)
+    except OSError:
+        return None  # not there, or a link that a stranger made: nothing of ours
+    finally:
+        os.close(folder)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    return None
+
+
+def _open_named(path: str) -> int | None:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+
+
+def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:
+    head = _HEAD.match(line)
+    if head is None or not line.endswith(b"}\n"):
+        return None
+    kind = head[1].decode()
+    return {"type": kind, "trace_id": head[2].decode("utf-8", "replace")} if unread(kind, line) else None
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

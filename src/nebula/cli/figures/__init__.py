@@ -1,0 +1,1 @@
+"""Figures for people: what `nebula kpi` and `evercontext kpi` print."""

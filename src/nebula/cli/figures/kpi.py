@@ -1,0 +1,105 @@
+"""The `kpi` of both commands: measures and spending of one project, several, or all of this user's."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+
+from nebula.agent.figures.gather import Gathered, flows_of, gather, known_projects
+from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
+from nebula.cli.arguments import Parser, UsageError, checked_root, examples
+from nebula.cli.figures.tables import measure_rows, spending_rows, table
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.config import Settings
+from nebula.language import translate, translate_count
+from nebula.stage import one_line
+
+
+def run_kpi(prog: str, argv: Sequence[str]) -> int:
+    options = _parser(prog).parse_args(argv)
+    roots = [checked_root(root) for root in options.root or ["."]]
+    settings = open_settings(prog, roots[0])
+    found = gather(_projects(settings, roots, options.all), options.since, settings.audit_log)
+    if options.json:
+        print_json(figures_json(found, _flows(found)))
+        return 0
+    _print(found, options.by)
+    return 0
+
+
+def _projects(settings: Settings, roots: list[str], every: bool) -> list[str]:
+    return [*known_projects(settings.memory_path), *roots] if every else roots
+
+
+def _flows(found: Gathered) -> dict[str, str]:
+    return {node_id: name for root in found.projects for node_id, name in flows_of(root)}
+
+
+def _print(found: Gathered, by: Sequence[str]) -> None:
+    tasks = translate_count(len(found.tasks), "{count} task", "{count} tasks")
+    projects = translate_count(len(found.projects), "{count} project", "{count} projects")
+    print_line(f"{tasks}, {projects}")
+    if len(found.projects) == 1:
+        print_line(one_line(found.projects[0]))
+    print_line()
+    for line in table(measure_rows(kpis(found))):
+        print_line(line)
+    flows = _flows(found) if "flow" in by else {}
+    for kind in by:
+        print_line()
+        for line in table(spending_rows(kind, spending(found.tasks, kind, flows)), align="<>>>>"):
+            print_line(line)
+    if found.damaged:
+        print_remark(
+            translate_count(
+                found.damaged, "{count} line could not be read; left out.", "{count} lines could not be read; left out."
+            )
+        )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        message = translate("expected a date such as 2026-01-31, or a time such as 2026-01-31T09:00")
+        raise argparse.ArgumentTypeError(message) from None
+    return found if found.tzinfo else found.astimezone()
+
+
+def _kinds(text: str) -> list[str]:
+    kinds = [kind.strip() for kind in text.split(",") if kind.strip()]
+    for kind in kinds:
+        if kind not in BY:
+            raise UsageError("--by {kind}: choose from {known}", kind=kind, known=", ".join(BY))
+    return kinds
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(
+        f"{prog} kpi",
+        translate("How often tasks succeed, how long they take and what they cost, from the traces of projects."),
+        epilog=examples(f"{prog} kpi --since 2026-01-31", f"{prog} kpi --all --by project,model --json") + "\n",
+    )
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        action="append",
+        help=translate("a project (repeatable; default: the current directory)"),
+    )
+    parser.add_argument(
+        "--all", action="store_true", help=translate("every project in which you have had a session, too")
+    )
+    parser.add_argument(
+        "--since", metavar="DATE", type=_moment, help=translate("only tasks that began on this day or later")
+    )
+    parser.add_argument(
+        "--by",
+        metavar="KIND,…",
+        type=_kinds,
+        default=["model"],
+        help=translate("tell tokens and cost apart by {kinds} (default: model)", kinds=", ".join(BY)),
+    )
+    parser.add_argument("--json", action="store_true", help=translate("print JSON"))
+    return parser

@@ -1,0 +1,71 @@
+"""`nebula kpi` and `evercontext kpi`: what turns recorded, as a table and as JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here
+from nebula.agent.figures.kpis import KPI_NAMES
+from scripted_model import Call, ScriptedModel, Turn
+
+
+@pytest.fixture
+def worked(bench: Bench) -> Bench:
+    """A project with one task that succeeded and one whose write was refused."""
+    outside = Call("writeFile", {"path": "../x.txt", "content": "x"})
+    with ScriptedModel([Turn("Done."), Turn("Writing.", [outside]), Turn("I may not.")]) as model:
+        assert run_here(bench, "nebula", "-p", "one", "--yes", **model.env()).code == 0
+        assert run_here(bench, "nebula", "-p", "two", "--yes", **model.env()).code == 2
+    return bench
+
+
+@pytest.mark.parametrize("command", ["nebula", "evercontext"])
+def test_the_measures_of_a_project_as_json(worked: Bench, command: str) -> None:
+    ran = run_here(worked, command, "kpi", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    found = ran.json
+    assert found.keys() > set(KPI_NAMES)
+    assert (found["task_success_rate"], found["policy_refusals"], found["rename_accuracy"]) == (0.5, 1, None)
+    assert found["total"]["input_tokens"] == 300
+    assert [(each["name"], each["tasks"]) for each in found["spending"]["flow"]] == [("main", 2)]
+
+
+def test_the_table_in_both_languages(worked: Bench) -> None:
+    english = run_here(worked, "nebula", "kpi", "--by", "day,project,model").out
+    assert "task success rate" in english and "50.0 %  1 of 2 tasks" in english
+    assert "gpt-4.1-nano" in english and str(worked.project) in english
+    japanese = run_here(worked, "evercontext", "kpi", NEBULA_LANG="ja").out
+    assert "タスク成功率" in japanese and "2 件中 1 件" in japanese
+
+
+def test_several_projects_and_all_that_are_known(worked: Bench) -> None:
+    elsewhere = worked.project.parent / "elsewhere"
+    elsewhere.mkdir()
+    assert run_here(worked, "nebula", "kpi", "--root", str(elsewhere), "--json").json["tasks"] == 0
+    both = run_here(worked, "nebula", "kpi", "--root", str(elsewhere), "--root", ".", "--json").json
+    every = run_here(worked, "nebula", "kpi", "--root", str(elsewhere), "--all", "--json").json
+    assert both["tasks"] == every["tasks"] == 2
+    assert sorted(every["projects"]) == sorted([str(elsewhere), str(worked.project)])
+
+
+def test_an_audit_log_that_the_user_keeps_elsewhere(bench: Bench) -> None:
+    log = bench.write("kept/audit.jsonl", '{"trace_id": "t", "status": 400}\n')
+    assert run_here(bench, "evercontext", "kpi", "--json", EC_AUDIT_LOG=str(log)).json["policy_refusals"] == 1
+
+
+def test_mistakes_are_one_line_and_say_what_to_write(worked: Bench) -> None:
+    for words, said in (
+        (("--since", "yesterday"), "2026-01-31"),
+        (("--by", "moon"), "choose from day, model, flow, project"),
+        (("--root", "nowhere"), "there is no such directory"),
+    ):
+        ran = run_here(worked, "nebula", "kpi", *words)
+        assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
+
+
+def test_damaged_lines_are_remarked_on(worked: Bench) -> None:
+    with (worked.project / ".nebula/trace.jsonl").open("a") as trace:
+        trace.write('{"type": "final", "trace')
+    ran = run_here(worked, "nebula", "kpi")
+    assert ran.code == 0 and "1 line could not be read" in ran.err
