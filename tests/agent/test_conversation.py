@@ -5,9 +5,8 @@ from itertools import pairwise
 from nebula.agent.budget import total_tokens
 from nebula.agent.context import build_context
 from nebula.agent.conversation import LEFT_OUT, Conversation, Fit, PastTurn
-from nebula.graph.values import Node, Text
-from nebula.messages import AssistantMessage, AssistantToolUse, ToolResultStatus, ToolUseResult, UserMessage
-from nebula.messages import Text as TextBlock
+from nebula.graph.values import Node, Utterance
+from nebula.messages import AssistantMessage, AssistantToolUse, Text, ToolResultStatus, ToolUseResult, UserMessage
 
 
 def turn(number, size=400):
@@ -67,7 +66,7 @@ def test_a_fifth_of_the_room_is_kept_for_what_came_before():
 
 def test_a_summary_that_was_built_takes_the_place_of_an_extract():
     def find(node_id):
-        return Node(node_id, "t", (Text("user", "q"), Text("assistant", "a")), "made by a model", ("search",))
+        return Node(node_id, "t", (Utterance("user", "q"), Utterance("assistant", "a")), "made by a model", ("search",))
 
     sent = sent_of([turn(1, 4000), turn(2, 4000)], 10_000, find, compact=True)
     assert "[node-1]: made by a model" in sent.earlier
@@ -95,7 +94,9 @@ def test_no_room_at_all_sends_nothing_of_the_past():
 
 def test_references_stand_beside_the_path_and_those_on_it_are_not_repeated():
     def find(node_id):
-        return Node(node_id, "t", (Text("user", "q"), Text("assistant", "a")), f"about {node_id}", ("search",))
+        return Node(
+            node_id, "t", (Utterance("user", "q"), Utterance("assistant", "a")), f"about {node_id}", ("search",)
+        )
 
     sent = sent_of([turn(0), turn(1)], 100_000, find, references=["far", "node-1"])
     assert [(part.node_id, part.form) for part in sent.parts()] == [
@@ -108,7 +109,9 @@ def test_references_stand_beside_the_path_and_those_on_it_are_not_repeated():
 
 def test_a_reference_that_has_no_room_in_full_is_told_by_summary_and_tags():
     def find(node_id):
-        return Node(node_id, "t", (Text("user", "q"), Text("assistant", "long " * 9_000)), "short", ("search",))
+        return Node(
+            node_id, "t", (Utterance("user", "q"), Utterance("assistant", "long " * 9_000)), "short", ("search",)
+        )
 
     sent = sent_of([turn(0)], 2_000, find, references=["far"])
     assert sent.parts()[-1].form == "tags" and "[far]: short #search" in sent.earlier and "long" not in sent.earlier
@@ -125,7 +128,7 @@ def rounds(count, size):
     for number in range(count):
         use = AssistantToolUse(f"c{number}", "readFile", "readFile", {"path": "a"}, {"path": "a"})
         messages.append(AssistantMessage.new_tool_use(None, "", [use]))
-        result = ToolUseResult(f"c{number}", [TextBlock("x" * size)], ToolResultStatus.Success)
+        result = ToolUseResult(f"c{number}", [Text("x" * size)], ToolResultStatus.Success)
         messages.append(UserMessage.new_tool_use_results([result]))
     return messages
 
