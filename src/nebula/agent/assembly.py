@@ -100,6 +100,7 @@ def preview_context(
     prompt: str = "",
     references: Sequence[str] = (),
     flow: str | None = None,
+    without: Sequence[str] = (),
     mode: str = "agent",
     context_tokens: int = 0,
 ) -> ContextPreview:
@@ -113,7 +114,7 @@ def preview_context(
     archive = TurnArchive(lambda: graph)
     project = open_project_access(settings, Approvals(allow_all))
     session = Session("", settings, unasked, project, archive, (), mode=mode)
-    return session.preview_context(node_ids, prompt, references, flow)
+    return session.preview_context(node_ids, prompt, references, flow, without)
 
 
 def open_project_access(settings: Settings, approvals: Approvals, allow: Sequence[str] = ()) -> ProjectAccess:

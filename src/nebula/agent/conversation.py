@@ -86,6 +86,14 @@ class Conversation:
         """The node that a new turn continues."""
         return next((turn.node_id for turn in reversed(self.turns) if turn.node_id), None)
 
+    def without(self, node_ids: Sequence[str]) -> Conversation:
+        """As if these turns had not been."""
+        if not node_ids:
+            return self
+        gone = {place for place, turn in enumerate(self.turns) if turn.node_id in node_ids}
+        kept = [turn for place, turn in enumerate(self.turns) if place not in gone]
+        return Conversation(kept, self.compact_until - sum(place < self.compact_until for place in gone))
+
     def messages(self) -> list[Message]:
         return [message for turn in self.turns for message in turn.messages]
 

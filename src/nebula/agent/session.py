@@ -113,11 +113,12 @@ class Session:
         flow: FlowChoice | None = None,
         branch: str | None = None,
         references: Sequence[str] = (),
+        without: Sequence[str] = (),
     ) -> Final:
         """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
         `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
-        `branch` names what begins here.
+        `branch` names what begins here. `without` are turns of the path that the model is not told of this time.
         """
         writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
         recorders = (writer, *self.recorders)
@@ -126,7 +127,7 @@ class Session:
         beside = await asyncio.to_thread(self._referenced, prompt, references)
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id, prompt)
-        past = await asyncio.to_thread(self._past, self.conversation, system, tools, beside)
+        past = await asyncio.to_thread(self._past, self.conversation.without(without), system, tools, beside)
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
         path = tuple(self._parents(parents))
         task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside)
@@ -218,7 +219,12 @@ class Session:
         return system, self._past(self.conversation, system, tools), tool_tokens(tools.specs)
 
     def preview_context(
-        self, node_ids: Sequence[str], prompt: str = "", references: Sequence[str] = (), flow: str | None = None
+        self,
+        node_ids: Sequence[str],
+        prompt: str = "",
+        references: Sequence[str] = (),
+        flow: str | None = None,
+        without: Sequence[str] = (),
     ) -> ContextPreview:
         """The context of a prompt that continues from these nodes, as `turn` would send it. Raises NotFound."""
         from nebula.graph.context.preview import ContextPreview
@@ -227,7 +233,9 @@ class Session:
         if tuple(node_ids) != (here.leaf,):
             here = Conversation([turn_of(node) for node in self.archive.path_to(node_ids, flow)])
         system, tools = self.system("preview", prompt), self.tools("preview")
-        past = self._past(here, system, tools, self._referenced(prompt, self.archive.known(references)))
+        past = self._past(
+            here.without(without), system, tools, self._referenced(prompt, self.archive.known(references))
+        )
         parts = past.parts()
         frame = estimate_tokens(system) + tool_tokens(tools.specs) + estimate_tokens(prompt)
         text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), prompt))

@@ -88,6 +88,8 @@ class Settings:
     lang: str = setting("en", one_of(*LANGUAGES), "NEBULA_LANG", file=PROJECT)
     curtain: str = setting("quiet", one_of("quiet", "paths"), file=PROJECT)
     backstage: bool = setting(False, flag)
+    editor_url: str = setting("vscode://file{path}:{line}", string)
+    """What the page links a path of the project to; empty: no link."""
     auto_summary: bool = setting(False, flag, file=PROJECT)
 
     allow_ext: tuple[str, ...] = setting((".py", ".md", ".txt", ".json", ".yaml", ".yml"), extensions, "EC_ALLOW_EXT")

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nebula.graph import events
 from nebula.graph.commit import Commit
@@ -296,12 +296,15 @@ class Graph:
         keywords: Iterable[str] | None = None,
         text: str | None = None,
         limit: int | None = None,
+        **filters: Any,
     ) -> Found:
-        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. In a large graph seen
-        for the first time the answer does not wait for the whole index: `unread` says how many nodes it left out."""
+        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. `filters` are those of
+        `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed).
+        In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
+        nodes it left out."""
         from nebula.graph.derived.search import Query, search
 
-        query = Query.of(several(tags), several(keywords), text or "")
+        query = Query.of(several(tags), several(keywords), text or "", **filters)
         with self._store.reading():
             found, late = search(self._store.node_index, query, limit)
         if late:
@@ -316,6 +319,13 @@ class Graph:
 
         with self._store.reading():
             return tags(self._store.node_index)
+
+    def list_models(self) -> dict[str, int]:
+        """Every model that answered and how often."""
+        from nebula.graph.derived.search import models
+
+        with self._store.reading():
+            return models(self._store.node_index)
 
     # Flows
 

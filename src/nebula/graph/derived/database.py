@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from nebula.files.database import connect
 
 APPLICATION = 0x4E476E6F  # "NGno"
-VERSION = 1
+VERSION = 2
 _SCHEMA = f"""
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -34,6 +34,8 @@ CREATE TABLE files (
     due INTEGER NOT NULL DEFAULT 0,
     summary TEXT NOT NULL DEFAULT '',
     tags TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT '',
+    touched TEXT NOT NULL DEFAULT '',
     problem TEXT
 );
 CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);

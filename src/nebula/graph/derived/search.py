@@ -1,4 +1,4 @@
-"""Finding nodes by tag, keyword and full text; whatever is asked together must all match.
+"""Finding nodes by tag, keyword, full text, model, time and file; whatever is asked together must all match.
 
 Keywords are a node's tags and the words of its summary. Text is looked for in prompt, response, summary and tags:
 each word or quoted run must occur. Best matches come first, newer before older.
@@ -28,13 +28,20 @@ class Query:
     tags: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     text: str = ""
+    model: str = ""
+    since: float | None = None
+    """Seconds of the epoch, as for `until`; both moments count."""
+    until: float | None = None
+    path: str = ""
+    """A part of the path of a file that the turn changed."""
 
     @classmethod
-    def of(cls, tags: Iterable[str], keywords: Iterable[str], text: str) -> Query:
+    def of(cls, tags: Iterable[str], keywords: Iterable[str], text: str, **filters: Any) -> Query:
         return cls(
             tuple(tag for tag in tags if tag.strip()),
             tuple(word for word in keywords if word.strip()),
             text if text.strip() else "",
+            **filters,
         )
 
 
@@ -135,7 +142,20 @@ def _plan(query: Query) -> _Plan | None:
             plan.conditions.append(("files.doc IN (SELECT doc FROM bodies WHERE instr(body, ?))", _as_in_body(phrase)))
     plan.text = " AND ".join(texts)
     _add_match(plan, "texts", plan.text)
+    _add_filters(plan, query)
     return plan
+
+
+def _add_filters(plan: _Plan, query: Query) -> None:
+    """After what leads: these are asked about each entry."""
+    if query.model:
+        plan.conditions.append(("files.model = ?", query.model))
+    if query.since is not None:
+        plan.conditions.append(("files.moment >= ?", query.since))
+    if query.until is not None:
+        plan.conditions.append(("files.moment <= ?", query.until))
+    if query.path:
+        plan.conditions.append(("instr(files.touched, ?)", query.path))
 
 
 def _add_match(plan: _Plan, table: str, expression: str) -> None:
@@ -195,6 +215,17 @@ def due(node_index: NodeIndex) -> list[Node]:
     node_index.catch_up()
     rows = node_index.ask("SELECT doc FROM files WHERE due = 1 AND state = 1 AND shadowed = 0 ORDER BY moment, doc")
     return _nodes(node_index, [row[0] for row in rows])
+
+
+def models(node_index: NodeIndex) -> dict[str, int]:
+    """Every model that answered and how often, the most used first."""
+    node_index.catch_up()
+    return dict(
+        node_index.ask(
+            "SELECT model, count(*) FROM files WHERE state = 1 AND shadowed = 0 AND model != ''"
+            " GROUP BY model ORDER BY count(*) DESC, model"
+        )
+    )
 
 
 def tags(node_index: NodeIndex) -> dict[str, int]:

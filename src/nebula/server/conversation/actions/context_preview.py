@@ -25,11 +25,22 @@ async def preview_context(
     references: Texts | None = None,
     flow_id: str | None = None,
     mode: str | None = None,
+    without: Texts | None = None,
+    model: str = "",
 ) -> ActionResult:
-    """What would really be sent with a prompt that continues from these nodes."""
+    """What would really be sent with a prompt that continues from these nodes, and what its tokens cost."""
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, node_ids, flow_id)
-    job = Job(prompt, tuple(dict.fromkeys(node_ids)), flow, name, mode or server.modes[0], references=tuple(beside))
+    job = Job(
+        prompt,
+        tuple(dict.fromkeys(node_ids)),
+        flow,
+        name,
+        mode or server.modes[0],
+        references=tuple(beside),
+        without=tuple(without or ()),
+        model=model,
+    )
     return ActionResult((await server.turns.preview(job)).to_json())
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.ids import sort_key
 from nebula.graph.summaries.build import BuildReport
 from nebula.graph.summaries.build import build as build_summaries
 from nebula.graph.values import DEFAULT_FLOW, Node
+from nebula.language import Sentence
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.actions.declared import Texts
@@ -108,15 +110,44 @@ async def search_nodes(
     tags: Texts | None = None,
     keywords: Texts | None = None,
     text: str = "",
+    model: str = "",
+    since: str = "",
+    until: str = "",
+    path: str = "",
     limit: int = MAX_FOUND,
     brief: bool = False,
 ) -> ActionResult:
+    """`since` and `until` are ISO 8601 moments; `path` is a part of one that the turn changed."""
     nodes = await in_thread(
-        server.graph.search_nodes, tags=tags, keywords=keywords, text=text, limit=limit or MAX_FOUND
+        server.graph.search_nodes,
+        tags=tags,
+        keywords=keywords,
+        text=text,
+        limit=limit or MAX_FOUND,
+        model=model,
+        since=_moment("since", since),
+        until=_moment("until", until),
+        path=path,
     )
     shown = brief_node if brief else node_json
     found = {"nodes": [shown(node) for node in nodes], "total": nodes.total}
     return ActionResult(found | ({"unread": nodes.unread} if nodes.unread else {}))
+
+
+def _moment(key: str, text: str) -> float | None:
+    if not text:
+        return None
+    known, seconds, _ = sort_key(text)
+    if not known:
+        raise ActionError("'{key}' must be {description}", key=key, description=Sentence("a date, as 2026-01-31"))
+    return seconds
+
+
+async def list_filters(server: ServerContext, _: Client) -> ActionResult:
+    """What a search can be narrowed to: tags and models, with how many nodes have each."""
+    tags = await in_thread(server.graph.list_tags)
+    models = await in_thread(server.graph.list_models)
+    return ActionResult({"tags": tags, "models": models})
 
 
 async def list_tags(server: ServerContext, _: Client) -> ActionResult:

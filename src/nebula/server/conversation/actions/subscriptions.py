@@ -13,7 +13,11 @@ async def hello(server: ServerContext, client: Client, *, lang: str = "") -> Act
     """The token, where one is asked for, was looked at before. `lang` is the language of error messages."""
     if lang in LANGUAGES:
         client.lang = lang
-    return ActionResult(_present(server) | {"modes": list(server.modes), "model": server.settings.model})
+    settings = server.settings
+    here = {"modes": list(server.modes), "model": settings.model}
+    if server.turns.has_files:
+        here |= {"root": settings.root, "editor_url": settings.editor_url}
+    return ActionResult(_present(server) | here)
 
 
 async def subscribe(

@@ -6,6 +6,8 @@ from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.language import LANGUAGES
+from nebula.llm.choose import list_models as ask_for_models
+from nebula.llm.choose import offered_models
 from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
@@ -23,10 +25,14 @@ async def send_prompt(
     flow_id: str | None = None,
     mode: str | None = None,
     references: Texts | None = None,
+    without: Texts | None = None,
+    model: str = "",
     images: Objects | None = None,
     lang: str = "",
 ) -> ActionResult:
-    """Answers at once; what happens then is told by events to the sender and to subscribers of the flow."""
+    """Answers at once; what happens then is told by events to the sender and to subscribers of the flow.
+
+    `without` names turns of the path that are not sent along; `model` who answers, else whoever is configured."""
     if not prompt.strip():
         raise ActionError("the prompt is empty")
     mode = mode or server.modes[0]
@@ -38,11 +44,19 @@ async def send_prompt(
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, parents, flow_id)
     lang = lang if lang in LANGUAGES else server.settings.lang
-    job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, tuple(beside))
+    job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, tuple(beside), tuple(without or ()), model)
     server.turns.start(job, client)
     client.subscriber.subscribe(trace_id=job.trace_id)
     client.turns.append(job.trace_id)
     return ActionResult({"trace_id": job.trace_id, "flow_id": flow})
+
+
+async def list_models(server: ServerContext, _: Client) -> ActionResult:
+    """All that can answer, as `provider/name`, and the one that does where none is named."""
+    offered = offered_models(await ask_for_models(server.settings))
+    return ActionResult(
+        {"models": [f"{each.provider}/{each.name}" for each in offered], "current": server.settings.model}
+    )
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:

@@ -14,11 +14,12 @@ from nebula.agent.assembly import open_project_access, open_session, preview_con
 from nebula.agent.session import CHAT
 from nebula.config import Settings
 from nebula.events import Reader
-from nebula.graph.context.preview import ContextPreview
 from nebula.graph.graph import Graph
-from nebula.server.conversation.turns.context_size import ContextSize
+from nebula.llm.choose import choose_model
+from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
 from nebula.server.conversation.turns.turns import Ask, Job
 from nebula.tools.approval import Approvals, allow_all
+from nebula.value import replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ class AgentTurns:
         self._settings = settings
         self._graph = graph
         self._idle: list[Session] = []
-        self._size = ContextSize(settings)
+        self._sizes = ModelSizes(settings)
+        self._asked: dict[str, str] = {}
+        """Models that prompts asked for, by session."""
         self._files: Workspace | None = None
 
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None:
@@ -46,6 +49,7 @@ class AgentTurns:
         )
         try:
             session.mode = mode
+            await self._use_model(session, job.model)
             if job.parents and job.parents != (session.conversation.leaf,):
                 await asyncio.to_thread(session.continue_from, job.parents, job.known_flow)
             await session.turn(
@@ -55,24 +59,40 @@ class AgentTurns:
                 trace_id=job.trace_id,
                 flow=job.flow,
                 references=job.references,
+                without=job.without,
             )
         finally:
             self._idle.append(session)
             if len(self._idle) > MOST_IDLE:
                 await self._idle.pop(0).close()
 
-    async def preview(self, job: Job) -> ContextPreview:
+    async def preview(self, job: Job) -> TurnPreview:
         """As the session at rest that would go on here, else as a new one."""
-        path = job.parents, job.prompt, job.references, job.known_flow
+        path = job.parents, job.prompt, job.references, job.known_flow, job.without
+        model = await self._sizes.of(job.model)
         at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)
         if at_rest is not None:
-            return await asyncio.to_thread(at_rest.preview_context, *path)
-        _, tokens = await self._size.known()
+            asked = replace(at_rest, chosen=replace(at_rest.chosen, name=model.name, context_tokens=model.tokens))
+            return TurnPreview(await asyncio.to_thread(asked.preview_context, *path), model)
         mode = self._only_mode or job.mode
-        return await asyncio.to_thread(preview_context, self._settings, self._graph, *path, mode, tokens)
+        found = await asyncio.to_thread(preview_context, self._settings, self._graph, *path, mode, model.tokens)
+        return TurnPreview(found, model)
+
+    async def _use_model(self, session: Session, wanted: str) -> None:
+        """Sessions begin with the configured model; one that a prompt asked for stays only for that prompt."""
+        if self._asked.get(session.id, "") == wanted:
+            return
+        chosen, old = await choose_model(self._settings, wanted), session.chosen
+        session.use_model(chosen)
+        self._asked[session.id] = wanted
+        await old.connector.aclose()
+
+    @property
+    def has_files(self) -> bool:
+        return self._only_mode != CHAT
 
     def files(self) -> Workspace | None:
-        if self._only_mode == CHAT:
+        if not self.has_files:
             return None
         if self._files is None:
             self._files = open_project_access(self._settings, Approvals(allow_all)).workspace

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
-from nebula.graph.context.preview import ContextPreview
 from nebula.language import explain_to, translate_to
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
+from nebula.server.conversation.turns.model_sizes import TurnPreview
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import AnyQuestion, Decision, has_part
@@ -41,6 +41,10 @@ class Job:
     lang: str = "en"
     references: tuple[str, ...] = ()
     """Nodes to show the model beside the path."""
+    without: tuple[str, ...] = ()
+    """Turns of the path that the model is not told of."""
+    model: str = ""
+    """Who answers, as `provider/name`; empty: whoever is configured."""
     trace_id: str = field(default_factory=new_trace_id)
 
     @property
@@ -58,9 +62,12 @@ class Runner(Protocol):
 
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None: ...
 
-    async def preview(self, job: Job) -> ContextPreview:
+    async def preview(self, job: Job) -> TurnPreview:
         """The context that `run` would send with this job."""
         ...
+
+    @property
+    def has_files(self) -> bool: ...
 
     def files(self) -> Workspace | None:
         """The project's files, where the turns can touch some."""
@@ -104,8 +111,12 @@ class Turns:
         self._running[job.trace_id] = turn
         turn.task = asyncio.create_task(self._run(turn))
 
-    async def preview(self, job: Job) -> ContextPreview:
+    async def preview(self, job: Job) -> TurnPreview:
         return await self._runner.preview(job)
+
+    @property
+    def has_files(self) -> bool:
+        return self._runner.has_files
 
     def files(self) -> Workspace | None:
         return self._runner.files()
