@@ -11,7 +11,7 @@ from nebula.agent.undo import (
     UndoRefused,
     carry_out,
     differences,
-    redo,
+    redo_plan,
     restore_plan,
     undo_plan,
 )
@@ -21,6 +21,10 @@ from nebula.workspace import Policy, open_workspace
 
 def undo(workspace):
     return carry_out(workspace, undo_plan(workspace))
+
+
+def redo(workspace):
+    return carry_out(workspace, redo_plan(workspace))
 
 
 @pytest.fixture

@@ -185,3 +185,22 @@ def test_undo_of_another_sessions_turn_names_it_and_asks(bench):
             ran = bench.run("nebula", stdin=f"\n/undo\n{answer}\nexit\n", **server.env())
             assert "The last change was not made by this session: a.txt" in ran.out
             assert (bench.project / "a.txt").exists() == is_there
+
+
+def test_redo_of_another_sessions_undo_names_it_and_asks(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "1\n"})
+    with ScriptedModel([Turn("", [write]), Turn("Done."), Turn("Hm.")]) as server:
+        ran = bench.run("nebula", "--yes", stdin="\ngo\n/undo\n/redo\n/undo\nexit\n", **server.env())
+        assert "Done again: a.txt" in ran.out and "all the same" not in ran.out
+        for answer, is_there in (("n", False), ("y", True)):
+            ran = bench.run("nebula", stdin=f"\n/redo\n{answer}\nexit\n", **server.env())
+            assert "It was not taken back by this session: a.txt" in ran.out
+            assert (bench.project / "a.txt").exists() == is_there
+
+
+def test_a_session_that_goes_on_does_its_own_undo_again_unasked(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "1\n"})
+    with ScriptedModel([Turn("", [write]), Turn("Done.")]) as server:
+        bench.run("nebula", "--yes", stdin="\ngo\n/undo\nexit\n", **server.env())
+        ran = bench.run("nebula", "-c", stdin="/redo\nexit\n", **server.env())
+    assert "Done again: a.txt" in ran.out and "all the same" not in ran.out

@@ -43,13 +43,12 @@ def undo_plan(workspace: Workspace) -> FilePlan:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
 
 
-def redo(workspace: Workspace) -> tuple[str, ...]:
-    history = journal_of(workspace)
+def redo_plan(workspace: Workspace) -> FilePlan:
+    """Does again what was taken back last, whoever took it back. Raises NothingToUndo."""
     try:
-        plan = history.plan_redo()
+        return journal_of(workspace).plan_redo()
     except NotKept as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
-    return _carry_out(history, plan)
 
 
 def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:
@@ -96,8 +95,12 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     return history.plan_restore(ours, restore_id)
 
 
-def carry_out(workspace: Workspace, plan: FilePlan) -> tuple[str, ...]:
-    return _carry_out(journal_of(workspace), plan)
+def carry_out(workspace: Workspace, plan: FilePlan, session_id: str = "") -> tuple[str, ...]:
+    """The paths that were touched; the journal notes which session wanted it."""
+    try:
+        return tuple(step.path for step in journal_of(workspace).apply(plan, session_id))
+    except WorkspaceError as refusal:
+        raise UndoRefused(refusal.sentence, **refusal.values) from None
 
 
 def journal_of(workspace: Workspace) -> FileHistory:
@@ -125,13 +128,6 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
 def _moment(timestamp: str) -> datetime:
     moment = datetime.fromisoformat(timestamp)
     return moment if moment.tzinfo else moment.astimezone()
-
-
-def _carry_out(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
-    try:
-        return tuple(step.path for step in history.apply(plan))
-    except WorkspaceError as refusal:
-        raise UndoRefused(refusal.sentence, **refusal.values) from None
 
 
 def _text(history: FileHistory, sha256: str | None) -> str | None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal
 
 from nebula.language import Sentence
-from nebula.value import field, record, value
+from nebula.value import field, record, replace, value
 from nebula.workspace.errors import NotKept, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import normal_path
@@ -43,6 +43,8 @@ class FilePlan:
     """Only files that would change, sorted by path."""
     emptied: tuple[str, ...] = ()
     """Directories to remove if they are empty afterwards."""
+    undone_by: str = ""
+    """The session that took back what a redo would do again."""
 
     @property
     def conflicts(self) -> tuple[FileStep, ...]:
@@ -56,11 +58,14 @@ class _Timeline:
     done: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
     changes: dict[str, list[RecordedChange]] = field(default_factory=dict)
+    moved_by: dict[str, str] = field(default_factory=dict)
+    """The session that took back a group, or did it again, last."""
 
     def replay(self, entry: RecordedChange | TurnMark) -> None:
         group = entry.group
         if isinstance(entry, TurnMark):
             self._move(group, self.undone if entry.undone else self.done)
+            self.moved_by[group] = entry.by
         elif entry.kind in {"write", "restore"}:
             if group in self.undone or group not in self.changes:
                 self.changes[group] = []
@@ -101,7 +106,8 @@ class FileHistory:
         timeline = self._timeline()
         group = _choose(group, timeline.undone, "redo")
         firsts, lasts = _ends(timeline.changes[group])
-        return _plan("redo", group, [self._step(path, {firsts[path].before}, lasts[path].after) for path in firsts])
+        steps = [self._step(path, {firsts[path].before}, lasts[path].after) for path in firsts]
+        return replace(_plan("redo", group, steps), undone_by=timeline.moved_by[group])
 
     def plan_restore(self, state: Mapping[str, str | None], group: str) -> FilePlan:
         """Bring files to a recorded state: path -> sha256, or None for a file that was not there."""
@@ -110,8 +116,9 @@ class FileHistory:
             own.setdefault(change.path, set()).update({change.before, change.after})
         return _plan("restore", group, [self._restoring(path, state[path], own) for path in state])
 
-    def apply(self, plan: FilePlan) -> tuple[FileStep, ...]:
-        """Carry a plan out; Stale, with nothing touched, if it has conflicts or a file changed since it was made."""
+    def apply(self, plan: FilePlan, by: str = "") -> tuple[FileStep, ...]:
+        """Carry a plan out for a session; Stale, with nothing touched, if it has conflicts or a file changed since it
+        was made."""
         if plan.conflicts:
             raise _in_the_way(plan.conflicts)
         moves = self._moves(plan)
@@ -123,7 +130,7 @@ class FileHistory:
                     )
             EntryMover(self._writer, plan.group, plan.kind).carry_out(moves)
             if plan.kind != "restore":
-                self._mark(plan)
+                self._mark(plan, by)
         self._writer.remove_folders(plan.emptied)
         return plan.steps
 
@@ -186,10 +193,10 @@ class FileHistory:
         with_modes = any(each is not None and parse_state(each).mode is not None for each in others)
         return state if with_modes else content_name(state)
 
-    def _mark(self, plan: FilePlan) -> None:
+    def _mark(self, plan: FilePlan, by: str) -> None:
         """Last of all: a turn half taken back by a crash counts as done, and can be taken back again."""
         try:
-            self._writer.log.mark(TurnMark(plan.group, undone=plan.kind == "undo"))
+            self._writer.log.mark(TurnMark(plan.group, plan.kind == "undo", by))
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 

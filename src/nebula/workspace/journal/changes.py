@@ -56,6 +56,8 @@ class TurnMark:
 
     group: str
     undone: bool
+    by: str = ""
+    """Whose session did that."""
 
 
 class ChangeLog:
@@ -89,7 +91,7 @@ class ChangeLog:
         self._append({"ts": timestamp(), "kind": "kept", "content": sha256})
 
     def mark(self, mark: TurnMark) -> None:
-        self._append({"ts": timestamp(), "kind": "mark", "group": mark.group, "undone": mark.undone})
+        self._append({"ts": timestamp(), "kind": "mark", "group": mark.group, "undone": mark.undone, "by": mark.by})
 
     def end(self) -> int:
         """The number that the next record gets at least."""
@@ -108,7 +110,8 @@ class ChangeLog:
                 if isinstance(of, int):
                     changes.pop(of, None)
             elif record.get("kind") == "mark":
-                changes[seq] = TurnMark(str(record.get("group", "")), record.get("undone") is True)
+                group, by = str(record.get("group", "")), str(record.get("by", ""))
+                changes[seq] = TurnMark(group, record.get("undone") is True, by)
             elif (change := _parse(seq, record)) is not None:
                 changes[seq] = change
         return list(changes.values())

@@ -26,9 +26,13 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
     workspace = terminal.session.project.workspace
     try:
         plan = await asyncio.to_thread(journal.undo_plan, workspace)
-        if not terminal.session.made(plan.group) and not await _wants_foreign(terminal, plan):
-            return
-        touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
+        if not terminal.session.made(plan.group):
+            terminal.screen.line(
+                translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
+            )
+            if not await _agreed(terminal, translate("Take it back all the same? (y/N): ")):
+                return
+        touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
     except journal.NothingToUndo:
         terminal.screen.line(translate("There is nothing to undo."))
     except journal.UndoRefused as refusal:
@@ -37,25 +41,33 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
 
 
-async def _wants_foreign(terminal: TerminalSession, plan: FilePlan) -> bool:
-    """What another session or program wrote is not taken back unseen."""
-    files = named([step.path for step in plan.steps])
-    terminal.screen.line(translate("The last change was not made by this session: {files}", files=files), "yellow")
-    try:
-        return agrees(await terminal.input.ask(translate("Take it back all the same? (y/N): ")))
-    except (Interrupted, EndOfInput):
-        return False
-
-
 async def redo(terminal: TerminalSession, _: str = "") -> None:
+    workspace = terminal.session.project.workspace
     try:
-        touched = await asyncio.to_thread(journal.redo, terminal.session.project.workspace)
+        plan = await asyncio.to_thread(journal.redo_plan, workspace)
+        if plan.undone_by != terminal.session.id:
+            terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
+            if not await _agreed(terminal, translate("Do it again all the same? (y/N): ")):
+                return
+        touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
     except journal.NothingToUndo:
         terminal.screen.line(translate("There is nothing to redo."))
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
     else:
         terminal.screen.line(translate("Done again: {files}", files=named(touched)))
+
+
+async def _agreed(terminal: TerminalSession, question: str) -> bool:
+    """What another session or program did is not reversed unseen."""
+    try:
+        return agrees(await terminal.input.ask(question))
+    except (Interrupted, EndOfInput):
+        return False
+
+
+def _in(plan: FilePlan) -> str:
+    return named([step.path for step in plan.steps])
 
 
 async def diff(terminal: TerminalSession, argument: str) -> None:
