@@ -1,6 +1,8 @@
 """A project from a stranger: looking at it, and working in it, touches nothing outside it and hangs on nothing."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -60,3 +62,90 @@ def test_a_planted_link_in_the_place_of_a_record_costs_no_turn(bench, tmp_path, 
     assert ran.code == 0
     assert (bench.project / "x.txt").read_text(encoding="utf-8") == "1\n"
     assert not link.is_symlink()
+
+
+PLANTS = {
+    "a link": lambda place, away: place.symlink_to(away),
+    "a dangling link": lambda place, away: place.symlink_to(away / "nowhere"),
+    "a pipe": lambda place, away: os.mkfifo(place),
+    "a file": lambda place, away: place.write_bytes(b"x"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_planted_state_folder_costs_one_remark_and_not_the_turn(bench, tmp_path, plant):
+    away = tmp_path / "away"
+    away.mkdir()
+    PLANTS[plant](bench.project / ".nebula", away)
+    with ScriptedModel([Turn("Nothing to it."), Turn("Nor now.")]) as server:
+        ran = bench.run("nebula", "-p", "go", timeout=20, **server.env())
+        assert (ran.code, ran.out) == (0, "Nothing to it.\n")
+        assert ran.err.startswith("nebula: Nothing is recorded in the project: .nebula is a link or a file")
+        assert len(ran.err.splitlines()) == 1
+        again = bench.run("nebula", "-c", "-p", "and again", timeout=20, **server.env())
+    assert again.code == 0 and os.listdir(away) == []
+    assert "go" in str(server.turns[-1].json["messages"]), "the memory in the home has it"
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_planted_graph_costs_one_remark_and_not_the_turn(bench, tmp_path, plant):
+    away = tmp_path / "away"
+    away.mkdir()
+    (bench.project / ".nebula").mkdir()
+    PLANTS[plant](bench.project / ".nebula" / "graph", away)
+    ran = run(bench)
+    assert ran.code == 0 and (bench.project / "x.txt").exists()
+    assert ran.err.count("The conversation is not kept in the project: .nebula/graph is a link or a file") == 1
+    assert len(ran.err.splitlines()) == 2  # the other is how the turn ended
+    assert bench.trace()[-1].get("node_id") is None and os.listdir(away) == []
+
+
+def test_a_session_goes_on_where_nothing_can_be_taken_back(bench, tmp_path):
+    (bench.project / ".nebula").symlink_to(tmp_path)
+    commands = "hello\n/undo\n/redo\n/diff\n/tree\n/graph\n/fork\n/retry\n/cost\nexit\n"
+    with ScriptedModel([Turn("Hello."), Turn("Once more.")]) as server:
+        ran = bench.run("nebula", stdin=commands, timeout=20, **server.env())
+    assert ran.code == 0 and ran.err == "" and "Once more." in ran.out
+
+
+def test_a_write_that_no_journal_would_know_is_refused(bench, tmp_path):
+    (bench.project / ".nebula").symlink_to(tmp_path)
+    with ScriptedModel(SCRIPT) as server:
+        bench.run("nebula", "-p", "go", "--yes", timeout=20, **server.env())
+    assert not (bench.project / "x.txt").exists()
+    assert ".nebula is a link" in str(server.turns[-1].json["messages"][-1])
+
+
+# Drops the power of root to write where the permissions do not let it, then becomes the command.
+WITHOUT_POWER = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+@pytest.mark.parametrize("mode", ["plan", "agent"])
+@pytest.mark.parametrize("known", [False, True], ids=["new", "with a conversation"])
+def test_a_read_only_project_can_be_talked_about(bench, mode, known):
+    bench.write("readme.txt", "It is about stars.\n")
+    look = Call("readFile", {"path": "readme.txt"})
+    with ScriptedModel([Turn("Hello.")] * known + [Turn("", [look]), Turn("Stars.")]) as server:
+        if known:
+            bench.run("nebula", "-p", "hello", **server.env())
+        before = sorted(bench.project.rglob("*"))
+        folders = [bench.project, *(each for each in before if each.is_dir())]
+        for folder in folders:
+            folder.chmod(0o500)
+        try:
+            ran = subprocess.run(
+                [sys.executable, "-c", WITHOUT_POWER, *bench.argv("nebula", "-p", "what is it?", "--mode", mode)],
+                cwd=bench.project,
+                env=bench.env(**server.env()),
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=False,
+            )
+        finally:
+            for folder in folders:
+                folder.chmod(0o700)
+    assert (ran.returncode, ran.stdout) == (0, "Stars.\n"), ran.stderr
+    assert ran.stderr.startswith("nebula: Nothing is recorded in the project: .nebula")
+    assert len(ran.stderr.splitlines()) == 1
+    assert sorted(bench.project.rglob("*")) == before

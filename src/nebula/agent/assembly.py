@@ -33,7 +33,7 @@ from nebula.tools.declaration import Checks
 from nebula.tools.registry import learn_from
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.state_folder import ensure_state_dir, is_half_applied
+from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
 if TYPE_CHECKING:
     from nebula.graph.context.preview import ContextPreview
@@ -55,11 +55,10 @@ async def open_session(
 ) -> Session:
     """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
     chosen = chosen or await choose_model(settings)
-    aside: list[str] = []
-    ensure_state_dir(settings.root, aside)
+    state = prepare_state_folder(settings.root)
     memory = Sessions(settings.memory_path)
     folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
-    archive = TurnArchive(open_graph or graph_opener(settings), SessionNodes(folder))
+    archive = _archive(settings, state, SessionNodes(folder), open_graph)
     # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
     place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
     session_id = _session_id(memory, place, chosen, resume)
@@ -68,17 +67,17 @@ async def open_session(
         id=session_id,
         settings=settings,
         chosen=chosen,
-        project=open_project_access(settings, Approvals(approver, by_rule), allow),
+        project=open_project_access(settings, Approvals(approver, by_rule), allow, state),
         archive=archive,
-        recorders=_recorders(settings, memory, session_id),
+        recorders=_recorders(settings, memory, session_id, state),
         redactor=Redactor(settings.secrets),
         memory=memory,
         lock=lock,
         mode=mode,
     )
-    for path in aside:
-        session.remark(Sentence("{path} was not what it should be (a link, a pipe); it was set aside.", path=path))
-    if is_half_applied(settings.root):
+    for remark in state.remarks:
+        session.remark(remark)
+    if state.keeps_records and is_half_applied(settings.root):
         _take_back_half_applied(session)
     if not lock.take():
         session.remark(
@@ -112,17 +111,19 @@ def preview_context(
 
     unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)
     archive = TurnArchive(lambda: graph)
-    project = open_project_access(settings, Approvals(allow_all))
+    project = open_project_access(settings, Approvals(allow_all), state=prepare_state_folder(settings.root))
     session = Session("", settings, unasked, project, archive, (), mode=mode)
     return session.preview_context(node_ids, prompt, references, flow, without)
 
 
-def open_project_access(settings: Settings, approvals: Approvals, allow: Sequence[str] = ()) -> ProjectAccess:
+def open_project_access(
+    settings: Settings, approvals: Approvals, allow: Sequence[str] = (), state: StateFolder | None = None
+) -> ProjectAccess:
     policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
-    audit, code = _audit_log(settings), code_search(settings)
+    audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
     return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code)
 
 
@@ -158,11 +159,13 @@ def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Worksp
     return RemoteWorkspace(settings.mcp_url, settings.token, read_only=read_only)
 
 
-def _audit_log(settings: Settings) -> AuditLog | None:
+def _audit_log(settings: Settings, state: StateFolder) -> AuditLog | None:
     if settings.mcp_url:
         return None  # the gateway keeps its own
     if settings.audit_log:
         return AuditLog(settings.audit_log, settings.secrets)
+    if not state.keeps_records:
+        return None
     return AuditLog.of_project(settings.root, settings.secrets)
 
 
@@ -196,7 +199,18 @@ def _resumed(memory: Sessions, session_id: str, chosen: ChosenModel) -> str:
     return found.id
 
 
-def _recorders(settings: Settings, memory: Sessions, session_id: str) -> tuple[Reader, ...]:
+def _archive(
+    settings: Settings, state: StateFolder, made: SessionNodes, open_graph: Callable[[], Graph] | None
+) -> TurnArchive:
+    """A graph that a door brings along is its own; the project's is used as far as its folder allows."""
+    if open_graph is not None:
+        return TurnArchive(open_graph, made)
+    return TurnArchive(graph_opener(settings) if state.has_graph else None, made, read_only=not state.keeps_records)
+
+
+def _recorders(settings: Settings, memory: Sessions, session_id: str, state: StateFolder) -> tuple[Reader, ...]:
+    if not state.keeps_records:
+        return (MemoryReader(memory, session_id),)
     return (
         MemoryReader(memory, session_id),
         LogReader(os.path.join(settings.state_dir, "log.txt")),

@@ -24,8 +24,15 @@ FlowChoice = str | Callable[[], str]
 class TurnArchive:
     """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
 
-    def __init__(self, open_graph: Callable[[], Graph] | None, session_nodes: SessionNodes | None = None) -> None:
+    def __init__(
+        self,
+        open_graph: Callable[[], Graph] | None,
+        session_nodes: SessionNodes | None = None,
+        *,
+        read_only: bool = False,
+    ) -> None:
         self._open = open_graph
+        self._read_only = read_only
         self._session_nodes = session_nodes
         self._graph: Graph | None = None
 
@@ -37,7 +44,7 @@ class TurnArchive:
 
     @property
     def keeps_turns(self) -> bool:
-        return self._open is not None
+        return self._open is not None and not self._read_only
 
     def add(
         self,

@@ -108,7 +108,10 @@ def journal_of(workspace: Workspace) -> FileHistory:
 
     if not isinstance(workspace, LocalWorkspace):
         raise NoJournalHere("The files are behind a gateway (EC_MCP_URL); undo works only on this machine.")
-    return workspace.history
+    try:
+        return workspace.history
+    except WorkspaceError as refusal:  # the project's folder for it cannot be used
+        raise UndoRefused(refusal.sentence, **refusal.values) from None
 
 
 def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:

@@ -1,6 +1,6 @@
 """The `.nebula/` directory of a project: made on first use, private, and ignored by git but for the conversation.
 
-A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is refused, files in it are
+A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is not used, files in it are
 opened without following links, its ignore rules are made ours again whenever they are not, a folder that others may
 read is closed to them, and a link or a pipe where a record of ours should be is set aside, so that it costs no turn.
 """
@@ -12,17 +12,17 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 
-from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.beneath import FOLDER_FLAGS, best_opener
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
-from nebula.workspace.errors import PathEscape, WorkspaceError
+from nebula.language import Sentence
+from nebula.value import value
+from nebula.workspace.errors import Forbidden, PathEscape, WorkspaceError
 from nebula.workspace.guard.jail import Jail, translate
 
 STATE_DIR = ".nebula"
 SET_MARKER = "applying.json"
 """In the journal, for as long as a set of changes is being applied."""
-PLAIN_FOLDERS = ("graph",)
-"""Folders in it that are used by their path, so that a link that came with the project would lead out of it."""
 
 _RECORDS: Mapping[str, Callable[[int], bool]] = {
     **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks"), stat.S_ISDIR),
@@ -38,34 +38,63 @@ IGNORE_RULES = """\
 """
 
 
-def ensure_state_dir(root: str, aside: list[str] | None = None) -> str:
-    """Make `.nebula/` with its own .gitignore if need be; the path of the directory. What was set aside in it is added
-    to `aside`."""
+@value
+class StateFolder:
+    """What of `.nebula/` can be used. Whatever cannot costs a remark, and the turn goes on without it."""
+
+    keeps_records: bool = True
+    """Log, trace, audit and journal can be written."""
+    has_graph: bool = True
+    """The conversation can be read where it is meant to lie; it can be added to if records are kept."""
+    remarks: tuple[Sentence, ...] = ()
+
+
+def prepare_state_folder(root: str) -> StateFolder:
+    """Make `.nebula/` with its own .gitignore if need be, and look at what a project brought along in it."""
+    aside: list[str] = []
     jail = Jail(root)
     try:
-        state_fd = open_state_dir(jail.fd, aside=aside)
-        try:
-            _refuse_planted_links(state_fd)
-        finally:
-            os.close(state_fd)
+        _open_to_write(jail.fd, aside)
+    except WorkspaceError as problem:
+        remark = Sentence("Nothing is recorded in the project: {problem}", problem=problem)
+        return StateFolder(False, _has_graph(jail.fd), (remark,))
+    else:
+        remarks = [
+            Sentence("{path} was not what it should be (a link, a pipe); it was set aside.", path=path)
+            for path in aside
+        ]
+        has_graph = _has_graph(jail.fd)
+        if not has_graph:
+            planted = _not_a_folder(f"{STATE_DIR}/graph")
+            remarks.append(Sentence("The conversation is not kept in the project: {problem}", problem=planted))
+        return StateFolder(True, has_graph, tuple(remarks))
     finally:
         jail.close()
-    return os.path.join(root, STATE_DIR)
+
+
+def _open_to_write(root_fd: int, aside: list[str]) -> None:
+    state_fd = open_state_dir(root_fd, aside=aside)
+    try:
+        if not os.access(".", os.W_OK, dir_fd=state_fd):
+            raise Forbidden("{path}: is read-only.", path=STATE_DIR)
+    finally:
+        os.close(state_fd)
+
+
+def _has_graph(root_fd: int) -> bool:
+    """Whether the conversation can lie where it is meant to: there is a folder, or room for one."""
+    try:
+        os.close(best_opener()(root_fd, (STATE_DIR, "graph"), FOLDER_FLAGS))
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def is_half_applied(root: str) -> bool:
     """Whether a set of changes is being applied, or was when its process ended; cheap enough for every start."""
     return os.path.lexists(os.path.join(root, STATE_DIR, "journal", SET_MARKER))
-
-
-def _refuse_planted_links(state_fd: int) -> None:
-    for name in PLAIN_FOLDERS:
-        try:
-            mode = os.stat(name, dir_fd=state_fd, follow_symlinks=False).st_mode
-        except FileNotFoundError:
-            continue
-        if not stat.S_ISDIR(mode):
-            raise _not_a_folder(f"{STATE_DIR}/{name}")
 
 
 def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL, aside: list[str] | None = None) -> int:

@@ -25,8 +25,7 @@ from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import AnyQuestion, Decision, allow_all
 from nebula.value import replace
-from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.state_folder import ensure_state_dir
+from nebula.workspace.state_folder import prepare_state_folder
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
@@ -175,11 +174,9 @@ def _not_begun(
 
 
 def _trace(settings: Settings) -> tuple[Reader, ...]:
-    try:
-        folder = ensure_state_dir(settings.root)
-    except WorkspaceError:
+    if not prepare_state_folder(settings.root).keeps_records:
         return ()
-    return (TraceReader(os.path.join(folder, "trace.jsonl")),)
+    return (TraceReader(os.path.join(settings.state_dir, "trace.jsonl")),)
 
 
 def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:

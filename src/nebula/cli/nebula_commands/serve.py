@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, model_options, root_option, server_options
+from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_settings
-from nebula.language import translate
+from nebula.language import explain, translate
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -47,9 +48,10 @@ def main(argv: Sequence[str]) -> int:
     from nebula.graph.graph import Graph
     from nebula.server.conversation.app import AGENT_MODES
     from nebula.server.conversation.turns.agent import AgentTurns
-    from nebula.workspace.state_folder import ensure_state_dir
+    from nebula.workspace.state_folder import prepare_state_folder
 
-    ensure_state_dir(root)
+    for remark in prepare_state_folder(root).remarks:
+        print_remark(f"nebula serve: {explain(remark)}")
     graph = Graph(os.path.join(settings.state_dir, "graph"))
     return _serve(options, settings, token, graph, AgentTurns(settings, graph), AGENT_MODES)
 
