@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import ProtectedPath, SecretPath, Stale
+from nebula.workspace.file_history import states_after
 
 Tree = dict[str, tuple[str, int, bytes]]
 """Path → kind, mode, content or target."""
@@ -107,6 +108,7 @@ class TestASetOfChanges:
                 assert read_tree(root) == old
 
     @given(old=trees(), middle=trees(), new=trees())
+    @example(old={"a": ("file", 0o755, b"")}, middle={"a": ("file", 0o755, b"1")}, new={"a": ("file", 0o644, b"")})
     def test_the_state_after_an_earlier_one_comes_back(
         self, old: Tree, middle: Tree, new: Tree, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
@@ -118,9 +120,7 @@ class TestASetOfChanges:
             workspace.for_turn("turn-2").apply_changes(changes_between(middle, new))
             assert read_tree(root) == new
             history = workspace.history
-            state = {change.path: change.after for change in history.changes("turn-1")}
-            for change in history.changes("turn-2"):
-                state.setdefault(change.path, change.before)
+            state = states_after(history.changes(), len(history.changes("turn-1")))
             history.restore(state, "restored")
             assert read_tree(root) == middle
             if state and middle != new:

@@ -120,12 +120,11 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
     Told by the journal's own order, not by the path of the conversation: a file that another conversation made in
     the meantime was there as well.
     """
+    from nebula.workspace.file_history import states_after
+
     own = [place for place, change in enumerate(changes) if change.group == node.id and change.kind == "write"]
     end = own[-1] + 1 if own else sum(_moment(change.ts) <= _moment(node.timestamp) for change in changes)
-    state: dict[str, str | None] = {change.path: change.after for change in changes[:end]}
-    for change in changes[end:]:
-        state.setdefault(change.path, change.before)
-    return state
+    return states_after(changes, end)
 
 
 def _moment(timestamp: str) -> datetime:

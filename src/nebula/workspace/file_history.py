@@ -224,6 +224,25 @@ def _plan(kind: PlanKind, group: str, steps: Sequence[FileStep], emptied: tuple[
     return FilePlan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
 
 
+def states_after(changes: Sequence[RecordedChange], end: int) -> dict[str, str | None]:
+    """Path → state (None: nothing) when the first `end` of these changes had happened, for every path in them."""
+    state: dict[str, str | None] = {change.path: change.after for change in changes[:end]}
+    for change in changes[end:]:
+        state.setdefault(change.path, change.before)
+    # A change of the content alone says nothing of the mode and leaves it as it is; the next that does tells it.
+    unsettled = {path for path, each in state.items() if each is not None and parse_state(each).mode is None}
+    for change in changes[end:]:
+        if change.path not in unsettled:
+            continue
+        then, before = state[change.path], change.before
+        mode = None if before is None else parse_state(before).mode
+        if mode is not None and then is not None:
+            state[change.path] = replace(parse_state(then), mode=mode).name
+        if mode is not None or before is None:
+            unsettled.remove(change.path)
+    return state
+
+
 def is_among(state: str | None, states: Collection[str | None]) -> bool:
     return any(same_state(state, each) for each in states)
 
