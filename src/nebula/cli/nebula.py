@@ -29,6 +29,7 @@ COMMANDS = {
     "graph": "nebula.cli.nebula_commands.graph:main",
     "index": "nebula.cli.nebula_commands.index:main",
     "doctor": "nebula.cli.nebula_commands.doctor:main",
+    "trace": "nebula.cli.nebula_commands.trace:main",
     "kpi": "nebula.cli.nebula_commands.kpi:main",
     "demo": "nebula.cli.nebula_commands.demo:main",
 }
@@ -79,6 +80,7 @@ def _epilog() -> str:
         "graph": translate("the conversation graph of this directory"),
         "index": translate("the code index of this directory"),
         "doctor": translate("which models can be reached, and where each setting comes from"),
+        "trace": translate("what happened in a task, and its replies played once more"),
         "kpi": translate("how well tasks go and what they cost"),
         "demo": translate("a recorded conversation on a sample project; no key and no network needed"),
     }

@@ -96,6 +96,57 @@ def test_cited_places_that_hold(tmp_path):
     assert measures(tmp_path)["evidence_match_at_k"] == 3 / 5
 
 
+def test_files_that_a_planned_task_changed_and_its_planner_was_shown(tmp_path):
+    place = {"trace_id": "t", "ts": "2026-01-01T00:00:00+00:00"}
+    changed = [{"path": "a.py", "before": "1"}, {"path": "b.py", "before": "2"}, {"path": "new.py", "before": ""}]
+    write_lines(
+        tmp_path,
+        "trace.jsonl",
+        {"type": "task", **place},
+        {"type": "plan", **place, "plan": {}, "evidence": [{"path": "a.py", "span": "L1-L9"}, {"path": "c.py"}]},
+        {"type": "final", **place, "status": "ok", "files_changed": changed},
+    )
+    assert measures(tmp_path)["evidence_match_at_k"] == 1 / 2
+
+
+def test_planned_tasks_that_were_done_in_part(tmp_path):
+    for number, states in enumerate((["done", "done"], ["done", "failed", "skipped"], ["failed", "not_run"], [])):
+        place = {"trace_id": str(number), "ts": "2026-01-01T00:00:00+00:00"}
+        steps = [{"id": str(each), "state": state} for each, state in enumerate(states)]
+        write_lines(tmp_path, "trace.jsonl", {"type": "task", **place})
+        write_lines(tmp_path, "trace.jsonl", {"type": "final", **place, "status": "ok", "steps": steps})
+    assert measures(tmp_path)["partial_failure_rate"] == 1 / 3
+
+
+def test_repairs_of_the_orchestrator(tmp_path):
+    place = {"trace_id": "t", "ts": "2026-01-01T00:00:00+00:00"}
+    failed, passed = ({"type": "check", **place, "check": {"name": "c", "passed": each}} for each in (False, True))
+    repair = {"type": "repair", **place, "rounds": 2}
+    task, final = {"type": "task", **place}, {"type": "final", **place, "status": "ok"}
+    write_lines(
+        tmp_path, "trace.jsonl", task, failed, {**repair, "round": 1}, failed, {**repair, "round": 2}, passed, final
+    )
+    by_chance = {**failed, "flaky": True, "trace_id": "u"}
+    write_lines(tmp_path, "trace.jsonl", {**task, "trace_id": "u"}, by_chance, {**final, "trace_id": "u"})
+    found = kpis(gather([str(tmp_path)]))
+    assert (found["repair_success_rate"].hits, found["repair_success_rate"].of) == (1, 1)
+    assert found["mean_repair_steps"].value == 2.0
+
+
+def test_the_planner_is_paid_for_apart(tmp_path):
+    place = {"trace_id": "t", "ts": "2026-01-01T00:00:00+00:00"}
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0}
+    write_lines(
+        tmp_path,
+        "trace.jsonl",
+        {"type": "task", **place, "model": "qwen3:8b", "provider": "ollama"},
+        {"type": "plan", **place, "plan": {}, "model": "gemini-2.5-flash", "usage": usage},
+        {"type": "message", **place, "usage": usage},
+    )
+    spent = {each.name: each.cost for each in spending(gather([str(tmp_path)]).tasks, "model")}
+    assert spent == {"gemini-2.5-flash": pytest.approx(0.3), "qwen3:8b": 0.0}
+
+
 def test_renames_that_the_index_followed(tmp_path):
     write_lines(tmp_path, "audit.jsonl", {"method": "ingest", "status": 200, "renames": {"asked": 4, "held": 3}})
     assert measures(tmp_path)["rename_accuracy"] == 3 / 4

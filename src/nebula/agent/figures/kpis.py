@@ -56,7 +56,7 @@ def kpis(found: Gathered) -> dict[str, Measure]:
         Measure(found.policy_refusals, len(found.tasks)),
         _reproducibility(found.tasks),
         share(sum(bool(task.done and task.not_done) for task in planned), len(planned)),
-        share(sum(task.cited_held for task in ended), sum(task.cited for task in ended)),
+        share(sum(task.evidence_held for task in ended), sum(task.evidence for task in ended)),
         share(found.renames_held, found.renames),
         share(sum(task.checks_pass is True for task in repaired), len(repaired)),
         _mean([task.repair_rounds or task.failing_checks for task in repaired if task.checks_pass]),

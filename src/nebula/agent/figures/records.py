@@ -25,8 +25,8 @@ LONGEST_LINE = 64 << 20
 _HEAD = re.compile(rb'\{"type": "(\w+)", "trace_id": "([^"\\]{1,80})"')
 """How a line of the trace begins as we write it; one in another order is decoded like any JSON."""
 
-Unread = Callable[[str, bytes], bool]
-"""Whether of a line with this type nothing but type and trace id is asked for."""
+Unread = Callable[[str, str, bytes], bool]
+"""Whether of a line with this type and trace id nothing more is asked for."""
 
 
 @record
@@ -35,7 +35,7 @@ class LineCount:
     damaged: int = 0
 
 
-def _all_read(_: str, __: bytes) -> bool:
+def _all_read(_: str, __: str, ___: bytes) -> bool:
     return False
 
 
@@ -86,8 +86,8 @@ def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:
     head = _HEAD.match(line)
     if head is None or not line.endswith(b"}\n"):
         return None
-    kind = head[1].decode()
-    return {"type": kind, "trace_id": head[2].decode("utf-8", "replace")} if unread(kind, line) else None
+    kind, trace_id = head[1].decode(), head[2].decode("utf-8", "replace")
+    return {"type": kind, "trace_id": trace_id} if unread(kind, trace_id, line) else None
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:

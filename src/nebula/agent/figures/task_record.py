@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nebula.agent.figures.plan_shape import digest, plan_shape
+from nebula.llm.catalog import known_provider
 from nebula.value import field, record
 
 
@@ -44,13 +45,14 @@ class TaskRecord:
     retries: int = 0
     rungs: dict[str, int] = field(default_factory=dict)
     plans: list[str] = field(default_factory=list)
-    reproducibility: list[float] = field(default_factory=list)
-    """What `evercontext plan --repeat` measured."""
     done: int = 0
     not_done: int = 0
     """Steps of the plan that were carried out, and those that failed or were skipped."""
-    cited: int = 0
-    cited_held: int = 0
+    shown: set[str] = field(default_factory=set)
+    """Files that the planner was shown places of."""
+    evidence: int = 0
+    evidence_held: int = 0
+    """Places that the answer cites and files that a planned task changed; those that are there, and were shown."""
     failing_checks: int = 0
     """How often a check failed."""
     repair_rounds: int = 0
@@ -73,15 +75,21 @@ def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 
 def _message(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    key = _text(line, "provider") or task.provider, _text(line, "model") or task.model
-    use = task.uses.setdefault(key, ModelUse())
-    usage = _object(line, "usage")
-    use.input_tokens += _count(usage, "input_tokens")
-    use.output_tokens += _count(usage, "output_tokens")
+    _add_use(task, line)
     task.replies += 1
     rung = _text(line, "rung")
     if rung:
         task.rungs[rung] = task.rungs.get(rung, 0) + 1
+
+
+def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
+    """A line that names its model was said by another one than the task began with."""
+    model = _text(line, "model")
+    provider = _text(line, "provider") or (known_provider(model) if model else "") or task.provider
+    use = task.uses.setdefault((provider, model or task.model), ModelUse())
+    usage = _object(line, "usage")
+    use.input_tokens += _count(usage, "input_tokens")
+    use.output_tokens += _count(usage, "output_tokens")
 
 
 def _step(task: TaskRecord, _: Mapping[str, Any]) -> None:
@@ -94,17 +102,26 @@ def _retry(task: TaskRecord, _: Mapping[str, Any]) -> None:
 
 def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
     task.plans.append(plan_shape(line.get("plan")))
-    measured = _number(line, "reproducibility")
-    if measured is not None:
-        task.reproducibility.append(measured)
+    task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
+    if line.get("usage"):
+        _add_use(task, line)
 
 
 def _tool_result(task: TaskRecord, line: Mapping[str, Any]) -> None:
     task.refusals += line.get("refused") is True
+    _check(task, line)
+
+
+def _check(task: TaskRecord, line: Mapping[str, Any]) -> None:
+    """One that failed by chance is no failure to repair."""
     check = _object(line, "check")
-    if check:
+    if check and line.get("flaky") is not True:
         task.checks_pass = check.get("passed") is True
         task.failing_checks += not task.checks_pass
+
+
+def _repair(task: TaskRecord, line: Mapping[str, Any]) -> None:
+    task.repair_rounds = max(task.repair_rounds, _count(line, "round"))
 
 
 def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -113,11 +130,23 @@ def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
     task.exit_code = _count(line, "exit_code")
     task.duration_s = _number(line, "duration_s") or 0.0
     task.node_id = _text(line, "node_id")
-    citations = _object(line, "citations")
-    task.cited, task.cited_held = _count(citations, "total"), _count(citations, "held")
-    checks = [each for each in line.get("checks") or () if isinstance(each, dict)]
+    checks = _objects(line, "checks")
     if checks:
         task.checks_pass = all(each.get("passed") is True for each in checks)
+    states = [_text(each, "state") for each in _objects(line, "steps")]
+    task.done = states.count("done")
+    task.not_done = len(states) - task.done
+    _read_evidence(task, line)
+
+
+def _read_evidence(task: TaskRecord, line: Mapping[str, Any]) -> None:
+    """Of the files that a planned task changed only those count that were there before: no search can show others."""
+    citations = _object(line, "citations")
+    task.evidence, task.evidence_held = _count(citations, "total"), _count(citations, "held")
+    if task.shown:
+        needed = [_text(each, "path") for each in _objects(line, "files_changed") if each.get("before")]
+        task.evidence += len(needed)
+        task.evidence_held += sum(path in task.shown for path in needed)
 
 
 _READERS: Mapping[str, Callable[[TaskRecord, Mapping[str, Any]], None]] = {
@@ -127,12 +156,14 @@ _READERS: Mapping[str, Callable[[TaskRecord, Mapping[str, Any]], None]] = {
     "retry": _retry,
     "plan": _plan,
     "tool_result": _tool_result,
+    "check": _check,
+    "repair": _repair,
     "final": _final,
 }
 _MARKS = (b'"refused": true', b'"check": ')
 
 
-def needs_no_reading(kind: str, line: bytes) -> bool:
+def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
     """Of most lines only the kind counts, and of a tool's result only what it says beside the result itself."""
     if kind == "tool_result":
         return not any(mark in line for mark in _MARKS)
@@ -142,6 +173,11 @@ def needs_no_reading(kind: str, line: bytes) -> bool:
 def _object(line: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = line.get(key)
     return found if isinstance(found, dict) else {}
+
+
+def _objects(line: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    found = line.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _text(line: Mapping[str, Any], key: str) -> str:

@@ -1,0 +1,192 @@
+"""A task told in order: one entry an event, with the time since it began. Events that say nothing new are left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from nebula.language import translate
+from nebula.value import value
+
+Event = Mapping[str, Any]
+
+
+@value
+class StoryEntry:
+    seconds: float | None
+    """Since the task began; None where the time cannot be read."""
+    what: str
+    text: str
+    task_id: str = ""
+    """The step of the plan that it belongs to."""
+
+
+def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntry]:
+    """The story of one task; `audit` lines stand where their time puts them."""
+    ordered = [*events]
+    begun = _moment(ordered[0]) if ordered else None
+    if audit:
+        ordered = sorted([*ordered, *audit], key=lambda event: _moment(event) or datetime.min.astimezone())
+    told = []
+    for event in ordered:
+        teller = _TELLERS.get(str(event.get("type", "audit")))
+        said = teller(event) if teller else None
+        if said is not None:
+            moment = _moment(event)
+            seconds = (moment - begun).total_seconds() if moment and begun else None
+            told.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
+    return told
+
+
+def _moment(event: Event) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(event.get("ts")))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.astimezone()
+
+
+Said = tuple[str, str]
+
+
+def _task(event: Event) -> Said:
+    return translate("prompt"), str(event.get("prompt", ""))
+
+
+def _plan(event: Event) -> Said:
+    plan = event.get("plan")
+    tasks = plan.get("tasks") if isinstance(plan, dict) else None
+    steps = [each for each in tasks if isinstance(each, dict)] if isinstance(tasks, list) else []
+    lines = [f"{each.get('id')}: {each.get('title') or each.get('goal') or each.get('tool') or ''}" for each in steps]
+    return translate("plan"), "\n".join(lines)
+
+
+def _message(event: Event) -> Said:
+    facts = [_tokens(event.get("usage")), _seconds(event.get("duration_s"))]
+    facts += [f"{key} {event[key]}" for key in ("rung", "stop") if event.get(key)]
+    return translate("model"), _with_facts(str(event.get("text") or ""), facts)
+
+
+def _call(event: Event) -> Said:
+    return translate("call"), f"{event.get('name')} {_compact(event.get('args'))}"
+
+
+def _progress(event: Event) -> Said:
+    facts = [_seconds(event.get("duration_s")), str(event.get("remark") or "")]
+    states = {
+        "started": translate("started"),
+        "done": translate("done"),
+        "failed": translate("failed"),
+        "skipped": translate("skipped"),
+    }
+    state = str(event.get("state"))
+    return translate("step"), _with_facts(f"{states.get(state, state)}: {event.get('title') or ''}".rstrip(": "), facts)
+
+
+def _approval(event: Event) -> Said | None:
+    about = str(event.get("network") or event.get("path") or "")
+    return translate("asked"), f"{event.get('tool')} {about}{_decision(event)}"
+
+
+def _decision(event: Event) -> str:
+    return f": {event['decision']}" if event.get("decision") else ""
+
+
+def _result(event: Event) -> Said:
+    facts = [str(event.get("status", "")), _seconds(event.get("duration_s"))]
+    if event.get("refused"):
+        facts.append(translate("refused"))
+    if event.get("decision"):
+        facts.append(str(event["decision"]))
+    return str(event.get("tool", "")), _with_facts(_content(event.get("result")), facts)
+
+
+def _content(result: Any) -> str:
+    blocks = result.get("content") if isinstance(result, dict) else None
+    texts = []
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            texts.append(str(block["Text"]) if "Text" in block else _compact(block.get("Json")))
+    return "\n".join(texts)
+
+
+def _diff(event: Event) -> Said:
+    return translate("changed"), f"{event.get('path')} (+{event.get('added')} −{event.get('removed')})"
+
+
+def _check(event: Event) -> Said:
+    check = event.get("check")
+    check = check if isinstance(check, dict) else {}
+    verdict = translate("passed") if check.get("passed") else translate("failed")
+    return translate("check"), _with_facts(f"{check.get('name')}: {verdict}", [str(check.get("summary") or "")])
+
+
+def _repair(event: Event) -> Said:
+    failing = ", ".join(map(str, event.get("failing") or ()))
+    return translate("repair"), f"{event.get('round')}/{event.get('rounds')}: {failing}"
+
+
+def _retry(event: Event) -> Said:
+    return translate("again"), _with_facts(str(event.get("reason", "")), [f"#{event.get('attempt')}"])
+
+
+def _notice(event: Event) -> Said:
+    return translate("notice"), str(event.get("message", ""))
+
+
+def _error(event: Event) -> Said:
+    return translate("error"), "\n".join(filter(None, (str(event.get("message", "")), str(event.get("detail") or ""))))
+
+
+def _final(event: Event) -> Said:
+    facts = [translate("exit code {code}", code=event.get("exit_code")), _tokens(event.get("usage"))]
+    facts += [_seconds(event.get("duration_s")), str(event.get("remark") or "")]
+    return translate("end"), _with_facts(str(event.get("status", "")), facts)
+
+
+def _audit(event: Event) -> Said:
+    return translate("guard"), f"{event.get('method')} {event.get('path')}: {event.get('status')}"
+
+
+def _tokens(usage: Any) -> str:
+    if not isinstance(usage, dict):
+        return ""
+    counts = {"sent": usage.get("input_tokens", 0), "got": usage.get("output_tokens", 0)}
+    return translate("{sent} → {got} tokens", **counts)
+
+
+def _seconds(found: Any) -> str:
+    return f"{found:.3f} s" if isinstance(found, int | float) else ""
+
+
+def _with_facts(text: str, facts: Sequence[str]) -> str:
+    """The facts come first, where they are seen even if the rest is cut."""
+    shown = ", ".join(filter(None, facts))
+    first, rest = text.split("\n", 1) if "\n" in text else (text, "")
+    head = f"[{shown}] {first}".rstrip() if shown else first
+    return f"{head}\n{rest}" if rest else head
+
+
+def _compact(found: Any) -> str:
+    return json.dumps(found, ensure_ascii=False, separators=(", ", ": "))
+
+
+_TELLERS: Mapping[str, Callable[[Event], Said | None]] = {
+    "task": _task,
+    "plan": _plan,
+    "progress": _progress,
+    "message": _message,
+    "step": _call,
+    "approval": _approval,
+    "tool_result": _result,
+    "diff": _diff,
+    "check": _check,
+    "repair": _repair,
+    "retry": _retry,
+    "notice": _notice,
+    "error": _error,
+    "final": _final,
+    "audit": _audit,
+}

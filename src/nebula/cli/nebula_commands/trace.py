@@ -1,0 +1,182 @@
+"""nebula trace: the tasks of a project, what happened in one, and its replies played once more."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nebula.agent.figures.gather import read_tasks
+from nebula.agent.figures.task_record import TaskRecord
+from nebula.agent.traces.find import audited, find_trace, short_ids
+from nebula.agent.traces.story import StoryEntry, tell
+from nebula.cli.arguments import Parser, checked_root, examples, root_option
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.cli.terminal.output.width import cut, pad
+from nebula.config import Settings
+from nebula.errors import EXIT_FAILED
+from nebula.language import explain, translate
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.agent.traces.find import TaskTrace
+
+SHOWN = 20
+LINE = 200
+"""Columns of an entry where nobody asks for all of it and no terminal says how wide it is."""
+_EXAMPLES = ("nebula trace list", "nebula trace show 01a1e1fe", "nebula trace replay 01a1e1fe --keep")
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    settings = open_settings("nebula", checked_root(options.root))
+    run: Callable[[Settings, argparse.Namespace], int] = options.run
+    return run(settings, options)
+
+
+def _list(settings: Settings, options: argparse.Namespace) -> int:
+    tasks = read_tasks(settings.root)
+    short = short_ids(task.trace_id for task in tasks)
+    newest = tasks[::-1][: options.count]
+    if options.json:
+        print_json([_as_json(task) for task in newest])
+        return 0
+    for task in newest:
+        status = task.status or translate("unfinished")
+        when = task.started[:19].replace("T", " ")
+        head = f"{short[task.trace_id]}  {when}  {pad(status, 11)} {task.duration_s:8.1f} s  "
+        print_line(cut(head + one_line(task.prompt), _columns()))
+    if not newest:
+        print_remark(translate("There is no task in the trace yet."))
+    return 0
+
+
+def _as_json(task: TaskRecord) -> dict[str, Any]:
+    names = ("trace_id", "started", "prompt", "mode", "model", "provider", "status", "exit_code", "duration_s", "steps")
+    return {name: getattr(task, name) for name in names}
+
+
+def _show(settings: Settings, options: argparse.Namespace) -> int:
+    trace = find_trace(settings.root, options.id)
+    audit = audited(settings.root, trace.trace_id, settings.audit_log) if options.audit else []
+    if options.json:
+        for event in (*trace.events, *({"type": "audit", **line} for line in audit)):
+            print_json(event)
+        return 0
+    _print_head(trace)
+    for entry in tell(trace.events, audit):
+        _print_entry(entry, options.full)
+    return 0
+
+
+def _print_head(trace: TaskTrace) -> None:
+    task = trace.task
+    model = f"{task.get('model')} ({task.get('provider')})" if task.get("provider") else str(task.get("model"))
+    print_line(one_line(f"{trace.trace_id}  {str(task.get('ts'))[:19]}  {model}  {task.get('mode')}") + "\n")
+
+
+def _print_entry(entry: StoryEntry, full: bool) -> None:
+    time = f"{entry.seconds:+9.3f} s" if entry.seconds is not None else " " * 11
+    head = f"{time}  {pad(one_line(entry.what), 10)} "
+    if entry.task_id:
+        head += f"{one_line(entry.task_id)}: "
+    first, *rest = entry.text.split("\n")
+    if full:
+        print_line(head + first)
+        for line in rest:
+            print_line(" " * 24 + line)
+        return
+    more = " …" if any(line.strip() for line in rest) else ""
+    print_line(cut(head + one_line(first), _columns() - len(more)) + more)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else LINE
+
+
+def _replay(settings: Settings, options: argparse.Namespace) -> int:
+    trace = find_trace(settings.root, options.id)
+    if options.here:
+        return asyncio.run(_play(settings, trace, options))
+    from nebula.agent.traces.replay import settings_of_copy
+
+    folder = tempfile.mkdtemp(prefix="nebula-replay-")
+    try:
+        copy, missing = settings_of_copy(settings, trace, folder)
+        for path in missing:
+            print_remark(translate("{path}: what it was then is not kept; the copy has it as it is now.", path=path))
+        return asyncio.run(_play(copy, trace, options))
+    finally:
+        if options.keep:
+            print_remark(translate("kept: {folder}", folder=folder))
+        else:
+            shutil.rmtree(folder)
+
+
+async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespace) -> int:
+    """0 where it went as recorded, else 1: what differs may be what was looked for."""
+    from nebula.agent.traces.replay import replay
+
+    events: list[dict[str, Any]] = []
+    played = await replay(settings, trace, [lambda stamped: events.append(stamped.to_json())])
+    if options.json:
+        said = [str(each) for each in played.differences]
+        print_json({"same": not said, "differences": said, "events": events, "final": played.final.to_json()})
+        return EXIT_FAILED if said else 0
+    for entry in tell(events):
+        _print_entry(entry, options.full)
+    print_line()
+    if not played.differences:
+        print_line(translate("It went as recorded."))
+        return 0
+    for each in played.differences:
+        print_line(translate("Otherwise than recorded: {what}", what=explain(each)))
+    return EXIT_FAILED
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "nebula trace",
+        translate("What happened in the tasks of this project, from its trace."),
+        epilog=examples(*_EXAMPLES) + "\n",
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+    about = translate("the tasks, the newest first")
+    listing = actions.add_parser("list", help=about, description=about)
+    listing.set_defaults(run=_list)
+    listing.add_argument("-n", "--count", type=_count, default=SHOWN, metavar="N", help=translate("how many at most"))
+    about = translate("what happened in one task, in order, with times")
+    showing = _one_task(actions, "show", about, _show)
+    showing.add_argument("--audit", action="store_true", help=translate("with what the guard wrote down of it"))
+    about = translate("play its model's replies once more, in a throw-away copy of the project as the task found it")
+    playing = _one_task(actions, "replay", about, _replay)
+    playing.add_argument("--keep", action="store_true", help=translate("keep the copy to look at"))
+    playing.add_argument(
+        "--here", action="store_true", help=translate("in the project itself: files are changed, and can be undone")
+    )
+    for action in (listing, showing, playing):
+        root_option(action)
+        action.add_argument("--json", action="store_true", help=translate("print JSON"))
+    return parser
+
+
+def _one_task(
+    actions: Any, name: str, about: str, run: Callable[[Settings, argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    action: argparse.ArgumentParser = actions.add_parser(name, help=about, description=about)
+    action.set_defaults(run=run)
+    said = translate("the beginning of its id (default: the newest task)")
+    action.add_argument("id", nargs="?", default="", metavar="ID", help=said)
+    action.add_argument("--full", action="store_true", help=translate("show every text whole"))
+    return action
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(translate("expected a number of 1 or more"))
+    return int(text)

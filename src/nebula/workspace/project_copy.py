@@ -1,0 +1,42 @@
+"""A throw-away copy of a project: the files that git tracks or would track, without `.git` and `.nebula`.
+
+Links are copied as links, pipes and devices not at all. What cannot be read is left out: the copy is for looking at
+what happens, and never goes back.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+
+from nebula.git import find_repository
+from nebula.workspace.search.walk import best_engine
+
+
+def copy_project(root: str, target: str) -> None:
+    """`target` is made; it must not be inside the project."""
+    os.makedirs(target, exist_ok=True)
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        in_repository = find_repository(root) is not None
+        names = best_engine(root).files(folder, root, use_parents=in_repository).names
+    finally:
+        os.close(folder)
+    for name in names:
+        path = os.fsdecode(name)
+        with suppress(OSError):  # gone meanwhile, or not ours to read
+            _copy(os.path.join(root, path), os.path.join(target, path))
+
+
+def _copy(source: str, target: str) -> None:
+    mode = os.lstat(source).st_mode
+    if stat.S_ISDIR(mode):
+        os.makedirs(target, exist_ok=True)
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if stat.S_ISLNK(mode):
+        os.symlink(os.readlink(source), target)
+    elif stat.S_ISREG(mode):
+        shutil.copy2(source, target, follow_symlinks=False)

@@ -1,0 +1,134 @@
+"""`nebula trace`: real turns against the scripted model, then found, told and played once more without any model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here
+from scripted_model import Call, Fault, ScriptedModel, Turn
+
+
+def turn(bench: Bench, *script, prompt: str = "do it", code: int = 0) -> str:
+    """One turn; its trace id. The model's server is gone when it returns."""
+    with ScriptedModel(script) as model:
+        ran = run_here(bench, "nebula", "-p", prompt, "--yes", "--output-format", "stream-json", **model.env())
+    assert ran.code == code, ran.err
+    return ran.events[0]["trace_id"]
+
+
+@pytest.fixture
+def worked(bench: Bench) -> Bench:
+    bench.write("a.txt", "one\n")
+    return bench
+
+
+EDIT = (
+    Turn("Reading.", [Call("readFile", {"path": "a.txt"})]),
+    Turn("Editing.", [Call("editFile", {"path": "a.txt", "new_content": "two\n"})]),
+    Turn("Done."),
+)
+
+
+def test_the_list_has_the_newest_first_with_unique_beginnings(worked: Bench) -> None:
+    first = turn(worked, Turn("Yes."), prompt="erste Frage")
+    second = turn(worked, Fault.status_code(401), prompt="次の質問", code=1)
+    lines = run_here(worked, "nebula", "trace", "list").out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        second[: len(lines[0].split()[0])],
+        first[: len(lines[1].split()[0])],
+    ]
+    assert "次の質問" in lines[0] and "error" in lines[0] and "ok" in lines[1]
+    assert run_here(worked, "nebula", "trace", "show", lines[1].split()[0]).out.startswith(first)
+    listed = run_here(worked, "nebula", "trace", "list", "-n", "1", "--json").json
+    assert [(each["trace_id"], each["exit_code"]) for each in listed] == [(second, 1)]
+
+
+def test_the_story_of_a_turn_in_order(worked: Bench) -> None:
+    trace_id = turn(worked, *EDIT)
+    ran = run_here(worked, "nebula", "trace", "show", trace_id, "--audit")
+    assert (ran.code, ran.err) == (0, "")
+    told = [line.split()[2] for line in ran.out.splitlines()[2:]]
+    middle = ["model", "call", "readFile", "guard", "model", "call", "asked", "changed", "editFile", "guard", "model"]
+    assert [each for each in told if each != "guard"] == [
+        "prompt",
+        *(each for each in middle if each != "guard"),
+        "end",
+    ]
+    assert told.count("guard") == 2
+    events = run_here(worked, "nebula", "trace", "show", trace_id, "--json").events
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+
+
+def test_a_replay_asks_no_model_and_leaves_the_project_alone(worked: Bench) -> None:
+    trace_id = turn(worked, *EDIT)
+    worked.write("a.txt", "something else since\n")
+    before = worked.trace()
+    ran = run_here(worked, "nebula", "trace", "replay", trace_id)
+    assert (ran.code, ran.err) == (0, "") and ran.out.endswith("It went as recorded.\n")
+    assert worked.read("a.txt") == "something else since\n" and worked.trace() == before
+
+
+def test_the_copy_has_the_files_as_the_task_found_them(worked: Bench) -> None:
+    worked.write(".gitignore", "big/\n")
+    worked.write("big/file", "ignored")
+    first = turn(worked, *EDIT)
+    turn(worked, Turn("Making.", [Call("writeFile", {"path": "later.txt", "content": "x"})]), Turn("Done."))
+    ran = run_here(worked, "nebula", "trace", "replay", first, "--keep")
+    assert ran.code == 0
+    copy = Path(ran.err.strip().removeprefix("kept: ")) / worked.project.name
+    assert copy.joinpath("a.txt").read_text() == "two\n"  # replayed on "one\n"
+    assert sorted(path.name for path in copy.iterdir()) == [".gitignore", ".nebula", "a.txt"]
+    shutil.rmtree(copy.parent)
+
+
+def test_a_refusal_is_decided_as_it_was(worked: Bench) -> None:
+    with ScriptedModel(
+        [Turn("", [Call("writeFile", {"path": "b.txt", "content": "b"})]), Turn("Not allowed.")]
+    ) as model:
+        assert run_here(worked, "nebula", "-p", "do it", **model.env()).code == 2
+    ran = run_here(worked, "nebula", "trace", "replay", "--json")
+    assert ran.code == 0 and ran.json["same"] and ran.json["final"]["status"] == "refused"
+
+
+def test_a_failure_of_the_model_is_played_too(worked: Bench) -> None:
+    turn(worked, Turn("Reading.", [Call("readFile", {"path": "a.txt"})]), Fault.status_code(401), code=1)
+    ran = run_here(worked, "nebula", "trace", "replay")
+    assert ran.code == 0 and "error" in ran.out and "It went as recorded." in ran.out
+
+
+def test_what_goes_otherwise_is_named(worked: Bench) -> None:
+    trace_id = turn(worked, *EDIT)
+    trace = worked.project / ".nebula/trace.jsonl"
+    lines = [json.loads(line) for line in trace.read_text("utf-8").splitlines()]
+    for line in lines:
+        if line["type"] == "tool_result" and line["tool"] == "readFile":
+            line["status"] = "Error"
+    trace.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    ran = run_here(worked, "nebula", "trace", "replay", trace_id)
+    assert ran.code == 1
+    assert "Otherwise than recorded: call 1 (readFile): Error then, Success now" in ran.out
+    japanese = run_here(worked, "nebula", "trace", "replay", trace_id, NEBULA_LANG="ja")
+    assert "記録との違い: 呼び出し 1（readFile）: 当時は Error、今回は Success" in japanese.out
+
+
+def test_only_where_it_is_told_to_the_project_itself_is_changed(worked: Bench) -> None:
+    trace_id = turn(worked, *EDIT)
+    worked.write("a.txt", "one\n")
+    assert run_here(worked, "nebula", "trace", "replay", trace_id, "--here").code == 0
+    assert worked.read("a.txt") == "two\n"
+    assert len([event for event in worked.trace() if event["type"] == "task"]) == 2
+
+
+def test_mistakes_are_one_line(bench: Bench) -> None:
+    for words, said in (
+        (("show",), "there is no task in the trace yet"),
+        (("replay", "x"), "no task 'x'"),
+        (("list", "-n", "0"), "1 or more"),
+    ):
+        ran = run_here(bench, "nebula", "trace", *words)
+        assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
