@@ -1,6 +1,7 @@
 """The loop with a recorded model: what is told, in which order, and how a turn ends whatever happens."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -10,7 +11,7 @@ from nebula.llm.contract import ModelReply
 from nebula.llm.errors import AuthError, FormatError
 from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantMessage, ToolSpec, UserMessage
-from nebula.tools.contract import AppliedChange, Outcome, ToolFailure
+from nebula.tools.contract import AppliedChange, Outcome, ToolFailure, to_the_end
 from nebula.tools.toolset import ToolSet
 
 
@@ -121,6 +122,30 @@ def test_cancelling_while_a_tool_runs_keeps_what_was_done():
     assert (final.status, final.exit_code, final.text) == ("interrupted", 130, "Looking.")
     assert types(told)[-1] == "final"
     assert len(turn.history) == 4  # prompt, first round with its result, the call that was not answered
+
+
+def test_a_change_that_is_being_made_when_the_turn_is_cancelled_is_told_of():
+    change = AppliedChange("a.txt", "", "sha256:1", "+a", 1, 0)
+
+    async def scenario():
+        def write():
+            began.set()
+            finish.wait()
+            return Outcome.ok({"success": True}, changes=(change,))
+
+        began, finish = threading.Event(), threading.Event()
+        turn, told = turn_of([call("writeFile"), {"text": "Done."}], Tool("writeFile", lambda: to_the_end(write)))
+        task = asyncio.create_task(run_turn(turn, Task("go", "agent", "m"), UserMessage.new_prompt("go")))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        await asyncio.sleep(0)
+        finish.set()
+        return await task, told, turn
+
+    final, told, turn = asyncio.run(scenario())
+    assert final.status == "interrupted"
+    assert types(told)[-3:] == ["diff", "tool_result", "final"]
+    assert len(turn.history) == 3  # the prompt, the call, and what came of it
 
 
 def test_what_cannot_be_recorded_does_not_go_on():

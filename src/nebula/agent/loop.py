@@ -41,7 +41,7 @@ from nebula.messages import (
 )
 from nebula.messages import Message as Said
 from nebula.messages.truncation import byte_length
-from nebula.tools.contract import Call, Outcome
+from nebula.tools.contract import Call, CancelledLate, Outcome
 from nebula.value import record, replace
 
 _CUT_SHORT = {
@@ -176,7 +176,7 @@ async def run_rounds(turn: Turn) -> None:
         results: list[ToolUseResult] = []
         try:
             for use in uses:
-                results.append(await _run_tool(turn, use, uses, reply.invalid_calls.get(use.id)))
+                await _run_tool(turn, use, uses, reply.invalid_calls.get(use.id), results)
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
             if results:
@@ -218,16 +218,26 @@ def _emit_reply(turn: Turn, reply: ModelReply, seconds: float) -> None:
 
 
 async def _run_tool(
-    turn: Turn, use: AssistantToolUse, peers: Sequence[AssistantToolUse], invalid: str | None
-) -> ToolUseResult:
+    turn: Turn,
+    use: AssistantToolUse,
+    peers: Sequence[AssistantToolUse],
+    invalid: str | None,
+    results: list[ToolUseResult],
+) -> None:
     original = use.orig_name if use.orig_name != use.name else None
     turn.stream.emit(Step(use.id, use.name, use.args, original, turn.task_id))
     started = time.monotonic()
     room = turn.room_for_results // len(peers)
-    outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
+    late: CancelledLate | None = None
+    try:
+        outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
+    except CancelledLate as cancelled:  # what was done is told all the same
+        outcome, late = cancelled.outcome, cancelled
     result = ToolUseResult(use.id, outcome.content, outcome.status)
+    results.append(result)
     _emit_outcome(turn, use.name, result, outcome, round(time.monotonic() - started, 3))
-    return result
+    if late is not None:
+        raise late
 
 
 def _emit_outcome(turn: Turn, tool: str, result: ToolUseResult, outcome: Outcome, seconds: float) -> None:

@@ -11,12 +11,13 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Literal
 
 from nebula.events import Approval, ProposedChange, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import Json, Text, ToolSpec
-from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
 from nebula.value import field, record, replace, value
@@ -188,11 +189,14 @@ class Approved:
                 reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
                 raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
             try:
-                outcome = await asyncio.to_thread(self._tool.carry_out, chosen)
+                return await to_the_end(partial(self._carry_out, proposal, chosen, decision))
             except Stale:
                 continue
-            return replace(outcome, content=_answer(outcome, proposal, chosen), decision=decision.word())
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
+
+    def _carry_out(self, proposal: Proposal, chosen: Proposal, decision: Decision) -> Outcome:
+        outcome = self._tool.carry_out(chosen)
+        return replace(outcome, content=_answer(outcome, proposal, chosen), decision=decision.word())
 
     async def _decide(self, proposal: Proposal, call: Call, *, again: bool) -> Decision:
         message_key = "|".join(use.id for use in call.peers)

@@ -6,6 +6,7 @@ made. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -69,6 +70,26 @@ class Outcome:
             refused=failure.policy,
             code=failure.code,
         )
+
+
+class CancelledLate(asyncio.CancelledError):
+    """Cancelled while a change was being made: it was made to its end, and this is what came of it."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+async def to_the_end(work: Callable[[], Outcome]) -> Outcome:
+    """Makes a change in a thread, to its end also when the turn is cancelled meanwhile. Raises CancelledLate then."""
+    making = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        await asyncio.wait([making])
+        if making.exception() is not None:  # nothing was changed, and being given up is what counts now
+            raise
+        raise CancelledLate(making.result()) from None
 
 
 def _silent(_: Event) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
-from nebula.tools.contract import AppliedChange, Call, Outcome, Tool, ToolFailure
+from nebula.tools.contract import AppliedChange, Call, CancelledLate, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
 from nebula.value import field, record, replace, value
 from nebula.workspace.errors import WorkspaceError
@@ -70,9 +70,10 @@ class ToolSet:
     async def run(self, call: Call) -> Outcome:
         try:
             outcome = await self._answer(call)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
+            done = cancelled.outcome if isinstance(cancelled, CancelledLate) else None
             with suppress(WorkspaceError):  # being given up is what counts now
-                self._record(call.use, _CANCELLED, None)
+                self._record(call.use, done.code if done else _CANCELLED, done.size if done else None)
             raise
         try:
             self._record(call.use, outcome.code, outcome.size)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Output, new_trace_id
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
-from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
 from nebula.value import replace
@@ -119,14 +119,16 @@ class RunCommand:
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
             told = _told(result, call, [], map(str, changes.remarks())) | {"error": reason}
             return Outcome((Json(told),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
-        done = await _uninterrupted(
-            lambda: workspace.apply_changes(
+
+        def apply() -> Outcome:
+            done = workspace.apply_changes(
                 changes.path_changes(chosen),
                 [] if chosen is not None else changes.ignored_changes(),
                 [] if chosen is not None else changes.repository_changes(),
             )
-        )
-        return self._applied(result, changes, done, decision, call)
+            return self._applied(result, changes, done, decision, call)
+
+        return await to_the_end(apply)
 
     async def _decide(self, changes: CommandChanges, approvals: Approvals, call: Call) -> Decision:
         if approvals.stands_for([each.path for each in changes.proposed] or [""]):
@@ -162,16 +164,6 @@ class RunCommand:
             remarks.append(f"The user left out: {', '.join(dropped)}.")
         told = _told(result, call, [each.path for each in applied], remarks)
         return Outcome.ok(told, changes=tuple(applied), decision=decision.word())
-
-
-async def _uninterrupted(work: Callable[[], AppliedSet]) -> AppliedSet:
-    """A set is applied to its end, also when the turn is cancelled meanwhile: then the cancelling waits for it."""
-    task = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def _told(result: CommandResult, call: Call, changed: list[str], remarks: Any) -> dict[str, Any]:
