@@ -23,6 +23,7 @@ from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace, value
 
 Status = Literal["ok", "error", "refused", "interrupted", "limit"]
+StepState = Literal["started", "done", "failed", "skipped", "not_run"]
 
 
 @value
@@ -69,6 +70,22 @@ class CheckRun:
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "passed": self.passed, "summary": self.summary}
+
+
+@value
+class StepOutcome:
+    """How a step of a plan ended."""
+
+    id: str
+    state: StepState
+    title: str = ""
+    remark: str = ""
+    duration_s: float = 0.0
+    attempts: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        names = ("id", "state", "title", "remark", "duration_s", "attempts")
+        return {name: getattr(self, name) for name in names}
 
 
 @value
@@ -145,6 +162,48 @@ class Plan(Event):
 
     type: ClassVar[str] = "plan"
     plan: Mapping[str, Any]
+    model: str | None = None
+    """Who made it; None for one that was handed in."""
+    usage: Usage | None = None
+    duration_s: float | None = None
+    evidence: tuple[Evidence, ...] | None = None
+    """The places of the project that the planner was shown."""
+
+
+@value
+class Progress(Event):
+    """A step of the plan begins or ends."""
+
+    type: ClassVar[str] = "progress"
+    task_id: str
+    state: StepState
+    title: str = ""
+    attempt: int = 1
+    remark: str | None = None
+    """Why it failed or was skipped."""
+    duration_s: float | None = None
+
+
+@value
+class Checked(Event):
+    """A check was run after the work. `round` counts the repairs before it."""
+
+    type: ClassVar[str] = "check"
+    check: CheckRun
+    round: int = 0
+    flaky: bool | None = None
+    """It failed, and passed when it was run once more with nothing changed."""
+    duration_s: float | None = None
+
+
+@value
+class Repair(Event):
+    """Failures go back to the model: it is asked to repair them, for the `round`-th time of at most `rounds`."""
+
+    type: ClassVar[str] = "repair"
+    round: int
+    rounds: int
+    failing: tuple[str, ...]
 
 
 @value
@@ -360,6 +419,13 @@ class Final(Event):
     """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself."""
     checks: tuple[CheckRun, ...] = ()
     citations: Citations | None = None
+    steps: tuple[StepOutcome, ...] | None = None
+    """Of a task that was carried out by a plan."""
+    verified: bool | None = None
+    """Whether all checks passed after the last change; None where none was run."""
+    repairs: int | None = None
+    """How often failures went back to the model; None where no check was run."""
+    rolled_back: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.

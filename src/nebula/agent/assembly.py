@@ -58,7 +58,7 @@ async def open_session(
     state = prepare_state_folder(settings.root)
     memory = Sessions(settings.memory_path)
     folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
-    archive = _archive(settings, state, SessionNodes(folder), open_graph)
+    archive = open_archive(settings, state, SessionNodes(folder), open_graph)
     # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
     place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
     session_id = _session_id(memory, place, chosen, resume)
@@ -78,7 +78,8 @@ async def open_session(
     for remark in state.remarks:
         session.remark(remark)
     if state.keeps_records and is_half_applied(settings.root):
-        _take_back_half_applied(session)
+        for remark in take_back_half_applied(session.project.workspace):
+            session.remark(remark)
     if not lock.take():
         session.remark(
             Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)
@@ -117,9 +118,14 @@ def preview_context(
 
 
 def open_project_access(
-    settings: Settings, approvals: Approvals, allow: Sequence[str] = (), state: StateFolder | None = None
+    settings: Settings,
+    approvals: Approvals,
+    allow: Sequence[str] = (),
+    state: StateFolder | None = None,
+    extensions: tuple[str, ...] | None = None,
 ) -> ProjectAccess:
-    policy = Policy(extensions=None, max_bytes=settings.max_bytes, allowed=frozenset(allow))
+    """`extensions`: the only kinds of files that may be read and written; None: every text file."""
+    policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
@@ -127,28 +133,27 @@ def open_project_access(
     return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code)
 
 
-def _take_back_half_applied(session: Session) -> None:
-    """Of a command's changes that were being applied when the program was killed."""
+def take_back_half_applied(files: Workspace) -> list[Sentence]:
+    """Of a command's changes that were being applied when the program was killed; what there is to say of it."""
     from nebula.workspace.local import LocalWorkspace
 
-    files = session.project.workspace
     taken = files.take_back_half_applied() if isinstance(files, LocalWorkspace) else None
-    if taken is None:
-        return
-    if taken.paths:
-        session.remark(
+    remarks = []
+    if taken is not None and taken.paths:
+        remarks.append(
             Sentence(
                 "A command's changes were only half applied when nebula was ended. They were taken back: {paths}",
                 paths=", ".join(taken.paths),
             )
         )
-    if taken.left:
-        session.remark(
+    if taken is not None and taken.left:
+        remarks.append(
             Sentence(
                 "Half-applied changes that could not be taken back, because the files changed since: {paths}",
                 paths=", ".join(taken.left),
             )
         )
+    return remarks
 
 
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:
@@ -199,8 +204,8 @@ def _resumed(memory: Sessions, session_id: str, chosen: ChosenModel) -> str:
     return found.id
 
 
-def _archive(
-    settings: Settings, state: StateFolder, made: SessionNodes, open_graph: Callable[[], Graph] | None
+def open_archive(
+    settings: Settings, state: StateFolder, made: SessionNodes, open_graph: Callable[[], Graph] | None = None
 ) -> TurnArchive:
     """A graph that a door brings along is its own; the project's is used as far as its folder allows."""
     if open_graph is not None:
@@ -209,10 +214,14 @@ def _archive(
 
 
 def _recorders(settings: Settings, memory: Sessions, session_id: str, state: StateFolder) -> tuple[Reader, ...]:
+    return (MemoryReader(memory, session_id), *project_recorders(settings, state))
+
+
+def project_recorders(settings: Settings, state: StateFolder) -> tuple[Reader, ...]:
+    """Those that write into the project."""
     if not state.keeps_records:
-        return (MemoryReader(memory, session_id),)
+        return ()
     return (
-        MemoryReader(memory, session_id),
         LogReader(os.path.join(settings.state_dir, "log.txt")),
         TraceReader(os.path.join(settings.state_dir, "trace.jsonl")),
     )

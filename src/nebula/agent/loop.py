@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
@@ -117,34 +117,44 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
 
 
 async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending:
+    return await ending_of(_begin_and_run(turn, task, prompt), turn.stream, turn.task_id)
+
+
+async def _begin_and_run(turn: Turn, task: Task, prompt: UserMessage) -> None:
+    for event in (task, *turn.notices):
+        turn.stream.emit(event)
+    turn.history.append(_within_limit(turn, prompt))
+    await run_rounds(turn)
+
+
+async def ending_of(work: Awaitable[None], stream: EventStream, task_id: str | None = None) -> Ending:
+    """How the work ended; what went wrong is an event, never an exception."""
     try:
-        for event in (task, *turn.notices):
-            turn.stream.emit(event)
-        turn.history.append(_within_limit(turn, prompt))
-        await run_rounds(turn)
+        await work
     except asyncio.CancelledError:
         return Ending("interrupted")
     except TurnLimit as limit:
-        turn.stream.emit(Notice(limit.sentence, limit.values, turn.task_id), must_record=False)
+        stream.emit(Notice(limit.sentence, limit.values, task_id), must_record=False)
         return Ending("limit", str(limit))
     except ModelError as error:
-        turn.stream.emit(Error(error.kind, error.sentence, error.values, turn.task_id), must_record=False)
+        stream.emit(Error(error.kind, error.sentence, error.values, task_id), must_record=False)
         return Ending("error", str(error), error.exit_code)
     except RecordingFailed as failure:
-        turn.stream.emit(Error("recording", failure.sentence, failure.values, turn.task_id), must_record=False)
+        stream.emit(Error("recording", failure.sentence, failure.values, task_id), must_record=False)
         return Ending("error", str(failure))
     except NebulaError as problem:  # an audience that nothing can be shown to any more
-        turn.stream.emit(Error("output", problem.sentence, problem.values, turn.task_id), must_record=False)
+        kind = getattr(problem, "kind", "output")
+        stream.emit(Error(kind, problem.sentence, problem.values, task_id), must_record=False)
         return Ending("error", str(problem), problem.exit_code)
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         internal = Error(
             "internal",
             "An internal error ended the turn: {problem}",
             {"problem": f"{type(bug).__name__}: {bug}"},
-            turn.task_id,
+            task_id,
             _where(bug),
         )
-        turn.stream.emit(internal, must_record=False)
+        stream.emit(internal, must_record=False)
         return Ending("error", internal.message)
     return Ending("ok")
 
@@ -176,7 +186,7 @@ async def run_rounds(turn: Turn) -> None:
         results: list[ToolUseResult] = []
         try:
             for use in uses:
-                await _run_tool(turn, use, uses, reply.invalid_calls.get(use.id), results)
+                await run_tool(turn, use, uses, reply.invalid_calls.get(use.id), results)
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
             if results:
@@ -217,7 +227,7 @@ def _emit_reply(turn: Turn, reply: ModelReply, seconds: float) -> None:
         turn.stream.emit(replace(notice, task_id=turn.task_id))
 
 
-async def _run_tool(
+async def run_tool(
     turn: Turn,
     use: AssistantToolUse,
     peers: Sequence[AssistantToolUse],

@@ -121,6 +121,11 @@ def _instructions(root: str, unreadable: list[UnreadableFile]) -> tuple[str, str
         folder = os.path.dirname(folder)
 
 
+def project_instructions(root: str) -> tuple[str, str]:
+    """The name of the file that holds the project's instructions, and what it says; empty where there is none."""
+    return _instructions(root, [])
+
+
 def _read(top: str, path: str) -> bytes:
     target = os.path.realpath(os.path.join(top, path))
     if os.path.exists(target) and not target.lower().endswith(".md"):

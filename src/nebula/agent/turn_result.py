@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
-from nebula.events import CheckRun, Diff, FileChange, Final, Message, Stamped, Status, Step, Task, ToolResult, Usage
+from nebula.events import (
+    CheckRun,
+    Diff,
+    FileChange,
+    Final,
+    Message,
+    Plan,
+    Stamped,
+    Status,
+    Step,
+    Task,
+    ToolResult,
+    Usage,
+)
 from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, ToolUseResult
 from nebula.tools.registry import WRITERS
@@ -29,6 +42,10 @@ class Ending:
     status: Status
     remark: str = ""
     exit_code: int | None = None
+
+    @property
+    def code(self) -> int:
+        return _EXIT_CODES[self.status] if self.exit_code is None else self.exit_code
 
 
 @record
@@ -61,6 +78,8 @@ class TurnResult:
             self.prompt, self.parents, self.references = event.prompt, event.parents, event.references
         elif isinstance(event, Message):
             self._read_message(event)
+        elif isinstance(event, Plan):
+            self.usage = self.usage + (event.usage or Usage())
         elif isinstance(event, Step):
             self._steps[event.tool_use_id] = event
         elif isinstance(event, Diff):
@@ -102,6 +121,11 @@ class TurnResult:
         return tuple(self._changes.values())
 
     @property
+    def was_refused(self) -> bool:
+        """A write was refused for good: by a rule or a person, and not done otherwise since."""
+        return bool(self._refused)
+
+    @property
     def answer(self) -> str:
         """The turn's answer: the texts of all its assistant messages, joined by a blank line."""
         return "\n\n".join(text for event in self.messages if (text := event.message.content))
@@ -113,11 +137,14 @@ class TurnResult:
 
     def final(self, ending: Ending, node_id: str | None) -> Final:
         """`node_id` is for a turn that said or changed something; one that did neither becomes no node."""
-        ending = self._judged(ending)
+        return self.summed(self._judged(ending), node_id)
+
+    def summed(self, ending: Ending, node_id: str | None) -> Final:
+        """The same for an ending that was judged already."""
         return Final(
             text=self.answer,
             status=ending.status,
-            exit_code=_EXIT_CODES[ending.status] if ending.exit_code is None else ending.exit_code,
+            exit_code=ending.code,
             files_changed=self.files,
             usage=self.usage,
             duration_s=round(time.monotonic() - self.started, 3),
@@ -131,9 +158,9 @@ class TurnResult:
         if ending.status != "ok":
             return ending
         if not self.answer.strip():
-            last = self.messages[-1]
-            dialect = EXIT_FORMAT if last.rung is not None else None
-            return Ending("error", str(why_no_answer(last.stop)), dialect)
+            last = self.messages[-1] if self.messages else None
+            dialect = EXIT_FORMAT if last is not None and last.rung is not None else None
+            return Ending("error", str(why_no_answer(last.stop if last else None)), dialect)
         return replace(ending, status="refused") if self._refused else ending
 
 

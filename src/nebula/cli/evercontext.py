@@ -13,6 +13,7 @@ from nebula.cli.printing import print_line
 from nebula.language import translate
 
 COMMANDS = {
+    "run": "nebula.cli.evercontext_commands.run:main",
     "gateway": "nebula.cli.evercontext_commands.gateway:main",
     "rag": "nebula.cli.evercontext_commands.rag:main",
     "hook": "nebula.cli.evercontext_commands.hook:main",
@@ -37,6 +38,7 @@ def _run(argv: Sequence[str]) -> int:
 
 def _parser() -> Parser:
     commands = {
+        "run": translate("plan a task, carry it out, check and repair it"),
         "gateway": translate("the guarded files over REST"),
         "rag": translate("the code index over REST"),
         "hook": translate("hand every commit over to the code index"),

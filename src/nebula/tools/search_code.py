@@ -62,7 +62,7 @@ class SearchCode:
         result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
         if left_out:
             result["remark"] = f"{left_out} more did not fit; ask for fewer, or for a narrower path_prefix."
-        return Outcome.ok(result, evidence=tuple(map(_evidence, chunks)))
+        return Outcome.ok(result, evidence=tuple(map(evidence_of, chunks)))
 
     def _found(self, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
         """Without what this workspace does not show: secrets, and what lies outside the folders of an MCP client."""
@@ -86,7 +86,7 @@ def _fitting(chunks: list[dict[str, Any]], room: int) -> tuple[list[dict[str, An
     return kept, len(chunks) - len(kept)
 
 
-def _evidence(chunk: Mapping[str, Any]) -> Evidence:
+def evidence_of(chunk: Mapping[str, Any]) -> Evidence:
     return Evidence(*(str(chunk.get(name) or "") for name in ("path", "span", "blob", "commit")))
 
 

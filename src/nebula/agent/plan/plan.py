@@ -27,6 +27,7 @@ class BadPlan(NebulaError):
     """The plan cannot be carried out as it is written."""
 
     exit_code = EXIT_FORMAT
+    kind = "plan"
 
 
 @value

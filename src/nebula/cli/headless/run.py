@@ -75,7 +75,7 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
     try:
         references = _references(session, options.references)
         turn = partial(session.turn, prompt, references=references)
-        final = await interruptible(session, turn, show)
+        final = await interruptible(settings, turn, show)
     except GraphError as error:
         return _not_begun(error, EXIT_USAGE, options, settings, prompt, show)
     finally:
@@ -95,9 +95,9 @@ def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
 
 
 async def interruptible(
-    session: Session, turn: Callable[[Sequence[Reader]], Coroutine[Any, Any, Final]], show: Callable[[Stamped], None]
+    settings: Settings, turn: Callable[[Sequence[Reader]], Coroutine[Any, Any, Final]], show: Callable[[Stamped], None]
 ) -> Final:
-    """Runs a turn of the session that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
+    """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
 
     Where nothing can be shown any more (a closed pipe, a full disk) the turn ends as failed, in the trace too.
     """
@@ -118,7 +118,7 @@ async def interruptible(
             loop.remove_signal_handler(number)
     if audience.problem is not None:
         if audience.last is not None:
-            _correct(session, audience.last, audience.problem)
+            _correct(settings, audience.last, audience.problem)
         raise audience.problem
     return final
 
@@ -144,10 +144,10 @@ class _Audience:
             self.last = stamped
 
 
-def _correct(session: Session, last: Stamped, problem: OSError) -> None:
+def _correct(settings: Settings, last: Stamped, problem: OSError) -> None:
     final = last.event
     if isinstance(final, Final):
-        stream = EventStream(last.session_id, last.trace_id, _trace(session.settings), seq=last.seq)
+        stream = EventStream(last.session_id, last.trace_id, _trace(settings), seq=last.seq)
         failed = replace(final, status="error", exit_code=EXIT_FAILED, remark=f"Standard output: {problem.strerror}")
         stream.emit(failed, must_record=False)
 

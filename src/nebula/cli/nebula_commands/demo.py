@@ -73,7 +73,7 @@ async def _play(folder: str, auto: bool) -> int:
         for scene in script["scenes"]:
             session.mode = scene["mode"]
             print_line(f"[{session.mode.upper()}] You: {scene['prompt']}\n")
-            final = await interruptible(session, partial(session.turn, scene["prompt"]), _Audience(lang))
+            final = await interruptible(session.settings, partial(session.turn, scene["prompt"]), _Audience(lang))
             print_line()
             code = max(code, final.exit_code)
             if final.status == "interrupted":

@@ -145,7 +145,7 @@ class Chat:
             branch=asked.branch,
             references=asked.references,
         )
-        final = self._runner.run(interruptible(session, turn, _face(session.settings)))
+        final = self._runner.run(interruptible(session.settings, turn, _face(session.settings)))
         if final.node_id is not None:
             self._unanswered = None
             self._parents = (final.node_id,)

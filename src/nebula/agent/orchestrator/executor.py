@@ -1,0 +1,128 @@
+"""Carrying out one step: a goal is a turn of its own for the model, a named tool is called as it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from nebula.agent.conversation import Fit
+from nebula.agent.loop import Turn, ending_of, run_rounds, run_tool
+from nebula.agent.orchestrator.existing_files import ShowsExisting
+from nebula.agent.orchestrator.step_prompt import step_prompt
+from nebula.agent.orchestrator.tool_steps import CONFLICT, conflict_goal, error_of, prepared_call
+from nebula.agent.plan.plan import PlanStep
+from nebula.agent.plan.planner import SEED
+from nebula.agent.repeat_breaker import RepeatBreaker
+from nebula.agent.turn_result import TurnResult
+from nebula.config import Settings
+from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
+from nebula.events import EventStream, Final, Stamped
+from nebula.llm.choose import ChosenModel
+from nebula.messages import (
+    MAX_USER_MESSAGE_SIZE,
+    ToolResultStatus,
+    ToolUseResult,
+    UserMessage,
+    strip_hidden_characters,
+)
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.toolset import ToolSet
+from nebula.value import field, record, value
+from nebula.workspace.contract import Workspace
+
+SHARE_FOR_STEP = 0.8
+"""Of the model's context; the rest is for the system prompt and the answer."""
+BYTES_PER_TOKEN = 2
+
+
+@value
+class StepEnd:
+    """How an attempt ended."""
+
+    exit_code: int
+    answer: str = ""
+    remark: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == EXIT_OK
+
+
+@record
+class Executor:
+    """One model with its tools, for all steps of a task."""
+
+    chosen: ChosenModel
+    tools: ToolSet
+    files: Workspace
+    ledger: ReadLedger
+    stream: EventStream
+    settings: Settings
+    task: str
+    steps: Sequence[PlanStep]
+    surroundings: str = ""
+    done: dict[str, str] = field(default_factory=dict)
+    """What the steps that are done came to, by id."""
+    _reader: TurnResult = field(default_factory=TurnResult)
+
+    def __call__(self, stamped: Stamped) -> None:
+        """Reads the stream for the attempt that is going on."""
+        self._reader(stamped)
+
+    async def carry_out(self, step: PlanStep) -> StepEnd:
+        if step.tool:
+            return await self._call(step)
+        return await self.reach(step.goal, step.id, step)
+
+    async def reach(self, goal: str, task_id: str, step: PlanStep | None = None) -> StepEnd:
+        """A turn of its own; the goal alone is what the user says in it."""
+        self._reader = TurnResult()
+        final = await self._turn(goal, task_id, step)
+        return StepEnd(final.exit_code, final.text, final.remark or _why(final))
+
+    async def _turn(self, goal: str, task_id: str, step: PlanStep | None) -> Final:
+        turn = self._new_turn(task_id, step)
+        turn.history.append(UserMessage.new_prompt(strip_hidden_characters(goal)).truncate_safe(MAX_USER_MESSAGE_SIZE))
+        ending = await ending_of(run_rounds(turn), self.stream, task_id)
+        return self._reader.final(ending, None)
+
+    def _new_turn(self, task_id: str, step: PlanStep | None) -> Turn:
+        room = int(self.chosen.context * SHARE_FOR_STEP)
+        return Turn(
+            stream=self.stream,
+            model=self.chosen.connector,
+            model_name=self.chosen.name,
+            system=step_prompt(self.task, self.steps, step, self.done, self.surroundings, self.settings.home),
+            history=[],
+            tools=RepeatBreaker(ShowsExisting(self.tools, self.files, self.ledger)),
+            max_rounds=self.settings.max_rounds,
+            room_for_results=min(MAX_USER_MESSAGE_SIZE, room * BYTES_PER_TOKEN),
+            temperature=0.0,
+            seed=SEED,
+            task_id=task_id,
+            fit=Fit((), frozenset((*self.tools.tools, *self.tools.missing)), room),
+        )
+
+    async def _call(self, step: PlanStep) -> StepEnd:
+        """The tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
+        self._reader = TurnResult()
+        call = await asyncio.to_thread(prepared_call, step, self.tools.specs, self.files, self.ledger)
+        if call is None:
+            return StepEnd(EXIT_OK, "It was so already.")
+        results: list[ToolUseResult] = []
+        run = run_tool(self._new_turn(step.id, step), call.use, [call.use], call.invalid, results)
+        ending = await ending_of(run, self.stream, step.id)
+        if not results or ending.status != "ok":
+            return StepEnd(ending.code, "", ending.remark)
+        if results[0].status is ToolResultStatus.Success:
+            return StepEnd(EXIT_OK)
+        error = error_of(results[0])
+        if self._reader.was_refused:
+            return StepEnd(EXIT_POLICY, "", error)
+        if CONFLICT in error:
+            return await self.reach(conflict_goal(step, error), step.id, step)
+        return StepEnd(EXIT_FAILED, "", error)
+
+
+def _why(final: Final) -> str:
+    return "A write was refused by the policy." if final.status == "refused" else ""

@@ -1,0 +1,96 @@
+"""Who plans and who executes: two models, chosen apart, each standing in for the other where only one is there.
+
+The planner is the one named (`--planner`, `planner`, EC_PLANNER), else Gemini where it is set up, else the user's
+model. The executor is the one named (`--executor`, `executor`, EC_MODEL_NAME), else what a local Ollama has, else the
+user's model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from nebula.config import Settings
+from nebula.language import Sentence
+from nebula.llm.catalog import PROVIDERS
+from nebula.llm.choose import ChosenModel, choose_model, configured_providers
+from nebula.llm.errors import ModelError
+from nebula.value import value
+
+GEMINI_COMMAND = "gemini-cli"
+"""As the planner: the `gemini` command, or with a model `gemini-cli/MODEL`."""
+
+
+@value
+class TaskModels:
+    planner: ChosenModel
+    executor: ChosenModel
+    remarks: tuple[Sentence, ...] = ()
+
+    async def close(self) -> None:
+        connectors = {id(each.connector): each.connector for each in (self.planner, self.executor)}
+        await asyncio.gather(*(connector.aclose() for connector in connectors.values()))
+
+
+async def choose_models(settings: Settings) -> TaskModels:
+    """Raises ModelError where neither can be had."""
+    if settings.planner and settings.executor:
+        return TaskModels(await _planner(settings), await choose_model(settings, role="executor"))
+    if settings.planner:
+        planner = await _planner(settings)
+        executor = await _local_executor(settings)
+        if executor is not None:
+            return TaskModels(planner, executor)
+        if planner.provider == GEMINI_COMMAND:  # it plans, and cannot be handed our tools
+            return TaskModels(planner, await choose_model(settings))
+        return TaskModels(planner, planner, (_stands_in("executor", planner),))
+    return await _without_planner(settings)
+
+
+async def _without_planner(settings: Settings) -> TaskModels:
+    executor = await choose_model(settings, role="executor") if settings.executor else await _local_executor(settings)
+    planner = await _default_planner(settings)
+    if executor is not None and planner is not None:
+        return TaskModels(planner, executor)
+    if executor is not None:
+        return TaskModels(executor, executor, (_stands_in("planner", executor),))
+    planner = planner or await choose_model(settings)
+    return TaskModels(planner, planner, (_stands_in("executor", planner),))
+
+
+async def _planner(settings: Settings) -> ChosenModel:
+    command, _, model = settings.planner.partition("/")
+    if command == GEMINI_COMMAND and not settings.is_from_project("planner"):
+        from nebula.llm.gemini_command import GeminiCommand
+
+        return ChosenModel(GeminiCommand(), model or GEMINI_COMMAND)
+    return await choose_model(settings, role="planner")
+
+
+async def _default_planner(settings: Settings) -> ChosenModel | None:
+    """Gemini, else the model that the user named or has a key for; None where there is only a local one."""
+    gemini = PROVIDERS["gemini"]
+    said = [name for name in ("model", "provider") if name in settings.origins and not settings.is_from_project(name)]
+    if not said and gemini.is_configured(settings):
+        return await choose_model(settings, provider=gemini.name)
+    if said or any(row.key for row in configured_providers(settings)):
+        return await choose_model(settings)
+    return None
+
+
+async def _local_executor(settings: Settings) -> ChosenModel | None:
+    """The first model of a local Ollama. One that the user set up must answer; else it is only looked for."""
+    row = next(row for row in PROVIDERS.values() if not row.key)
+    if settings.provider and settings.provider != row.name:
+        return None
+    try:
+        return await choose_model(settings, provider=row.name)
+    except ModelError:
+        if row.has_own_address(settings):
+            raise
+        return None
+
+
+def _stands_in(role: str, chosen: ChosenModel) -> Sentence:
+    if role == "planner":
+        return Sentence("No planner is set up: {model} plans as well (--planner chooses another).", model=chosen.name)
+    return Sentence("No executor is set up: {model} executes as well (--executor chooses another).", model=chosen.name)

@@ -1,0 +1,41 @@
+"""What the executor is told beside its goal: the whole task, where this step stands in the plan, and the project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nebula.agent.plan.plan import PlanStep
+from nebula.agent.system_prompt import template
+from nebula.messages import truncate_safe
+
+MOST_SAID = 600
+"""Bytes of what an earlier step answered."""
+
+
+def step_prompt(
+    task: str,
+    steps: Sequence[PlanStep],
+    now: PlanStep | None,
+    done: Mapping[str, str],
+    surroundings: str,
+    home: str = "",
+) -> str:
+    """`now` is None while the work is being repaired; then every step lies behind."""
+    parts = [template("executor", home), f"# The task that the plan serves\n\n{task}", "# The plan"]
+    parts.append("\n".join(_line(step, now, done) for step in steps))
+    if now is not None and now.files:
+        parts.append("Files of this step: " + ", ".join(now.files))
+    if surroundings:
+        parts.append(surroundings)
+    return "\n\n".join(parts)
+
+
+def _line(step: PlanStep, now: PlanStep | None, done: Mapping[str, str]) -> str:
+    title = step.title or step.goal or step.tool
+    title = " ".join(truncate_safe(title, MOST_SAID).split())
+    if now is not None and step.id == now.id:
+        return f"- [now] {title}"
+    if step.id not in done:
+        return f"- [not yet] {title}"
+    said = " ".join(truncate_safe(done[step.id], MOST_SAID).split())
+    return f"- [done] {title}" + (f": {said}" if said else "")

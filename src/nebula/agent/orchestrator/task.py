@@ -1,0 +1,35 @@
+"""What is asked of the orchestrator, and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from nebula.agent.plan.plan import StepPlan
+from nebula.events import Final
+from nebula.value import value
+
+
+@value
+class TaskRequest:
+    prompt: str
+    plan: StepPlan | None = None
+    """A plan that is there already; else one is made."""
+    done: Mapping[str, str] = MappingProxyType({})
+    """Of a plan that is resumed: the steps that need not be done again, with what each came to."""
+    resumes: str = ""
+    """The trace id of the run that left that plan unfinished."""
+    dry_run: bool = False
+    """Nothing is written; the diffs are what would be."""
+    rollback: bool = False
+    """A task that fails leaves the files as they were."""
+    trace_id: str = ""
+    allow: tuple[str, ...] = ()
+    """Secret and control files that the user allowed by name."""
+
+
+@value
+class TaskResult:
+    trace_id: str
+    final: Final
+    plan: StepPlan | None = None

@@ -1,0 +1,75 @@
+"""A step that names its tool: the call as our tools have it, made so that doing it twice does it once.
+
+A plan is written without having read the files. So a file that already holds what the step would write is left as it
+is, and one that the plan says to overwrite is read first, as the tools demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nebula.agent.plan.plan import PlanStep
+from nebula.llm.dialect.tools import make_offer
+from nebula.messages import AssistantToolUse, Json, ToolSpec, ToolUseResult
+from nebula.tools.ledger import ReadLedger
+from nebula.value import value
+from nebula.workspace.contract import Workspace
+from nebula.workspace.errors import WorkspaceError
+
+CONFLICT = "exists already"
+
+
+@value
+class PreparedCall:
+    use: AssistantToolUse
+    invalid: str | None = None
+    """Why it must not run."""
+
+
+def prepared_call(
+    step: PlanStep, specs: Sequence[ToolSpec], files: Workspace, ledger: ReadLedger
+) -> PreparedCall | None:
+    """None where the file is already as the step wants it."""
+    name, args, invalid = make_offer(specs).translate(step.tool, step.parameters)
+    args = {key: given for key, given in args.items() if given is not None}
+    wanted, path = _content(name, args), args.get("path")
+    if wanted is not None and isinstance(path, str):
+        present = _present(files, path)
+        if present == wanted:
+            return None
+        if name == "editFile" and present is None:
+            name, args = "writeFile", {"path": path, "content": wanted}
+        elif name == "editFile" and present is not None:
+            ledger.saw(path, present)
+    use = AssistantToolUse(f"step_{step.id}", step.tool, name, dict(step.parameters), args)
+    return PreparedCall(use, invalid)
+
+
+def error_of(result: ToolUseResult) -> str:
+    said = [block.value for block in result.content if isinstance(block, Json)]
+    return " ".join(str(each.get("error", "")) for each in said if isinstance(each, Mapping)).strip()
+
+
+def conflict_goal(step: PlanStep, error: str) -> str:
+    """What the model is asked where the file of a step is there already with another content."""
+    path = step.parameters.get("path")
+    content = step.parameters.get("content")
+    return (
+        f"{step.title or 'A file was to be written.'}\n\nThe plan says to create {path}, but: {error}\n"
+        f"Read {path}. Overwrite it if it should have the planned content, else change it so that it serves the same "
+        f"purpose. The planned content:\n\n{content}"
+    )
+
+
+def _content(name: str, args: Mapping[str, Any]) -> str | None:
+    """The whole content that a call would give a file."""
+    found = args.get({"writeFile": "content", "editFile": "new_content"}.get(name, ""))
+    return found if isinstance(found, str) else None
+
+
+def _present(files: Workspace, path: str) -> str | None:
+    try:
+        return files.read_file(path).content
+    except WorkspaceError:
+        return None  # there is none, or the call itself meets the same problem and reports it

@@ -1,0 +1,103 @@
+"""Asking a model for a plan: the same task in the same project gives the same request, byte for byte.
+
+So it goes out with temperature 0 and a fixed seed, with nothing in it that changes by itself (no date, no time), and
+what it says of the project is sorted. A plan that cannot be used goes back once, with the exact error.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+from typing import Any
+
+from nebula.agent.plan.plan import BadPlan, StepPlan
+from nebula.agent.plan.plan_reply import read_plan_reply
+from nebula.agent.plan.planning_context import PlanningContext
+from nebula.agent.system_prompt import template
+from nebula.events import EventStream, Notice, Plan, Retry, Usage
+from nebula.llm.choose import ChosenModel
+from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying
+from nebula.llm.errors import BadReplyError
+from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
+from nebula.value import value
+
+SEED = 7
+ATTEMPTS = 2
+MOST_QUOTED = 4_000
+COMPLAINT = "This plan cannot be used: {problem} Answer again with the whole plan as one JSON object, and nothing else."
+
+_TASK: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "title": {"type": "string"},
+        "goal": {"type": "string"},
+        "tool": {"type": "string"},
+        "parameters": {"type": "object"},
+        "files": {"type": "array", "items": {"type": "string"}},
+        "depends_on": {"type": "array", "items": {"type": "string"}},
+        "on_error": {"type": "string", "enum": ["stop", "skip", "retry"]},
+    },
+    "required": ["id", "title", "files", "depends_on", "on_error"],
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"tasks": {"type": "array", "items": _TASK}},
+    "required": ["tasks"],
+}
+"""What a server can hold a model to. The published schema says more than some of them understand."""
+
+
+@value
+class Planning:
+    """A plan and what it took."""
+
+    plan: StepPlan
+    model: str
+    usage: Usage
+    duration_s: float
+    context: PlanningContext
+
+    def event(self) -> Plan:
+        evidence = self.context.evidence or None
+        return Plan(self.plan.to_json(), self.model, self.usage, self.duration_s, evidence)
+
+
+async def make_plan(
+    task: str, planner: ChosenModel, context: PlanningContext, stream: EventStream, home: str
+) -> Planning:
+    """Raises BadPlan after the second reply that cannot be used, or ModelError."""
+    started = time.monotonic()
+    system = f"{template('planner', home)}\n\n{context.text}".strip()
+    said: list[Message] = [UserMessage.new_prompt(strip_hidden_characters(task))]
+    usage = Usage()
+    for attempt in range(1, ATTEMPTS + 1):
+        request = ModelRequest(planner.name, system, tuple(said), temperature=0.0, seed=SEED, json_schema=SCHEMA)
+        reply = await _ask(planner, request, stream)
+        usage += reply.usage
+        try:
+            plan = read_plan_reply(reply.message.content)
+        except BadPlan as problem:
+            if attempt == ATTEMPTS:
+                raise
+            stream.emit(Retry(str(problem), attempt + 1, attempts=ATTEMPTS, kind="bad_reply"))
+            quoted = reply.message.content[:MOST_QUOTED] or "(nothing)"
+            complaint = COMPLAINT.format(problem=problem)
+            said += [AssistantMessage.new_response(None, quoted), UserMessage.new_prompt(complaint)]
+            continue
+        return Planning(plan, planner.name, usage, round(time.monotonic() - started, 3), context)
+    raise AssertionError("unreachable")
+
+
+async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream) -> ModelReply:
+    async with aclosing(planner.connector.stream(request)) as items:  # type: ignore[type-var]
+        async for item in items:
+            if isinstance(item, Retrying):
+                stream.emit(
+                    Retry(str(item.reason), item.attempt, item.delay_s, None, item.attempts or None, item.kind or None)
+                )
+            elif isinstance(item, ModelNotice):
+                stream.emit(Notice(item.text.sentence, item.text.values))
+            elif isinstance(item, ModelReply):
+                return item
+    raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")

@@ -1,0 +1,153 @@
+"""evercontext run: a task from plan to report, with nobody to ask."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, UsageError, allow_option, check_allowed, checked_root, examples
+from nebula.cli.nebula import exit_codes
+from nebula.cli.printing import print_json
+from nebula.cli.settings import open_settings
+from nebula.events import Final, Reader, Stamped
+from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.agent.orchestrator.task import TaskRequest
+    from nebula.config import Settings
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    _check(options)
+    root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
+    overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
+    settings = open_settings("evercontext", root, overrides)
+    request = _request(options, settings)
+    return asyncio.run(_run(settings, request, _face(options.output_format, settings)))
+
+
+async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped], None]) -> int:
+    from nebula.agent.orchestrator.run import run_task
+    from nebula.cli.headless.run import interruptible
+
+    async def work(audience: Sequence[Reader]) -> Final:
+        return (await run_task(settings, request, audience)).final
+
+    return (await interruptible(settings, work, show)).exit_code
+
+
+def _check(options: argparse.Namespace) -> None:
+    ways = [options.task is not None, options.plan is not None, options.resume_plan is not None]
+    if not any(ways):
+        raise UsageError('say what to do: --task "…", --plan FILE or --resume-plan')
+    if options.resume_plan is not None and (options.plan is not None or options.task is not None):
+        raise UsageError("--resume-plan goes on with a plan that was begun; it takes no --task and no --plan")
+    if options.task is not None and not options.task.strip():
+        raise UsageError("the task is empty; say what to do after --task")
+    check_allowed(options.allow)
+
+
+def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
+    from nebula.agent.orchestrator.task import TaskRequest
+    from nebula.cli.evercontext_commands.plan_file import read_plan_file
+    from nebula.value import replace
+
+    request = TaskRequest(
+        (options.task or "").strip(), dry_run=options.dry_run, rollback=options.rollback, allow=tuple(options.allow)
+    )
+    if options.resume_plan is not None:
+        return _resumed(request, options.resume_plan, settings)
+    if options.plan is not None:
+        plan, task = read_plan_file(options.plan)
+        return replace(request, plan=plan, prompt=request.prompt or task)
+    return request
+
+
+def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskRequest:
+    from nebula.agent.plan.kept_plans import KeptPlans
+    from nebula.files.home import derived_folder
+    from nebula.value import replace
+
+    kept = KeptPlans(derived_folder(settings.root, settings.home)).find(trace_id)
+    return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
+
+
+def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
+    if output_format == "stream-json":
+        return lambda stamped: print_json(stamped.to_json())
+    if output_format == "json":
+        return lambda stamped: print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
+    from nebula.cli.evercontext_commands.task_view import TaskView
+
+    return TaskView(settings)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        "evercontext run",
+        translate(
+            "Plans a task, carries the plan out step by step in the guarded files, checks the result, and repairs it.\n"
+            "Nobody is asked: the policy limits what is written (EC_ALLOW_EXT, EC_MAX_BYTES), every change is in the "
+            "journal."
+        ),
+        epilog=examples(
+            'evercontext run --task "make a FastAPI hello world in app"',
+            'evercontext run --task "…" --dry-run --planner gemini-2.5-flash --executor ollama/qwen3:8b',
+            "evercontext run --plan plan.json --rollback",
+            "evercontext run --resume-plan",
+        )
+        + f"\n\n{exit_codes()}\n",
+    )
+    what_options(parser)
+    model_options(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help=translate("write nothing; show the plan and the changes it would make")
+    )
+    parser.add_argument(
+        "--rollback", action="store_true", help=translate("if the task fails, put every file back as it was")
+    )
+    parser.add_argument("--trust", action="store_true", help=translate("let the project's own checks run"))
+    allow_option(parser)
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument(
+        "--output-format",
+        choices=("text", "json", "stream-json"),
+        default="text",
+        help=translate("what is printed: text for people, the last event, or every event as it happens"),
+    )
+    formats.add_argument(
+        "--json",
+        dest="output_format",
+        action="store_const",
+        const="json",
+        help=translate("same as --output-format json"),
+    )
+    return parser
+
+
+def what_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--task", metavar="T", help=translate("what to do, in words"))
+    parser.add_argument(
+        "--plan", metavar="FILE", help=translate("carry out the plan in this file ('-': standard input)")
+    )
+    parser.add_argument(
+        "--resume-plan",
+        metavar="ID",
+        nargs="?",
+        const="",
+        help=translate("go on with the plan that was begun last, or with the one of this trace id"),
+    )
+    parser.add_argument(
+        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
+    )
+
+
+def model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
+    )
+    parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
