@@ -34,6 +34,7 @@ class ScriptedModel:
     capabilities      Ollama's /api/show, by model (default: completion and tools)
     context_length    the model's limit as /api/show tells it
     template          chat template in /api/show, by model
+    properties        what llama.cpp tells at /props; None: no such question
     tls               serve https with this context
     """
 
@@ -47,6 +48,7 @@ class ScriptedModel:
         capabilities: Mapping[str, Sequence[str]] = {},
         context_length: int = 131_072,
         template: Mapping[str, str] = {},
+        properties: Mapping[str, Any] | None = None,
         tls: ssl.SSLContext | None = None,
         port: int = 0,
     ) -> None:
@@ -57,6 +59,7 @@ class ScriptedModel:
         self.capabilities = capabilities
         self.context_length = context_length
         self.template = template
+        self.properties = properties
         self.requests: list[RecordedRequest] = []
         self.connections = 0
         self.port = port
@@ -241,6 +244,8 @@ class ScriptedModel:
             return 200, _model_list(wire, names)
         if path == "/api/tags":
             return 200, json.dumps({"models": [_ollama_entry(name) for name in names]}).encode()
+        if path == "/props" and self.properties is not None:
+            return 200, json.dumps(self.properties).encode()
         if path == "/api/version":
             return 200, b'{"version": "0.12.6"}'
         if path == "/api/show" and request.method == "POST":

@@ -12,6 +12,9 @@ from nebula.language import translate
 
 Command = Callable[[Sequence[str]], int]
 
+PROVIDERS = ("openai", "gemini", "ollama", "local")
+"""As the settings name them; said again here because `--help` and `--version` must not load the settings."""
+
 # argparse looks up its own sentences under these two names, to be translated.
 argparse._ = translate  # type: ignore[attr-defined]
 argparse.ngettext = lambda one, many, count: translate(one if count == 1 else many)  # type: ignore[attr-defined]
@@ -55,7 +58,7 @@ def allow_option(parser: argparse.ArgumentParser) -> None:
 
 def model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--model", metavar="M", help=translate("model to use; provider/model says it outright"))
-    parser.add_argument("--provider", choices=("openai", "gemini", "ollama"), help=translate("provider to use"))
+    parser.add_argument("--provider", choices=PROVIDERS, help=translate("provider to use"))
 
 
 def host_option(parser: argparse.ArgumentParser) -> None:

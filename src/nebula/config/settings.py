@@ -17,7 +17,7 @@ from nebula.language import LANGUAGES, Sentence
 from nebula.value import replace, value
 
 DEFAULT_MODEL = "gpt-4.1-nano"
-PROVIDER_NAMES = ("openai", "gemini", "ollama")
+PROVIDER_NAMES = ("openai", "gemini", "ollama", "local")
 NOBODY, USER, PROJECT = range(3)
 """Whose config.json may hold a setting: nobody's (environment and command line only), the user's alone, a project's
 too. A project may say nothing about where requests go, who approves, or which root and hooks."""

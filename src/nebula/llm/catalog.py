@@ -6,6 +6,7 @@ that hold its address and key. Nothing here imports a connector: a start pays on
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,8 @@ class Provider:
     """A pattern of model names that are this provider's wherever they are said."""
     models: tuple[KnownModel, ...] = ()
     is_free: bool = False
+    in_home: str = ""
+    """A folder in nebula's home whose files are its models: it is set up where there is one."""
 
     @property
     def key_variable(self) -> str:
@@ -69,14 +72,19 @@ class Provider:
 
     def is_configured(self, settings: Settings) -> bool:
         """Whether somebody set it up. One that needs no key may always be there."""
+        if self.in_home:
+            return os.path.isdir(self._folder(settings))
         return not self.key or bool(getattr(settings, self.key)) or self.has_own_address(settings)
 
     def has_own_address(self, settings: Settings) -> bool:
         return self.address in settings.origins
 
+    def _folder(self, settings: Settings) -> str:
+        return os.path.join(settings.home, self.in_home) if self.in_home else ""
+
     def connect(self, settings: Settings, remark: Sentence | None = None) -> Model:
         """A connector to it; `remark` is said before its first reply."""
-        address = getattr(settings, self.address) if self.address else ""
+        address = getattr(settings, self.address) if self.address else self._folder(settings)
         key = getattr(settings, self.key) if self.key else ""
         return connect(self.name, base_url=address, api_key=key, remark=remark)
 
@@ -120,6 +128,7 @@ PROVIDERS = {
             ),
         ),
         Provider("ollama", "Ollama", "nebula.llm.ollama:OllamaModel", address="ollama_host", is_free=True),
+        Provider("local", "llama.cpp", "nebula.llm.local.connector:LocalModel", is_free=True, in_home="models"),
     )
 }
 

@@ -141,7 +141,9 @@ async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wan
     if not home:
         home = (await _resolved(settings, users))[0].name if users.model else configured_providers(settings)[0].name
     provider = named.likely_provider or home
-    if provider == home and (named.likely_provider or await _may_have(settings, PROVIDERS[home], named.model)):
+    # A model in a file is one the user put into the home; a clone must not name a file of its own.
+    is_sure = bool(named.likely_provider) and not PROVIDERS[home].in_home
+    if provider == home and (is_sure or await _may_have(settings, PROVIDERS[home], named.model)):
         return _Wanted(home, named.model), None
     return users, Sentence(
         "The project asks for the model '{model}', but you chose {label}, which does not list it; it was ignored.",
@@ -152,7 +154,7 @@ async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wan
 
 async def _may_have(settings: Settings, row: Provider, model: str) -> bool:
     answer = await _listed(row, settings)
-    return isinstance(answer, ModelError) or _lists(answer, model)
+    return not row.in_home if isinstance(answer, ModelError) else _lists(answer, model)
 
 
 async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = False) -> tuple[Provider, str]:
@@ -161,7 +163,9 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
     if wanted.provider or not wanted.model:
         row = PROVIDERS[wanted.provider] if wanted.provider else configured[0]
         _require(row, configured)
-        return row, wanted.model or row.default_model or await _first_listed(settings, row)
+        if wanted.model:
+            return row, wanted.model
+        return await _default_model(settings, row, () if wanted.provider else configured[1:])
     likely = PROVIDERS.get(wanted.likely_provider)
     if likely in configured:
         return likely, wanted.model
@@ -179,8 +183,27 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
 
 
 def _require(row: Provider, configured: Sequence[Provider]) -> None:
-    if row not in configured:
+    if row.key and row not in configured:
         raise AuthError("{variable} is not set. {advice}", variable=row.key_variable, advice=how_to_set_up(row))
+
+
+async def _default_model(settings: Settings, row: Provider, others: Sequence[Provider]) -> tuple[Provider, str]:
+    """Where nobody names one: the provider's default, or the only one that a server of one's own has."""
+    if row.default_model:
+        alone = await _only_model(settings, row) if row.has_own_address(settings) else ""
+        return row, alone or row.default_model
+    try:
+        return row, await _first_listed(settings, row)
+    except ModelError:
+        for other in others:  # a file in the home, where no server runs
+            if other.in_home and not isinstance(await _listed(other, settings), ModelError):
+                return other, await _first_listed(settings, other)
+        raise
+
+
+async def _only_model(settings: Settings, row: Provider) -> str:
+    answer = await _listed(row, settings)
+    return answer[0].name if not isinstance(answer, ModelError) and len(answer) == 1 else ""
 
 
 async def _first_listed(settings: Settings, row: Provider) -> str:

@@ -210,11 +210,13 @@ class Connector(ABC):
             yield reply
             return
 
-    async def _json(self, method: str, path: str, value: object = None, *, model: str = "") -> dict[str, Any]:
+    async def _json(
+        self, method: str, path: str, value: object = None, *, model: str = "", base: str = ""
+    ) -> dict[str, Any]:
         """A short question outside of any conversation: asked once, with short time-outs."""
         async with self._client.request(
             method,
-            self._service.url + path,
+            (base or self._service.url) + path,
             headers=self._post_headers() if method == "POST" else self._headers(),
             body=to_bytes(value) if method == "POST" else b"",
             timeouts=LISTING_TIMEOUTS,

@@ -26,6 +26,8 @@ BYTES_PER_TOKEN = 3
 """Careful for code and right for Japanese, which has three bytes and about one token a character."""
 PATIENT = Timeouts(connect_s=10.0, first_byte_s=900.0, idle_s=600.0)
 """A cold model is loaded before the first byte comes; on a slow disk that takes minutes."""
+SCHEMA_WORDS = (b"grammar", b"json schema", b"for format")
+"""How Ollama says that it cannot hold a model to a schema."""
 
 
 class OllamaModel(Connector):
@@ -37,6 +39,7 @@ class OllamaModel(Connector):
         self._described: dict[str, ModelInfo] = {}
         self._context: dict[str, int] = {}
         self._warned: set[str] = set()
+        self._without_schema: set[str] = set()
 
     async def list_models(self) -> list[ModelInfo]:
         listed = (await self._json("GET", "/api/tags")).get("models")
@@ -94,11 +97,19 @@ class OllamaModel(Connector):
             "keep_alive": KEEP_ALIVE,
             "options": {name: value for name, value in options.items() if value is not None},
         }
-        if request.json_schema is not None:
+        if request.json_schema is not None and request.model not in self._without_schema:
             body["format"] = request.json_schema
             if info.thinking:
                 body["think"] = False  # with a schema, a thinking model puts its thoughts into the JSON
         return body
+
+    def _adapt(self, model: str, status: int, body: bytes) -> bool:
+        """A schema that this server cannot hold the model to is left out: the reply is read all the same."""
+        said = body.lower()
+        if model in self._without_schema or not any(words in said for words in SCHEMA_WORDS):
+            return False
+        self._without_schema.add(model)
+        return True
 
     def _context_for(self, request: ModelRequest, info: ModelInfo, size: int) -> tuple[int, tuple[Sentence, ...]]:
         """How many tokens to ask for. Never fewer than before: a change makes Ollama load the model anew."""

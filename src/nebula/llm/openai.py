@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nebula.llm.catalog import known_provider
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
+from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import SseParser, WholeParser
 from nebula.llm.wire import RawCall, result_text, to_bytes, to_text
 from nebula.messages import Message, ToolSpec, UserMessage
+from nebula.value import replace
 
 STOPS = {
     "stop": "end",
@@ -29,6 +32,8 @@ OPTIONAL_PARAMETERS = (
 )
 """What a server may not know and we can do without."""
 REFUSING_WORDS = ("unsupported", "not support", "unknown", "unrecognized", "extra", "not permitted")
+SCHEMA_WORDS = ("grammar", "json schema")
+"""How llama.cpp and vLLM say that they cannot hold a model to our schema."""
 
 
 class OpenAIModel(Connector):
@@ -37,11 +42,33 @@ class OpenAIModel(Connector):
     def __init__(self, base_url: str = "", api_key: str = "", **limits: Any) -> None:
         super().__init__(base_url, api_key, **limits)
         self._refused: dict[str, set[str]] = {}
+        self._described: dict[str, ModelInfo] = {}
 
     async def list_models(self) -> list[ModelInfo]:
         listed = (await self._json("GET", "/models")).get("data")
         names = [entry["id"] for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
         return [ModelInfo(name, self.provider) for name in sorted(names)]
+
+    async def describe(self, model: str) -> ModelInfo:
+        """What a server of one's own says beyond OpenAI's API, asked once. OpenAI's own models are known."""
+        if self._is_default or known_provider(model):
+            return ModelInfo(model, self.provider)
+        if model not in self._described:
+            from urllib.parse import quote
+
+            properties = await self._answer(f"/props?model={quote(model)}", self._service.url.removesuffix("/v1"))
+            listing = await self._answer("/models") if not properties else {}
+            self._described[model] = _described(ModelInfo(model, self.provider), properties, listing)
+        return self._described[model]
+
+    async def _answer(self, path: str, base: str = "") -> dict[str, Any]:
+        """Empty where the server knows of no such question."""
+        try:
+            return await self._json("GET", path, base=base)
+        except UnavailableError:
+            raise  # it may know later: llama.cpp answers so while it loads
+        except ModelError:
+            return {}
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
         system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
@@ -139,8 +166,25 @@ def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:
         call.value = arguments
 
 
+def _described(info: ModelInfo, properties: Mapping[str, Any], listing: Mapping[str, Any]) -> ModelInfo:
+    """llama.cpp tells the context and what the model's template can do; vLLM and others the context, in their list."""
+    abilities = properties.get("chat_template_caps")
+    if isinstance(abilities, dict):
+        tools = abilities.get("supports_tools") is True
+        info = replace(info, tools=tools, tool_role=tools)
+    generation = properties.get("default_generation_settings")
+    sizes = [generation.get("n_ctx")] if isinstance(generation, dict) else []
+    for entry in listing.get("data") or ():
+        if isinstance(entry, dict) and entry.get("id") == info.name:
+            sizes += [entry.get("max_model_len"), entry.get("context_length")]
+    size = next((each for each in sizes if isinstance(each, int) and each > 0), None)
+    return replace(info, context_length=size)
+
+
 def _refused_parameter(body: str) -> str | None:
-    text = body.lower()
+    text = body.lower().replace('\\"', '"')
+    if any(words in text for words in SCHEMA_WORDS):
+        return "response_format"
     if not any(word in text for word in REFUSING_WORDS):
         return None
     return next((name for name in OPTIONAL_PARAMETERS if f"'{name}'" in text or f'"{name}"' in text), None)

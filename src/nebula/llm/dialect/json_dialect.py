@@ -7,7 +7,7 @@ are the same assistant messages as from native tool calls, and the loop never kn
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -212,24 +212,43 @@ def _renamed(result: ToolUseResult, offer: Offer) -> ToolUseResult:
 
 
 def reply_schema(offer: Offer) -> dict[str, Any]:
-    """The dialect's object as a JSON schema, for servers that can hold a model to one."""
-    call = {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "enum": [spec.name for spec in offer.specs]},
-            "parameters": {"type": "object"},
-        },
-        "required": ["name", "parameters"],
+    """The dialect's object as a JSON schema, for servers that can hold a model to one: the tools, each with its own
+    parameters, and nothing else."""
+    calls = [
+        _only({"name": {"type": "string", "enum": [spec.name]}, "parameters": _parameters(spec)}, "name", "parameters")
+        for spec in offer.specs
+    ]
+    said = {
+        "thought": {"type": "string"},
+        "tool_calls": {"type": "array", "items": _any_of(calls, [spec.name for spec in offer.specs])},
+        "final_answer": {"type": "string"},
     }
+    return _only(said, "thought", "tool_calls", "final_answer")
+
+
+def _any_of(calls: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Mapping[str, Any]:
+    """One of these; what they share is said as well, for servers that do not look into alternatives."""
+    if len(calls) == 1:
+        return calls[0]
+    shared = _only({"name": {"type": "string", "enum": names}, "parameters": {"type": "object"}}, "name", "parameters")
+    return {**shared, "anyOf": list(calls)}
+
+
+def _only(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    """An object with these properties and no others."""
     return {
         "type": "object",
-        "properties": {
-            "thought": {"type": "string"},
-            "tool_calls": {"type": "array", "items": call},
-            "final_answer": {"type": "string"},
-        },
-        "required": ["thought", "tool_calls", "final_answer"],
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
     }
+
+
+def _parameters(spec: ToolSpec) -> dict[str, Any]:
+    """What the tool takes; any object where its schema points elsewhere, which would not hold inside another."""
+    if "$ref" in json.dumps(spec.parameters):
+        return {"type": "object"}
+    return {**spec.parameters, "additionalProperties": False}
 
 
 def spoken(message: AssistantMessage, offer: Offer) -> str:

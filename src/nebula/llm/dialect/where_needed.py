@@ -18,6 +18,9 @@ from nebula.llm.errors import BadReplyError, ModelError
 if TYPE_CHECKING:
     from nebula.llm.dialect.json_dialect import JsonDialect
 
+NO_TOOLS_WORDS = ("does not support tools", "tool choice requires", "tools param requires")
+"""How Ollama, vLLM and llama.cpp refuse a request that offers tools."""
+
 
 class DialectWhereNeeded:
     """`remark` is said once, before the first reply."""
@@ -55,7 +58,7 @@ class DialectWhereNeeded:
                         yield item
                 return
             except BadReplyError as error:
-                if "does not support tools" not in str(error):
+                if not any(words in str(error) for words in NO_TOOLS_WORDS):
                     raise
                 self._in_dialect.add(request.model)
         items = self._dialect(tool_role=info.tool_role is not False).stream(request)

@@ -26,6 +26,8 @@ CONTEXT_WORDS = (
     "maximum context length",
     "context window",
     "context length",
+    "exceed_context_size_error",
+    "available context size",
     "exceeds the maximum number of tokens",
     "input token count",
     "prompt is too long",

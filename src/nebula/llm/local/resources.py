@@ -1,0 +1,71 @@
+"""How much of this machine a model may take: context, memory for old prompts, threads."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from nebula.llm.local.gguf import ModelFile
+from nebula.value import value
+
+MIB = 1024 * 1024
+KEPT_FREE = 1024 * MIB
+"""For everything else that runs: an editor, a compiler, the tests that the agent starts."""
+SMALLEST_CONTEXT = 4096
+STEP = 256
+MOST_FOR_OLD_PROMPTS_MB = 2048
+
+
+@value
+class Resources:
+    context: int
+    threads: int
+    cache_mb: int
+    """For prompts that may come again, beside the one at work."""
+    fits: bool
+    """Whether the file and the smallest context are no more than the free memory."""
+
+
+def chosen_resources(model: ModelFile, free: int, cores: int) -> Resources:
+    """The file's own context length where the memory allows it, else as much as it does.
+
+    At most half of what is free goes to the context. One core is left to the rest: threads of one model wait for each
+    other at every step, and one that is held up holds up all.
+    """
+    left = free - model.size - KEPT_FREE
+    budget = min(left, free // 2)
+    room = budget // max(model.cache_bytes_per_token, 1) // STEP * STEP
+    context = min(model.context_length, max(room, SMALLEST_CONTEXT))
+    for_context = context * model.cache_bytes_per_token
+    old_prompts = min(MOST_FOR_OLD_PROMPTS_MB, max(0, left - for_context) // 4 // MIB)
+    return Resources(context, max(1, cores - 1), old_prompts, model.size + for_context <= free)
+
+
+def free_memory() -> int:
+    """Bytes that can be had without anything being pushed out, also inside a container with a limit of its own."""
+    found = [_available(), _left_in_group()]
+    return min(each for each in found if each is not None)
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _available() -> int:
+    with suppress(OSError), open("/proc/meminfo", encoding="ascii") as lines:
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _left_in_group() -> int | None:
+    limit, used = _number("memory.max"), _number("memory.current")
+    return max(0, limit - used) if limit is not None and used is not None else None
+
+
+def _number(name: str) -> int | None:
+    with suppress(OSError), open(f"/sys/fs/cgroup/{name}", encoding="ascii") as file:
+        text = file.read().strip()
+        return int(text) if text.isdecimal() else None
+    return None

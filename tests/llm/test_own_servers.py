@@ -1,0 +1,137 @@
+"""Servers of one's own that speak OpenAI's API: what they tell beyond it, and what is made of that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nebula.config import load_settings
+from nebula.llm.catalog import connect
+from nebula.llm.choose import choose_model
+from nebula.llm.contract import Model, ModelReply, ModelRequest
+from nebula.llm.dialect.json_dialect import reply_schema
+from nebula.llm.dialect.tools import make_offer
+from nebula.llm.errors import LimitError
+from nebula.messages import ToolSpec, UserMessage
+from scripted_model import Fault, ScriptedModel, Turn
+
+LLAMA = {"default_generation_settings": {"n_ctx": 4096}, "chat_template_caps": {"supports_tools": False}}
+TAKES_TOOLS = {**LLAMA, "chat_template_caps": {"supports_tools": True}}
+DIALECT = '{"thought": "", "tool_calls": [{"name": "look", "parameters": {"at": "x"}}], "final_answer": ""}'
+LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]})
+POINTING = ToolSpec("point", "Points.", {"$ref": "#/$defs/point", "$defs": {"point": {"type": "object"}}})
+
+
+def openai(server: ScriptedModel) -> Model:
+    return connect("openai", base_url=server.openai_url, api_key="k", environ={})
+
+
+async def asked(model: Model, name: str = "tiny") -> ModelReply:
+    request = ModelRequest(name, "", [UserMessage.new_prompt("look")], [LOOK])
+    items = [item async for item in model.stream(request)]
+    await model.aclose()
+    reply = items[-1]
+    assert isinstance(reply, ModelReply)
+    return reply
+
+
+async def test_llama_cpp_says_that_a_template_has_no_tools() -> None:
+    with ScriptedModel([Turn(DIALECT)], properties=LLAMA) as server:
+        model = openai(server)
+        assert (await model.describe("tiny")).context_length == 4096
+        reply = await asked(model)
+        body = server.turns[0].json
+    assert reply.rung == "json" and reply.message.tool_uses and reply.message.tool_uses[0].args == {"at": "x"}
+    assert "tools" not in body
+    assert body["response_format"]["json_schema"]["schema"] == reply_schema(make_offer([LOOK]))
+
+
+async def test_a_template_with_tools_is_offered_them() -> None:
+    with ScriptedModel([Turn("seen")], properties=TAKES_TOOLS) as server:
+        assert (await asked(openai(server))).rung is None
+        assert server.turns[0].json["tools"]
+
+
+async def test_openais_own_models_are_not_asked_about() -> None:
+    with ScriptedModel([Turn("seen")], properties=LLAMA) as server:
+        await asked(openai(server), "gpt-4.1-nano")
+        assert [request.path for request in server.requests] == ["/v1/chat/completions"]
+
+
+async def test_a_server_is_asked_once() -> None:
+    with ScriptedModel([Turn("seen"), Turn("again")]) as server:
+        model = openai(server)
+        request = ModelRequest("tiny", "", [UserMessage.new_prompt("look")], [LOOK])
+        for _ in range(2):
+            _ = [item async for item in model.stream(request)]
+        await model.aclose()
+        assert [each.path for each in server.requests if not each.is_turn] == ["/props", "/v1/models"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        "tools param requires --jinja flag",
+        "registry.ollama.ai/library/tiny does not support tools",
+    ],
+)
+async def test_who_refuses_tools_is_asked_in_the_dialect(refusal: str) -> None:
+    fault = Fault.status_code(400, body=json.dumps({"error": {"message": refusal}}))
+    with ScriptedModel([fault, Turn(DIALECT)]) as server:
+        assert (await asked(openai(server))).rung == "json"
+        assert "tools" not in server.turns[1].json and "response_format" in server.turns[1].json
+
+
+@pytest.mark.parametrize("refusal", ['unknown field "response_format"', "Failed to parse grammar"])
+async def test_a_server_without_schemas_leaves_the_reading_to_the_ladder(refusal: str) -> None:
+    fault = Fault.status_code(400, body=json.dumps({"error": {"message": refusal}}))
+    with ScriptedModel([fault, Turn(f"Well:\n```json\n{DIALECT}\n```")], properties=LLAMA) as server:
+        reply = await asked(openai(server))
+        assert "response_format" in server.turns[0].json and "response_format" not in server.turns[1].json
+    assert reply.message.tool_uses and reply.rung not in (None, "json")
+
+
+async def test_ollama_holds_a_model_without_tools_to_the_schema_and_can_do_without() -> None:
+    fault = Fault.status_code(500, body='{"error": "failed to load model vocabulary required for format"}')
+    with ScriptedModel([Turn(DIALECT), fault, Turn(DIALECT)], capabilities={"qwen3:8b": ["completion"]}) as server:
+        for _ in range(2):
+            model = connect("ollama", base_url=server.ollama_url, environ={})
+            assert (await asked(model, "qwen3:8b")).rung == "json"
+        bodies = [turn.json for turn in server.turns]
+    assert bodies[0]["format"] == reply_schema(make_offer([LOOK]))
+    assert "format" in bodies[1] and "format" not in bodies[2]
+
+
+async def test_a_prompt_too_long_for_llama_cpp_is_an_overflow() -> None:
+    said = "request (12031 tokens) exceeds the available context size (8192 tokens), try increasing it"
+    body = f'{{"error": {{"code": 400, "message": "{said}", "type": "exceed_context_size_error"}}}}'
+    with (
+        ScriptedModel([Fault.status_code(400, body=body)], properties=TAKES_TOOLS) as server,
+        pytest.raises(LimitError, match="does not fit into the context window of tiny"),
+    ):
+        await asked(openai(server))
+
+
+def test_the_schema_holds_each_tool_to_its_own_parameters() -> None:
+    calls: list[Any] = reply_schema(make_offer([LOOK, POINTING]))["properties"]["tool_calls"]["items"]["anyOf"]
+    look, point = calls
+    assert look["properties"]["name"]["enum"] == ["look"]
+    assert look["properties"]["parameters"] == {**LOOK.parameters, "additionalProperties": False}
+    assert point["properties"]["parameters"] == {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"), [(["only-one"], "only-one"), (["one", "two"], "gpt-4.1-nano"), ([], "gpt-4.1-nano")]
+)
+async def test_a_server_with_one_model_is_used_without_naming_it(
+    tmp_path: Path, models: list[str], expected: str
+) -> None:
+    with ScriptedModel(models={"openai": models}) as server:
+        settings = load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path), "OPENAI_BASE_URL": server.openai_url})
+        chosen = await choose_model(settings)
+        await chosen.connector.aclose()
+    assert (chosen.provider, chosen.name) == ("openai", expected)
