@@ -16,6 +16,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from nebula.attachments import Attachment
 from nebula.errors import NebulaError
 from nebula.language import translate_to
 from nebula.messages import AssistantMessage, ToolUseResult
@@ -154,6 +155,7 @@ class Task(Event):
     """Nodes of the conversation graph that this turn continues."""
     references: tuple[str, ...] = ()
     """Nodes that the prompt names beside them."""
+    attachments: tuple[Attachment, ...] = ()
 
 
 @value
@@ -527,4 +529,9 @@ class EventStream:
     def _redacted(self, event: Event) -> Event:
         if isinstance(event, ToolResult) and event.secret:
             event = replace(event, result=self.redactor.secret_result(event.result))
+        elif isinstance(event, Task) and any(each.secret for each in event.attachments):
+            for each in event.attachments:
+                if each.secret:
+                    self.redactor.learn(each.text)
+            event = replace(event, attachments=tuple(each.recorded() for each in event.attachments))
         return self.redactor.value(event)

@@ -56,7 +56,7 @@ def test_a_pipe_that_is_left_open_and_silent_does_not_hold_up_the_task(
     reader, writer = os.pipe()
     with os.fdopen(reader) as stdin, os.fdopen(writer, "w"), surroundings(bench.project, bench.env()):
         monkeypatch.setattr("sys.stdin", stdin)
-        assert headless_prompt.read_prompt("do it") == "do it"
+        assert headless_prompt.read_prompt("do it") == ("do it", ())
 
 
 def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr("sys.stdin", stdin)
         typist = threading.Timer(0.1, lambda: (os.write(writer, b"late"), os.close(writer)))
         typist.start()
-        assert headless_prompt.read_prompt("do it") == "do it\n\nlate"
+        assert headless_prompt.read_prompt("do it") == ("do it\n\nlate", ())
         typist.join()
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nebula.graph.tokens import estimate_tokens
-from nebula.messages import AssistantMessage, Message, ToolSpec
+from nebula.messages import AssistantMessage, Message, ToolSpec, UserMessage
 
 _PER_MESSAGE = 8
+TOKENS_PER_IMAGE = 1_000
+"""About what an image of the size of a screen costs; no provider tells beforehand."""
 
 
 def message_tokens(message: Message) -> int:
-    return _PER_MESSAGE + sum(estimate_tokens(part) for part in message_texts(message))
+    images = message.images if isinstance(message, UserMessage) else None
+    texts = sum(estimate_tokens(part) for part in message_texts(message))
+    return _PER_MESSAGE + texts + len(images or ()) * TOKENS_PER_IMAGE
 
 
 def total_tokens(messages: Iterable[Message]) -> int:

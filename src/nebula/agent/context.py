@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 from nebula.agent.budget import message_texts, message_tokens, total_tokens
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.graph.tokens import estimate_tokens
-from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe
-from nebula.value import value
+from nebula.messages import (
+    AssistantMessage,
+    Message,
+    UserMessage,
+    strip_hidden_characters,
+    truncate_safe,
+    truncate_safe_in_place,
+)
+from nebula.value import replace, value
 
 if TYPE_CHECKING:
     from nebula.graph.context.packing import Part
@@ -151,10 +158,17 @@ def cut_message(message: Message, limit: int) -> Message:
     if message_tokens(message) <= limit:
         return message
     if isinstance(message, UserMessage):
-        return message.truncate_safe(limit * 3)
+        return _cut_said(message, limit * 3)
     if message.tool_uses:
         return message  # its arguments are what the model did; cutting them would teach it wrong
     return AssistantMessage.new_response(message.message_id, truncate_safe(message.content, limit * 3))
+
+
+def _cut_said(message: UserMessage, max_bytes: int) -> UserMessage:
+    """What came with a prompt gives way before the prompt itself; of an image only the words about it stay."""
+    context = truncate_safe_in_place(message.additional_context, max_bytes // 2)
+    cut = replace(message, additional_context=context, images=None)
+    return cut.truncate_safe(max_bytes - len(context.encode("utf-8", "replace")))
 
 
 def _text(message: Message) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.agent.budget import message_tokens, total_tokens
+from nebula.attachments import Attachment
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import (
     AssistantMessage,
@@ -38,6 +39,7 @@ class PastTurn:
     summary: str = ""
     parents: tuple[str, ...] | None = None
     """The nodes that it continued, where this process knows them."""
+    attachments: tuple[Attachment, ...] = ()
     _tokens: int = -1
 
     @property

@@ -7,10 +7,12 @@ cost, and the state of each file before and after. So a conversation can go on f
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
 from nebula.agent.turn_result import Round, TurnResult
+from nebula.attachments import Attachment, attach
 from nebula.messages import (
     AssistantMessage,
     Message,
@@ -19,12 +21,27 @@ from nebula.messages import (
     UserMessage,
     truncate_safe_tool_use_results,
 )
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 MAX_ROUND_RESULT_BYTES = 32_768
 """Most of one round's results that a node keeps: the graph is meant for git, and the files are in the journal."""
+
+
+MAX_IMAGES_KEPT = 4 * 1024 * 1024
+"""Most bytes of images that a node keeps; beyond that only their names, for the same reason."""
+
+
+def kept_with_node(attachments: Sequence[Attachment]) -> list[Attachment]:
+    room, kept = MAX_IMAGES_KEPT, []
+    for each in attachments:
+        if each.kind == "image":
+            room -= each.size
+            each = each if room >= 0 else replace(each, text="")
+        kept.append(each)
+    return kept
 
 
 def round_texts(result: TurnResult) -> list[str]:
@@ -39,7 +56,7 @@ def _round_text(each: Round) -> str:
 
 def turn_of(node: Node) -> PastTurn:
     """The node's messages. A tool text that is not ours (edited, or by another program) is passed over."""
-    messages: list[Message] = [UserMessage.new_prompt(node.prompt)]
+    messages: list[Message] = [attach(UserMessage.new_prompt(node.prompt), node.attachments)]
     said: list[str] = []
     for text in node.texts:
         if text.role != "tool":
@@ -52,7 +69,7 @@ def turn_of(node: Node) -> PastTurn:
     last_words = _last_words(node.response, said)
     if last_words or len(messages) == 1:
         messages.append(AssistantMessage.new_response(None, last_words))
-    return PastTurn(tuple(messages), node.id, node.summary or "")
+    return PastTurn(tuple(messages), node.id, node.summary or "", attachments=node.attachments)
 
 
 def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult]] | None:

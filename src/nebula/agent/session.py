@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nebula.agent.budget import tool_tokens
+from nebula.agent.budget import message_tokens, tool_tokens
 from nebula.agent.code.project_map import project_map
 from nebula.agent.context import PastContext, build_context
 from nebula.agent.conversation import Conversation, Fit, PastTurn
@@ -21,6 +21,7 @@ from nebula.agent.project_context import gather_project_context
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
+from nebula.attachments import Attachment, attach
 from nebula.config import Settings
 from nebula.events import Citations, EventStream, Final, Notice, Reader, Task, new_trace_id, now
 from nebula.graph.tokens import estimate_tokens
@@ -39,6 +40,7 @@ from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
+    from nebula.agent.attached.gather import Gathered
     from nebula.graph.context.preview import ContextPreview
     from nebula.memory.session_lock import SessionLock
     from nebula.memory.sessions import Sessions
@@ -114,23 +116,27 @@ class Session:
         branch: str | None = None,
         references: Sequence[str] = (),
         without: Sequence[str] = (),
+        attachments: Sequence[Attachment] = (),
     ) -> Final:
         """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
         `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
         `branch` names what begins here. `without` are turns of the path that the model is not told of this time.
+        `attachments` come with the prompt, beside the files it names as `@path`.
         """
         writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         self.turn_ids.add(stream.trace_id)
         beside = await asyncio.to_thread(self._referenced, prompt, references)
+        found = await self._gather(prompt, attachments, stream.trace_id) if attachments or "@" in prompt else None
+        attached, told = (tuple(found.attachments), found.notices()) if found else ((), [])
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id, prompt)
         past = await asyncio.to_thread(self._past, self.conversation.without(without), system, tools, beside)
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
         path = tuple(self._parents(parents))
-        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside)
+        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside, attached)
         turn = Turn(
             stream=stream,
             model=self.chosen.connector,
@@ -143,12 +149,13 @@ class Session:
             cited=self._cited,
             fit=Fit(past.messages, self._tool_names(tools), room),
             node_id=stream.trace_id if self.archive.keeps_turns else None,
-            notices=[Notice(each.sentence, each.values) for each in self.take_remarks()],
+            notices=[*(Notice(each.sentence, each.values) for each in self.take_remarks()), *told],
         )
-        said = UserMessage.new_prompt(strip_hidden_characters(prompt), now())
+        said = attach(UserMessage.new_prompt(strip_hidden_characters(prompt), now()), attached)
         final = await run_turn(turn, task, said)
         if turn.history:
-            self.conversation.turns.append(PastTurn(tuple(turn.history), final.node_id, parents=task.parents))
+            past_turn = PastTurn(tuple(turn.history), final.node_id, parents=task.parents, attachments=attached)
+            self.conversation.turns.append(past_turn)
         if final.node_id:
             self._parents_of_next = None
         self.last = final
@@ -189,6 +196,24 @@ class Session:
             except NotFound:
                 continue
         return tuple(dict.fromkeys(found))
+
+    async def _gather(self, prompt: str, given: Sequence[Attachment], trace_id: str) -> Gathered:
+        """What comes with the prompt, as far as the model takes it; what is shown whole counts as read."""
+        from nebula.agent.attached.gather import gather
+
+        files = None if self.mode == CHAT else self.project.read_only.for_turn(trace_id)
+        found = await asyncio.to_thread(gather, prompt, given, files, self._room_for_attachments())
+        found.teach(self.ledger)
+        if any(each.kind == "image" for each in found.attachments):
+            with suppress(ModelError):  # the request itself meets the same problem, and reports it
+                if (await self.chosen.connector.describe(self.chosen.name)).images is False:
+                    found.leave_out_images(self.chosen.name)
+        return found
+
+    def _room_for_attachments(self) -> int:
+        """Bytes; the rest of the turn's room is for the prompt and for results."""
+        room = int(self.chosen.context * (1 - SHARE_FOR_PAST)) * SURE_BYTES_PER_TOKEN
+        return min(MAX_USER_MESSAGE_SIZE, room) * 2 // 3
 
     async def _summarise(self, node_id: str) -> None:
         """In the background. A summary that could not be made is due again, and the next build makes it."""
@@ -237,8 +262,15 @@ class Session:
             here.without(without), system, tools, self._referenced(prompt, self.archive.known(references))
         )
         parts = past.parts()
-        frame = estimate_tokens(system) + tool_tokens(tools.specs) + estimate_tokens(prompt)
-        text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), prompt))
+        from nebula.agent.attached.gather import gather
+
+        files = None if self.mode == CHAT else self.project.read_only
+        said = attach(
+            UserMessage.new_prompt(prompt), gather(prompt, (), files, self._room_for_attachments()).attachments
+        )
+        frame = estimate_tokens(system) + tool_tokens(tools.specs) + message_tokens(said)
+        words = said.content_with_context()
+        text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), words))
         room = self._room_for_past(system, tools)
         return ContextPreview(parts, list(past.left_out), frame, room, False, text, _joined(system, past))
 

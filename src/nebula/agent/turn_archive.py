@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.nodes import round_texts
+from nebula.agent.nodes import kept_with_node, round_texts
 from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Final, Stamped, TurnNotKept
@@ -76,6 +76,7 @@ class TurnArchive:
             session=session_id,
             usage=NodeUsage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
             files=[FileState(change.path, change.before, change.after) for change in turn.files],
+            attachments=kept_with_node(turn.attachments),
         )
         if self._session_nodes is not None:
             self._session_nodes.add(session_id, final.node_id, turn.parents)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from nebula.attachments import Attachment
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import (
     CheckRun,
@@ -63,6 +64,7 @@ class TurnResult:
     prompt: str = ""
     parents: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     started: float = field(default_factory=time.monotonic)
     messages: list[Message] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
@@ -76,6 +78,7 @@ class TurnResult:
         event = stamped.event
         if isinstance(event, Task):
             self.prompt, self.parents, self.references = event.prompt, event.parents, event.references
+            self.attachments = event.attachments
         elif isinstance(event, Message):
             self._read_message(event)
         elif isinstance(event, Plan):

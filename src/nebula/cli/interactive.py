@@ -79,6 +79,7 @@ async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
                 text = await terminal.input.prompt()
             else:
                 terminal.screen.line(terminal.label() + text)
+                text = terminal.pastes.expand_small(text)
                 terminal.plan_offered = False  # typed before the plan was there: it cannot be a yes to it
         except EndOfInput:
             return
@@ -131,7 +132,6 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
     from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
     from nebula.cli.terminal.input.editor import EditorInput, PromptParts
     from nebula.cli.terminal.input.keys import PromptActions
-    from nebula.cli.terminal.input.paste import Pastes
     from nebula.messages.redaction import Redactor
 
     names: dict[str, FileNames] = {}
@@ -147,7 +147,7 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
             status=terminal.status,
             actions=PromptActions(terminal.switch_mode, terminal.toggle_backstage),
             completer=PromptCompleter(slash_words(), sorted(BARE), files),
-            pastes=Pastes(),
+            pastes=terminal.pastes,
             typed=terminal.typed,
             history_path=os.path.join(terminal.settings.home, "history"),
             redact=Redactor(terminal.settings.secrets).text,

@@ -54,6 +54,8 @@ def _run(argv: Sequence[str]) -> int:
             raise UsageError('--output-format needs a prompt: add -p "task"')
         if options.references:
             raise UsageError('--ref needs a prompt: add -p "task"')
+        if options.images:
+            raise UsageError('--image needs a prompt: add -p "task"')
         from nebula.cli.interactive import run_interactive
 
         return run_interactive(options)
@@ -172,4 +174,12 @@ def _session_options(parser: Parser) -> None:
         action="append",
         default=[],
         help=translate("with -p: show the model this node, or those with this tag, too (repeatable)"),
+    )
+    parser.add_argument(
+        "--image",
+        dest="images",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help=translate("with -p: send this image with the task, where the model takes images (repeatable)"),
     )

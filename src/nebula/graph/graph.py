@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from nebula.attachments import Attachment
 from nebula.graph import events
 from nebula.graph.commit import Commit
 from nebula.graph.disk.settings import GraphSettings
@@ -172,6 +173,7 @@ class Graph:
         usage: NodeUsage | None = None,
         files: Iterable[FileState] = (),
         references: Iterable[str] = (),
+        attachments: Iterable[Attachment] = (),
     ) -> Node:
         """One finished turn as a node, with its place in the flow, in one durable step."""
         tags, parents, references = several(tags), several(parents), several(references)
@@ -190,6 +192,7 @@ class Graph:
             usage=usage,
             files=tuple(files),
             references=tuple(references),
+            attachments=tuple(attachments),
         )
         connections = tuple(Connection(parent, node.id, branch) for parent in dict.fromkeys(parents))
         with self._store.writing():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from nebula.attachments import Attachment
 from nebula.language import Sentence
 from nebula.value import value
 
@@ -67,6 +68,8 @@ class Node:
     files: tuple[FileState, ...] = ()
     references: tuple[str, ...] = ()
     """Earlier nodes by id, and tags as `#tag`, that the prompt named beside the path it continued."""
+    attachments: tuple[Attachment, ...] = ()
+    """What came with the prompt."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", list(self.tags))
@@ -105,12 +108,13 @@ class Node:
         return cls(**{name: _PARTS.get(name, _as_is)(shown[name]) for name in cls.__match_args__ if name in shown})
 
 
-_ADDITIONS = {"session", "usage", "files", "references"}
+_ADDITIONS = {"session", "usage", "files", "references", "attachments"}
 _PARTS: dict[str, Callable[[Any], Any]] = {
     "texts": lambda texts: tuple(Utterance(**text) for text in texts),
     "usage": lambda usage: NodeUsage(**usage) if usage else None,
     "files": lambda files: tuple(FileState(**file) for file in files),
     "references": tuple,
+    "attachments": lambda records: tuple(map(Attachment.from_record, records)),
 }
 
 
@@ -125,6 +129,8 @@ def _as_is(held: Any) -> Any:
 def _plain(held: Any) -> Any:
     if isinstance(held, (tuple, list)):
         return [_plain(each) for each in held]
+    if isinstance(held, Attachment):
+        return held.to_record()
     if isinstance(held, (Utterance, NodeUsage, FileState)):
         return {name: getattr(held, name) for name in _field_names(held)}
     return held

@@ -103,6 +103,8 @@ class ModelInfo:
     tool_role: bool | None = None
     """Whether the chat template passes on messages of role `tool`; None where unknown."""
     thinking: bool | None = None
+    images: bool | None = None
+    """Whether it takes images; None where the provider does not say."""
 
 
 class Model(Protocol):

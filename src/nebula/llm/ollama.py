@@ -68,6 +68,7 @@ class OllamaModel(Connector):
             tools="tools" in abilities if isinstance(abilities, list) else None,
             tool_role='"tool"' in template if isinstance(template, str) and template else None,
             thinking="thinking" in abilities if isinstance(abilities, list) else None,
+            images="vision" in abilities if isinstance(abilities, list) else None,
         )
 
     def _base_url(self, text: str) -> str:

@@ -22,7 +22,7 @@ class MemoryReader:
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         if isinstance(event, Task):
-            self._sessions.append_user(self._session_id, event.prompt, _moment(stamped))
+            self._sessions.append_user(self._session_id, event.prompt, _moment(stamped), event.attachments)
         elif isinstance(event, Message):
             self._sessions.append_assistant(self._session_id, event.message, _moment(stamped))
         elif isinstance(event, ToolResult):

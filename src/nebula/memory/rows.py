@@ -1,17 +1,19 @@
 """Messages as rows of the table `messages`, and back.
 
-A user row holds the prompt, an assistant row its text and, as JSON, its tool calls, a tool row one result as JSON.
-The results that follow one assistant message come back as one user message, which is how they were sent.
+A user row holds the prompt and, as JSON beside it, what came with it; an assistant row its text and, as JSON, its
+tool calls; a tool row one result as JSON. The results that follow one assistant message come back as one user message,
+which is how they were sent.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from nebula.attachments import Attachment, attach
 from nebula.memory.errors import UnreadableRow
 from nebula.messages import (
     AssistantMessage,
@@ -46,6 +48,10 @@ def calls_text(message: AssistantMessage) -> str | None:
 
 def results_text(results: Iterable[ToolUseResult]) -> str:
     return _json_text([result.to_json() for result in results])
+
+
+def attachments_text(attachments: Sequence[Attachment]) -> str | None:
+    return _json_text({"attachments": [each.to_record() for each in attachments]}) if attachments else None
 
 
 def _json_text(value: Any) -> str:
@@ -95,12 +101,20 @@ def _read_row(row: Row, env: UserEnvContext) -> Message | list[ToolUseResult]:
     if not isinstance(content, str | None):
         raise UnreadableRow(number, "its content is not text")
     if role == "user":
-        return UserMessage("", env, Prompt(content or ""), read_time(timestamp))
+        said = UserMessage("", env, Prompt(content or ""), read_time(timestamp))
+        return attach(said, _read_attachments(number, results)) if results else said
     if role != "assistant":
         raise UnreadableRow(number, f"its role '{role}' is unknown")
     if calls is None:
         return AssistantMessage.new_response(None, content or "")
     return AssistantMessage.new_tool_use(None, content or "", _read(number, calls, AssistantToolUse.from_json))
+
+
+def _read_attachments(number: int, text: str) -> list[Attachment]:
+    try:
+        return [Attachment.from_record(each) for each in json.loads(text)["attachments"]]
+    except (ValueError, TypeError, LookupError, RecursionError) as problem:
+        raise UnreadableRow(number, str(problem)) from None
 
 
 def _read(number: int, text: str | None, from_json: Callable[[Any], T]) -> list[T]:

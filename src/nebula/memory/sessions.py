@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.memory.errors import UnknownSession, UnreadableRow
-from nebula.memory.rows import calls_text, read_time, results_text, storable, to_turns, write_time
+from nebula.memory.rows import attachments_text, calls_text, read_time, results_text, storable, to_turns, write_time
 from nebula.memory.schema import file_errors, open_database
 from nebula.value import value
 
 if TYPE_CHECKING:
+    from nebula.attachments import Attachment
     from nebula.messages import AssistantMessage, Message, ToolUseResult
 
 LAST_WORDS_LENGTH = 200
@@ -152,8 +153,14 @@ class Sessions:
         )
         return to_turns(rows, unreadable)
 
-    def append_user(self, session_id: str, prompt: str, timestamp: datetime | None = None) -> None:
-        self._append(session_id, timestamp, "user", storable(prompt), None, None)
+    def append_user(
+        self,
+        session_id: str,
+        prompt: str,
+        timestamp: datetime | None = None,
+        attachments: Sequence[Attachment] = (),
+    ) -> None:
+        self._append(session_id, timestamp, "user", storable(prompt), None, attachments_text(attachments))
 
     def append_assistant(self, session_id: str, message: AssistantMessage, timestamp: datetime | None = None) -> None:
         self._append(session_id, timestamp, "assistant", storable(message.content), calls_text(message), None)

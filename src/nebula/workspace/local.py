@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
+from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
@@ -27,7 +28,7 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, TooLarge, WorkspaceError
+from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, SecretPath, TooLarge, WorkspaceError
 from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
@@ -112,6 +113,23 @@ class ReadingWorkspace:
         if len(content) > limit:
             raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
         return FileText(place.text, _shown(content, place), digest(content), len(content), secret)
+
+    def read_bytes(self, path: str, limit: int) -> bytes:
+        """The bytes of a file of any kind, such as an image, of at most so many. A secret one is always refused."""
+        place = normal_path(path)
+        fd, secret = self._open(place)
+        try:
+            require_regular(fd, place.text)
+            content = read_all(fd, limit + 1)
+        except OSError as error:
+            raise translate(error, place.text) from None
+        finally:
+            os.close(fd)
+        if secret:
+            raise SecretPath("{path}: is a secret file, and no text.", path=place.text)
+        if len(content) > limit:
+            raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
+        return content
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
         place = normal_path(path)

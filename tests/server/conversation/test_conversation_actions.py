@@ -97,7 +97,7 @@ async def test_references_by_id_and_by_tag(client):
     for unknown in ("none", "#none"):
         assert await refused(client, "preview_context", node_ids=[ids[1]], references=[unknown]) == "not_found"
         assert await refused(client, "send_prompt", prompt="x", references=[unknown]) == "not_found"
-    assert await refused(client, "send_prompt", prompt="x", images=[{"name": "a", "data": ""}]) == "unsupported"
+    assert await refused(client, "send_prompt", prompt="x", images=[{"name": "a", "data": ""}]) == "bad_request"
 
 
 async def test_create_node_answers_as_the_seeds_example_reads_it(client, bench):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 
 import pytest
 
@@ -75,6 +76,33 @@ async def test_hunks_of_a_diff_are_allowed_one_by_one(bench):
     assert told["success"] and "+LINE 20" in told["remark"] and "+LINE 2\n" not in told["remark"]
     text = bench.read("a.txt")
     assert "LINE 2\n" in text and "line 20\n" in text and "LINE 38\n" in text
+
+
+async def test_images_and_files_come_with_a_prompt(bench):
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+    bench.write("a.txt", "lighthouse")
+    with ScriptedModel([Turn("Seen.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            for odd in ({"name": "x.png"}, {"name": "x.png", "data": "bm8="}, {"name": "x.png", "data": "%"}):
+                assert await code_of(client, "send_prompt", prompt="x", images=[odd]) == "bad_request"
+            assert await code_of(client, "send_prompt", prompt="x", images=[{"data": png}] * 11) == "bad_request"
+            preview = (await client.ask("preview_context", node_ids=[], prompt="look at @a.txt"))["data"]
+            plain = (await client.ask("preview_context", node_ids=[], prompt="look at a.txt"))["data"]
+            assert preview["frame_tokens"] > plain["frame_tokens"]
+            await client.ask("send_prompt", prompt="look at @a.txt", images=[{"name": "x.png", "data": png}])
+            heard = await client.turn()
+            node = (await client.ask("get_node", node_id=heard[-1]["data"]["node_id"]))["data"]
+    assert heard[0]["data"]["attachments"] == [
+        {"name": "x.png", "kind": "image", "size": 48},
+        {"name": "a.txt", "kind": "file", "size": 10},
+    ]
+    assert [event["data"]["message"] for event in heard if event["event"] == "notice"] == [
+        "Attached: x.png, an image of 48 bytes",
+        "Attached: a.txt, 10 bytes, about 2 tokens",
+    ]
+    words, image = model.turns[0].json["messages"][-1]["content"]
+    assert "lighthouse" in words["text"] and image["image_url"]["url"].endswith(png)
+    assert node["attachments"][0] == {"name": "x.png", "kind": "image", "size": 48, "text": png, "format": "png"}
 
 
 async def test_a_part_of_a_set_is_allowed(bench):

@@ -6,23 +6,46 @@ import os
 import select
 import stat
 import sys
+from collections.abc import Sequence
 
+from nebula.attachments import Attachment, is_large
 from nebula.cli.arguments import UsageError
 from nebula.cli.printing import print_remark
 from nebula.language import translate
+from nebula.messages import MAX_IMAGES_PER_MESSAGE
 
 PATIENCE_S = 1.0
 FIRST_BYTE_S = 10.0
 """A pipe that somebody left open and never writes to must not hold the task up for ever."""
 
 
-def read_prompt(text: str) -> str:
-    """`-` is standard input alone; to any other text what is piped in is appended."""
+def read_prompt(text: str) -> tuple[str, tuple[Attachment, ...]]:
+    """`-` is standard input alone; to any other text what is piped in is appended or, where it is large, attached."""
     piped = _everything() if text == "-" else _piped()
-    whole = piped if text == "-" else f"{text}\n\n{piped}" if piped.strip() else text
-    if not whole.strip():
+    attached: tuple[Attachment, ...] = ()
+    if text == "-":
+        text = piped
+    elif text.strip() and is_large(piped):
+        attached = (Attachment.of_text("standard input", "input", piped),)
+    elif piped.strip():
+        text = f"{text}\n\n{piped}"
+    if not text.strip():
         raise UsageError("the prompt is empty; say what to do after -p")
-    return whole.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), attached
+
+
+def read_images(paths: Sequence[str]) -> tuple[Attachment, ...]:
+    """Those of --image. Raises UsageError."""
+    if not paths:
+        return ()
+    from nebula.agent.attached.images import BadImage, image_from_file
+
+    if len(paths) > MAX_IMAGES_PER_MESSAGE:
+        raise UsageError("--image: a message takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
+    try:
+        return tuple(map(image_from_file, paths))
+    except BadImage as problem:
+        raise UsageError("--image: {problem}", problem=problem) from None
 
 
 def _everything() -> str:

@@ -11,8 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
+from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
-from nebula.cli.headless.prompt import read_prompt
+from nebula.cli.headless.prompt import read_images, read_prompt
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
@@ -44,7 +45,8 @@ async def refuse_unattended(_: AnyQuestion) -> Decision:
 
 def run_headless(options: argparse.Namespace) -> int:
     root = checked_root(options.root)
-    prompt = read_prompt(options.prompt)
+    images = read_images(options.images)
+    prompt, piped = read_prompt(options.prompt)
     overrides = {
         "model": options.model,
         "provider": options.provider,
@@ -52,10 +54,10 @@ def run_headless(options: argparse.Namespace) -> int:
         "backstage": options.backstage or None,
         "sandbox_network": options.allow_network or None,
     }
-    return asyncio.run(_run(options, open_settings("nebula", root, overrides), prompt))
+    return asyncio.run(_run(options, open_settings("nebula", root, overrides), prompt, (*piped, *images)))
 
 
-async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> int:
+async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
     show = _face(options.output_format, settings)
     try:
         session = await open_session(
@@ -74,7 +76,7 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str) -> 
         session.conversation.compact()
     try:
         references = _references(session, options.references)
-        turn = partial(session.turn, prompt, references=references)
+        turn = partial(session.turn, prompt, references=references, attachments=attachments)
         final = await interruptible(settings, turn, show)
     except GraphError as error:
         return _not_begun(error, EXIT_USAGE, options, settings, prompt, show)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
 from nebula.cli.terminal.dialogs.approval import TerminalApprover
+from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.config import Settings
@@ -36,6 +37,7 @@ class TerminalSession:
         self.settings = settings
         self.screen = screen
         self.typed = TypedAhead()
+        self.pastes = Pastes()
         self.stage_options = StageOptions(settings.lang, settings.curtain, settings.backstage)
         self.work: asyncio.Task[Any] | None = None
         """What Ctrl-C stops: a turn, or a command that waits for somebody."""

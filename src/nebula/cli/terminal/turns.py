@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.llm.catalog import cost
+from nebula.stage import one_line
 
 if TYPE_CHECKING:
+    from nebula.attachments import Attachment
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.events import Final
 
 
-async def take_turn(terminal: TerminalSession, prompt: str) -> Final | None:
-    """None where it was interrupted before it began."""
+async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final | None:
+    """None where it was interrupted before it began. `attachments` come with it beside what was pasted into it."""
     live = LiveLine(terminal.screen, terminal.typed.shown)
     view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.plan_offered = False
     terminal.left_behind = None
     terminal.screen.line()
+    pasted, problems = terminal.pastes.attachments(prompt)
+    for problem in problems:
+        terminal.screen.line(one_line(explain(problem)), "yellow")
     warming = _warm_up(terminal)
-    task = asyncio.create_task(terminal.session.turn(prompt, [view.read]))
+    attached = [*attachments, *(each for each in pasted if each not in attachments)]
+    task = asyncio.create_task(terminal.session.turn(prompt, [view.read], attachments=attached))
     terminal.work = task
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, terminal.stop)

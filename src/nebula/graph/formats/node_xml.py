@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, get_args
 from xml.parsers import expat
 
+from nebula.attachments import Attachment, Kind
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import xml_text
 from nebula.graph.values import FileState, Node, NodeUsage, Utterance
@@ -75,7 +76,7 @@ def _strings(name: str, held: Any) -> Iterator[tuple[str, str]]:
             yield from _strings(name, each)
     elif isinstance(held, dict):
         for key, each in held.items():
-            yield from _strings(f"{held['role']} text" if key == "text" else f"{name} {key}", each)
+            yield from _strings(f"{held.get('role', name)} text" if key == "text" else f"{name} {key}", each)
 
 
 class Element:
@@ -326,6 +327,20 @@ def _read_file(element: Element) -> FileState:
     return FileState(path, get("before", ""), get("after", ""))
 
 
+def _write_attachment(each: Attachment) -> str:
+    attributes = f' name="{xml_text.attribute(each.name)}" kind="{xml_text.attribute(each.kind)}" size="{each.size}"'
+    if each.format:
+        attributes += f' format="{xml_text.attribute(each.format)}"'
+    return xml_text.block("attachment", attributes, each.text)
+
+
+def _read_attachment(element: Element) -> Attachment:
+    get = element.attributes.get
+    kind = get("kind", "")
+    known: Kind = kind if kind in get_args(Kind) else "file"  # type: ignore[assignment]
+    return Attachment(get("name", ""), known, int(_number(get("size", ""))), element.text, get("format", ""))
+
+
 PARTS = (
     _line("model", always=True),
     MetadataPart("summary", ("summary", "updated", "last_built"), _write_summary, _read_summary),
@@ -339,5 +354,11 @@ PARTS = (
         lambda elements: {"files": tuple(map(_read_file, _find(elements, "files", "file")))},
     ),
     _lines("references", "reference", tuple),
+    MetadataPart(
+        "attachments",
+        ("attachments",),
+        lambda node: _listed("attachments", list(map(_write_attachment, node.attachments))),
+        lambda elements: {"attachments": tuple(map(_read_attachment, _find(elements, "attachments", "attachment")))},
+    ),
 )
 """In the order in which they are written."""

@@ -19,6 +19,7 @@ from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.agent.conversation import PastTurn
+    from nebula.attachments import Attachment
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 
@@ -29,7 +30,7 @@ async def retry(terminal: TerminalSession, _: str = "") -> None:
     prompt = cut(one_line(turn.prompt), 60)
     terminal.screen.line(translate("Asking again as a new branch: {prompt}", prompt=prompt), "dim")
     terminal.session.step_back()
-    await take_turn(terminal, turn.prompt)
+    await take_turn(terminal, turn.prompt, _given_with(terminal, turn, turn.prompt))
 
 
 async def edit(terminal: TerminalSession, argument: str = "") -> None:
@@ -40,7 +41,20 @@ async def edit(terminal: TerminalSession, argument: str = "") -> None:
     prompt = argument or await _edited(terminal, turn.prompt)
     if prompt:
         terminal.session.step_back()
-        await take_turn(terminal, prompt)
+        await take_turn(terminal, prompt, _given_with(terminal, turn, prompt))
+
+
+def _given_with(terminal: TerminalSession, turn: PastTurn, prompt: str) -> list[Attachment]:
+    """What came with the turn and is not read anew: images, and pastes whose marks are still in the prompt."""
+    node = terminal.session.archive.find(turn.node_id) if turn.node_id else None
+    kept = turn.attachments or (node.attachments if node is not None else ())
+    return [
+        each
+        for each in kept
+        if each.kind == "input"
+        or (each.kind == "paste" and each.name in prompt)
+        or (each.kind == "image" and each.text and f"@{each.name}" not in prompt)
+    ]
 
 
 async def _edited(terminal: TerminalSession, prompt: str) -> str:

@@ -26,7 +26,10 @@ class Watch:
 
 class TerminalInput(Protocol):
     async def prompt(self) -> str:
-        """A prompt, whole, its pastes unfolded. Raises `Interrupted` on an empty line, `EndOfInput`."""
+        """A prompt, its pastes unfolded but for large ones, which are attached.
+
+        Raises `Interrupted` on an empty line, `EndOfInput`.
+        """
         ...
 
     async def edit(self, text: str) -> str:

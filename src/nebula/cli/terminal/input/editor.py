@@ -55,7 +55,7 @@ class EditorInput:
     def __init__(self, parts: PromptParts) -> None:
         self._parts = parts
         self._input = TerminalKeys(sys.stdin)
-        self._keys = TurnKeys(self._input, parts.typed)
+        self._keys = TurnKeys(self._input, parts.typed, parts.pastes)
         self._style = _STYLE if parts.colour else _PLAIN_STYLE
         self._depth = ColorDepth.DEPTH_4_BIT if parts.colour else ColorDepth.DEPTH_1_BIT
         self._main: PromptSession[str] | None = None
@@ -77,7 +77,7 @@ class EditorInput:
         if self._main is None:
             self._main = self._main_session()
         text = await self._main.prompt_async(default=default)
-        return without_surrogates(self._parts.pastes.expand(text))
+        return without_surrogates(self._parts.pastes.expand_small(text))
 
     async def ask(self, question: str, *, fresh: bool = False) -> str:
         if fresh:

@@ -155,9 +155,10 @@ class TerminalKeys(Vt100Input):
 class TurnKeys:
     """Listens while a turn runs: Ctrl-C and Esc interrupt, Ctrl-O looks backstage, text is kept for the next prompt."""
 
-    def __init__(self, source: TerminalKeys, typed: TypedAhead) -> None:
+    def __init__(self, source: TerminalKeys, typed: TypedAhead, pastes: Pastes) -> None:
         self._source = source
         self._typed = typed
+        self._pastes = pastes
         self._flush: asyncio.TimerHandle | None = None
 
     @contextmanager
@@ -192,7 +193,7 @@ class TurnKeys:
             if press.key in actions:
                 actions[press.key]()
             elif press.key == Keys.BracketedPaste:
-                self._typed.typed(press.data.replace("\r\n", "\n").replace("\r", "\n"))
+                self._typed.typed(self._pastes.fold(press.data))
             elif _is_text(press):
                 self._typed.typed(press.data)
 

@@ -1,10 +1,18 @@
-"""Long pastes are shown as `[pasted 40 lines]` while the prompt is written, and are whole again when it is sent."""
+"""Long pastes are shown as `[pasted 40 lines]` while the prompt is written.
+
+When it is sent, they are whole again; large ones stay a mark and go with the prompt as attachments. The path of an
+image, as a terminal pastes it when a file is dragged there, becomes the image.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from urllib.parse import unquote
 
-from nebula.language import translate
+from nebula.agent.attached.images import ENDINGS, BadImage, image_from_file
+from nebula.attachments import Attachment, is_large
+from nebula.language import Sentence, translate
 
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
@@ -15,10 +23,16 @@ class Pastes:
 
     def __init__(self) -> None:
         self._folded: dict[str, str] = {}
+        self._images: dict[str, str] = {}
+        """Mark → path."""
 
     def fold(self, text: str) -> str:
         """What to insert for a paste: the text itself, or a mark that stands for it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if path := image_path(text):
+            mark = translate("[image {name}]", name=os.path.basename(path))
+            self._images[mark] = path
+            return mark
         lines = text.count("\n") + (not text.endswith("\n"))
         if lines < FOLD_LINES and len(text) < FOLD_CHARACTERS:
             return text
@@ -36,9 +50,41 @@ class Pastes:
         return first + line_break + self.fold(rest) if rest else prompt
 
     def expand(self, prompt: str) -> str:
-        """Each mark replaced by its text, in one pass: what was pasted is never searched for marks itself."""
-        if not self._folded:
-            return prompt
-        longest_first = sorted(self._folded, key=len, reverse=True)
-        marks = re.compile("|".join(map(re.escape, longest_first)))
-        return marks.sub(lambda found: self._folded[found[0]], prompt)
+        """Every mark replaced by its text, in one pass: what was pasted is never searched for marks itself."""
+        return _replaced(prompt, self._folded)
+
+    def expand_small(self, prompt: str) -> str:
+        """The prompt as it is sent; what it leaves as marks, `attachments` has."""
+        return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
+
+    def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
+        """What the marks in a prompt stand for, and what is wrong with an image."""
+        large = {mark: text for mark, text in self._folded.items() if is_large(text)}
+        found = [Attachment.of_text(mark, "paste", text) for mark, text in large.items() if mark in prompt]
+        problems = []
+        for mark, path in self._images.items():
+            if mark not in prompt:
+                continue
+            try:
+                found.append(image_from_file(path))
+            except BadImage as problem:
+                problems.append(Sentence(problem.sentence, **problem.values))
+        return found, problems
+
+
+def image_path(pasted: str) -> str:
+    """The image that a pasted line is the path of; empty where it is anything else."""
+    text = pasted.strip()
+    if not text.lower().rstrip("'\"").endswith(ENDINGS) or "\n" in text:
+        return ""
+    text = text.removeprefix("file://") if not text.startswith("file:///") else unquote(text.removeprefix("file://"))
+    path = os.path.expanduser(re.sub(r"\\(.)", r"\1", text.strip("'\"")))
+    return path if os.path.isabs(path) and os.path.isfile(path) else ""
+
+
+def _replaced(prompt: str, texts: dict[str, str]) -> str:
+    if not texts:
+        return prompt
+    longest_first = sorted(texts, key=len, reverse=True)
+    marks = re.compile("|".join(map(re.escape, longest_first)))
+    return marks.sub(lambda found: texts[found[0]], prompt)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from nebula.agent.attached.images import BadImage, image_from_base64
+from nebula.attachments import Attachment
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.language import LANGUAGES
 from nebula.llm.choose import list_models as ask_for_models
 from nebula.llm.choose import offered_models
+from nebula.messages import MAX_IMAGES_PER_MESSAGE
 from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
@@ -38,13 +44,15 @@ async def send_prompt(
     mode = mode or server.modes[0]
     if mode not in server.modes:
         raise ActionError("'mode' must be one of {modes}", modes=", ".join(server.modes))
-    if images:
-        raise ActionError("this server takes no images", code="unsupported")
+    attached = tuple(map(_image, images or ()))
+    if len(attached) > MAX_IMAGES_PER_MESSAGE:
+        raise ActionError("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
     parents = from_ if from_ is not None else await in_thread(_last_of, server.graph, client.turns)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, parents, flow_id)
     lang = lang if lang in LANGUAGES else server.settings.lang
     job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, tuple(beside), tuple(without or ()), model)
+    job = replace(job, attachments=attached)
     server.turns.start(job, client)
     client.subscriber.subscribe(trace_id=job.trace_id)
     client.turns.append(job.trace_id)
@@ -57,6 +65,16 @@ async def list_models(server: ServerContext, _: Client) -> ActionResult:
     return ActionResult(
         {"models": [f"{each.provider}/{each.name}" for each in offered], "current": server.settings.model}
     )
+
+
+def _image(given: dict[str, Any]) -> Attachment:
+    name, data = given.get("name", "image"), given.get("data")
+    if not isinstance(name, str) or not isinstance(data, str):
+        raise ActionError("each of 'images' has a 'name', and its 'data' in base64")
+    try:
+        return image_from_base64(name, data)
+    except BadImage as problem:
+        raise ActionError("{problem}", problem=problem) from None
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:

@@ -60,6 +60,7 @@ class AgentTurns:
                 flow=job.flow,
                 references=job.references,
                 without=job.without,
+                attachments=job.attachments,
             )
         finally:
             self._idle.append(session)

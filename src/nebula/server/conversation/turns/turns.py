@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nebula.attachments import Attachment
 from nebula.errors import NebulaError
 from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
 from nebula.language import explain_to, translate_to
@@ -45,6 +46,7 @@ class Job:
     """Turns of the path that the model is not told of."""
     model: str = ""
     """Who answers, as `provider/name`; empty: whoever is configured."""
+    attachments: tuple[Attachment, ...] = ()
     trace_id: str = field(default_factory=new_trace_id)
 
     @property

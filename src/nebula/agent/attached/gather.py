@@ -1,0 +1,181 @@
+"""Reading what a prompt attaches. Everything goes through the guarded workspace: what it refuses is not attached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nebula.agent.attached.images import ENDINGS, BadImage, image_from_bytes
+from nebula.agent.attached.mentions import Mention, mentioned_files
+from nebula.attachments import Attachment, shared_room
+from nebula.events import Notice
+from nebula.graph.tokens import estimate_tokens
+from nebula.language import Sentence
+from nebula.messages import MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.result_limits import cut_middle
+from nebula.value import field, record, replace, value
+from nebula.workspace.contract import FileLines, Workspace
+from nebula.workspace.diff import split_lines
+from nebula.workspace.errors import PathRefused, TooLarge, WorkspaceError
+
+MOST_FILES = 50
+MOST_LISTED = 500
+
+
+@value
+class _Seen:
+    """The lines of a file that an attachment shows."""
+
+    path: str
+    sha256: str
+    total_lines: int
+    first: int
+    last: int
+
+
+@record
+class Gathered:
+    attachments: list[Attachment] = field(default_factory=list)
+    problems: list[Sentence] = field(default_factory=list)
+    """Why something that was named is not attached, or not all of it."""
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+
+    def teach(self, ledger: ReadLedger) -> None:
+        """What the model is shown whole counts as read."""
+        for seen in self._seen.values():
+            ledger.saw_part(seen.path, seen.sha256, seen.total_lines, [[seen.first, seen.last]])
+
+    def fit(self, room: int) -> None:
+        """Cuts what is too large for `room` bytes, both ends kept, and drops images beyond what a message takes."""
+        shares = shared_room(self.attachments, room)
+        kept: list[Attachment] = []
+        for each in self.attachments:
+            if each.kind != "image":
+                kept.append(self._cut(each, shares[each.name]))
+            elif sum(one.kind == "image" for one in kept) < MAX_IMAGES_PER_MESSAGE:
+                kept.append(each)
+            else:
+                self._not_attached(each.name, Sentence("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE))
+        self.attachments = kept
+
+    def _cut(self, attachment: Attachment, room: int) -> Attachment:
+        text, left_out = cut_middle(attachment.text, room)
+        if not left_out:
+            return attachment
+        self._seen.pop(attachment.name, None)
+        self.problems.append(
+            Sentence(
+                "{name} is too large to be attached whole: {count} bytes of its middle are left out.",
+                name=attachment.name,
+                count=f"{left_out:,}",
+            )
+        )
+        return replace(attachment, text=text)
+
+    def read(self, readings: Sequence[Mention], files: Workspace) -> None:
+        """Attaches the first reading of a word that there is something for; else what is wrong with it, if anything."""
+        refused: WorkspaceError | None = None
+        for mention in readings:
+            try:
+                kind = files.probe(mention.path).kind
+            except WorkspaceError as error:
+                refused = refused or (error if isinstance(error, PathRefused) else None)
+                continue
+            if kind not in ("file", "directory") or mention.path.strip("./") == "":
+                continue
+            if all(each.name != mention.name for each in self.attachments):
+                self._attach(mention, files, folder=kind == "directory")
+            return
+        if any(mention.is_surely_meant for mention in readings):
+            shown = next(mention for mention in readings if mention.is_surely_meant).name
+            reason = Sentence(refused.sentence, **refused.values) if refused else Sentence("there is no such file")
+            self._not_attached(shown, reason)
+
+    def _attach(self, mention: Mention, files: Workspace, *, folder: bool) -> None:
+        try:
+            if folder:
+                self.attachments.append(_listing(mention, files))
+            elif mention.path.lower().endswith(ENDINGS):
+                self.attachments.append(_image(mention.path, files))
+            else:
+                self._attach_text(mention, files)
+        except (WorkspaceError, BadImage) as problem:
+            self._not_attached(mention.name, Sentence(problem.sentence, **problem.values))
+
+    def _attach_text(self, mention: Mention, files: Workspace) -> None:
+        try:
+            file = files.read_file(mention.path) if mention.first is None else None
+        except TooLarge:
+            file = None
+        if file is not None:
+            lines = len(split_lines(file.content))
+            self._seen[mention.name] = _Seen(file.path, file.sha256, lines, 1, lines)
+            self.attachments.append(Attachment(mention.name, "file", file.size, file.content, secret=file.secret))
+            return
+        found = files.read_lines(mention.path, mention.first or 1, mention.last)
+        if found.first > max(found.total_lines, 1):
+            short = Sentence("it has {count} lines", count=found.total_lines)
+            self._not_attached(mention.name, short)
+            return
+        self._attach_lines(mention, found)
+
+    def _attach_lines(self, mention: Mention, found: FileLines) -> None:
+        last = min(found.last, mention.last or found.total_lines, found.total_lines)
+        self._seen[mention.name] = _Seen(found.path, found.sha256, found.total_lines, found.first, last)
+        head = f"[lines {found.first} to {last} of {found.total_lines}]\n"
+        size = len(found.content.encode("utf-8", "replace"))
+        self.attachments.append(Attachment(mention.name, "file", size, head + found.content, secret=found.secret))
+
+    def _not_attached(self, name: str, reason: Sentence) -> None:
+        self.problems.append(Sentence("Not attached: {name} ({reason})", name=name, reason=reason))
+
+    def leave_out_images(self, model: str) -> None:
+        """For a model that takes none."""
+        for each in self.attachments:
+            if each.kind == "image":
+                self.problems.append(
+                    Sentence("{model} takes no images; {name} is not sent.", model=model, name=each.name)
+                )
+        self.attachments = [each for each in self.attachments if each.kind != "image"]
+
+    def notices(self) -> list[Notice]:
+        """What the user is told before anything is sent."""
+        told = [_size_of(each) for each in self.attachments]
+        return [Notice(each.sentence, each.values) for each in (*told, *self.problems)]
+
+
+def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, room: int) -> Gathered:
+    """What the prompt names in `files`, and what it comes with, within `room` bytes."""
+    found = Gathered(list(given))
+    if files is not None and "@" in prompt:
+        for readings in mentioned_files(prompt):
+            if len(found.attachments) >= MOST_FILES:
+                found.problems.append(Sentence("Only the first {count} files are attached.", count=MOST_FILES))
+                break
+            found.read(readings, files)
+    found.fit(room)
+    return found
+
+
+def _size_of(attachment: Attachment) -> Sentence:
+    size = f"{attachment.size:,}"
+    if attachment.kind == "image":
+        return Sentence("Attached: {name}, an image of {size} bytes", name=attachment.name, size=size)
+    name = attachment.name if attachment.kind != "input" else Sentence("standard input")
+    tokens = f"{estimate_tokens(attachment.text):,}"
+    return Sentence("Attached: {name}, {size} bytes, about {tokens} tokens", name=name, size=size, tokens=tokens)
+
+
+def _listing(mention: Mention, files: Workspace) -> Attachment:
+    listing = files.list_files(mention.path, max_items=MOST_LISTED)
+    names = [entry.name + "/" * entry.is_dir for entry in listing.files]
+    text = "\n".join([*names, *([listing.remark] if listing.remark else [])]) or "(empty)"
+    return Attachment.of_text(mention.name, "folder", text)
+
+
+def _image(path: str, files: Workspace) -> Attachment:
+    from nebula.workspace.local import ReadingWorkspace
+
+    if not isinstance(files, ReadingWorkspace):
+        raise BadImage("images cannot be read through a gateway")
+    return image_from_bytes(path, files.read_bytes(path, MAX_IMAGE_BYTES))
