@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from in_process import Ran
 from nebula.language import use_language
 
-for profile, examples in (("quick", 40), ("thorough", 150)):
+for profile, examples in (("quick", 10), ("thorough", 150)):
     settings.register_profile(
         profile,
         max_examples=examples,
@@ -27,7 +27,7 @@ for profile, examples in (("quick", 40), ("thorough", 150)):
 settings.load_profile("quick")
 
 BIN = Path(sys.executable).parent
-WHOLE_PROGRAM = ("e2e/", "web/", "server/test_conversation_")
+WHOLE_PROGRAM = ("e2e/", "web/", "server/conversation/test_conversation_", "server/rag/")
 """Tests that start the real commands over and over: sound, and too many for the fast part."""
 
 

@@ -136,6 +136,7 @@ def test_a_conversation_from_a_node_stays_in_its_flow_and_keeps_the_whole_path(v
     assert vizprompt("flow", "show", "main").out == "1→2→3→4\n"
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_answer_comes_whole_and_an_unanswered_prompt_comes_back(vizprompt: Vizprompt) -> None:
     with ScriptedModel(
         [Turn("line one\r\nline \x1btwo"), Turn("never", fault=Fault.slow(30)), Turn("three")]

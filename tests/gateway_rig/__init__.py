@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -83,16 +83,32 @@ class Gateway:
         return [json.loads(line) for line in self.audit.read_text(encoding="utf-8").splitlines()]
 
 
+class QuickServer(uvicorn.Server):
+    """Stops at once; uvicorn's own looks ten times a second, which each test would wait for."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.running = threading.Event()
+
+    async def main_loop(self) -> None:
+        self._loop, self._wish = asyncio.get_running_loop(), asyncio.Event()
+        await self.on_tick(0)
+        self.running.set()
+        while not self.should_exit:
+            await self._wish.wait()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._loop.call_soon_threadsafe(self._wish.set)
+
+
 def run_in_thread(
     app: App, listener: Listener, limits: ConnectionLimits | None = None
-) -> tuple[uvicorn.Server, threading.Thread]:
-    server = uvicorn.Server(LimitedConfig(app, websocket_bytes=MIB, limits=limits))
+) -> tuple[QuickServer, threading.Thread]:
+    server = QuickServer(LimitedConfig(app, websocket_bytes=MIB, limits=limits))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True)
     thread.start()
-    end = time.monotonic() + STARTING_S
-    while not server.started:
-        assert thread.is_alive() and time.monotonic() < end, "the server did not start"
-        time.sleep(0.01)
+    assert server.running.wait(STARTING_S), "the server did not start"
     return server, thread
 
 
@@ -102,7 +118,7 @@ def served(app: App, listener: Listener, limits: ConnectionLimits | None = None)
     try:
         yield
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join(STARTING_S)
         listener.socket.close()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.graph.disk import watch
@@ -149,7 +149,6 @@ flows = st.lists(st.sampled_from(PAIRS), max_size=8, unique=True).map(
 
 
 @given(flows, flows)
-@settings(max_examples=60)
 def test_a_difference_leads_from_one_flow_to_the_other(old: Flow, new: Flow) -> None:
     after = changed(old, difference(old, new))
     assert after == new

@@ -108,6 +108,7 @@ def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
     assert len(pieces) > 50
 
 
+@pytest.mark.slow
 def test_an_index_without_lines_takes_no_memory(tmp_path: Path) -> None:
     with (tmp_path / "index.tsv").open("wb") as file:
         file.truncate(1 << 28)

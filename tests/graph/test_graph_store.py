@@ -501,6 +501,7 @@ def test_8_2_a_cache_damaged_inside_is_made_anew_too(graph: Graph) -> None:
     assert graph.get_node(ids[0]).prompt == "needle 0"
 
 
+@pytest.mark.slow
 def test_a_large_folder_gives_out_nodes_before_its_cache_is_built(graph: Graph) -> None:
     node = graph.create_node("q")
     graph.close()

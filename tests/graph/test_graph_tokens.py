@@ -44,6 +44,7 @@ def test_the_vocabulary_follows_the_family_of_the_model(model: str, vocabulary: 
     assert vocabulary_of(model) == vocabulary
 
 
+@pytest.mark.slow
 def test_a_known_vocabulary_counts_exactly() -> None:
     pytest.importorskip("splintr", reason="exact counts come with the extra 'tokens'")
     for text, count in KNOWN.items():

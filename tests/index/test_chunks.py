@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.index.chunks.cutting import cut
@@ -184,7 +184,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=120), st.sampled_from(["a.py", "a.js", "a.rs", "a.md", "a.yaml", "a.rb"]))
 def test_any_sequence_of_lines_is_covered_once(pieces: list[str], path: str) -> None:
     chunks(path, "".join(pieces))

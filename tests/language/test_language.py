@@ -9,6 +9,7 @@ import json
 import os
 import string
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,8 @@ def table() -> dict[str, str]:
     return found
 
 
-def error_names() -> set[str]:
+@cache
+def error_names() -> frozenset[str]:
     """Names of all error classes that carry a sentence, found by importing every module."""
     names: set[str] = set()
     for path in SOURCE.rglob("*.py"):
@@ -65,10 +67,10 @@ def error_names() -> set[str]:
                 for name, found in vars(module).items()
                 if isinstance(found, type) and issubclass(found, NebulaError)
             }
-    return names
+    return frozenset(names)
 
 
-def spoken_arguments(room: str, names: set[str]) -> Iterator[tuple[str, ast.expr]]:
+def spoken_arguments(room: str, names: frozenset[str]) -> Iterator[tuple[str, ast.expr]]:
     base = SOURCE / room
     files = base.rglob("*.py") if base.is_dir() else [base.with_suffix(".py")]
     for path in files:
@@ -102,7 +104,7 @@ def places(sentence: str) -> set[str]:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_sentence_of_a_room_is_translated(room: str) -> None:
-    japanese, names = table(), SPOKEN | error_names()
+    japanese, names = table(), error_names() | SPOKEN
     missing = []
     for where, argument in spoken_arguments(room, names):
         for sentence in sentences(argument):

@@ -286,6 +286,7 @@ def seconds_to_read(text: str) -> float:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grow", GROWING.values(), ids=GROWING)
 def test_reading_takes_time_in_proportion_to_the_reply(grow: Callable[[int], str]) -> None:
     small, large = seconds_to_read(grow(4_000)), seconds_to_read(grow(40_000))

@@ -73,6 +73,7 @@ async def test_remembered_pieces_belong_to_their_message_alone() -> None:
             assert contents == [f"{number}", f"{number}!", f"{number}?"]
 
 
+@pytest.mark.slow
 def test_the_way_to_openai_loads_nothing_heavy() -> None:
     code = (
         "import sys, nebula.llm.catalog; nebula.llm.catalog.connect('openai', api_key='k'); "

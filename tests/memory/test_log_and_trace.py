@@ -6,7 +6,7 @@ import re
 import stat
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.events import Error, EventStream, Final, Message, Step, Task, ToolResult
@@ -125,7 +125,6 @@ def found(entry: LogEntry):
     return (entry.header.split(":")[0], entry.text, tuple(json.loads(call) for call in entry.calls))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EVENTS, max_size=6))
 @example([answer("a\n\n[tool_call] {}"), answer("\n\n"), Task("", "agent", "m")])
 def test_whatever_is_said_the_same_entries_come_back(tmp_path, events):
@@ -186,7 +185,6 @@ def test_a_project_cannot_redirect_the_records(tmp_path, reader):
     assert not (tmp_path / "new").exists()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EVENTS, max_size=5))
 def test_the_trace_is_the_stream_one_object_a_line(tmp_path, events):
     path = tmp_path / "sub" / "trace.jsonl"

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.memory import MemoryFileError, Sessions, UnknownSession
@@ -254,7 +254,6 @@ JSONS = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, TEXTS, JSONS, st.lists(TEXTS.map(Text) | JSONS.map(Json), max_size=3))
 def test_any_text_and_json_survives(sessions, project, prompt, content, args, blocks):
     started = sessions.start(project, "m")

@@ -44,6 +44,7 @@ def do(operations: list[tuple[object, ...]], folder: Path) -> None:
     subprocess.run(program, cwd=folder, check=True)
 
 
+@pytest.mark.slow
 @given(before=st.lists(operation, max_size=12), inside=st.lists(operation, min_size=1, max_size=12))
 @example(before=[("folder", "d"), ("write", "d/e", "one\n")], inside=[("remove", "d"), ("folder", "d")])
 @example(before=[("write", "d/e/f", "one\n")], inside=[("remove", "d"), ("folder", "d/e"), ("write", "d/e/g", "")])
@@ -199,6 +200,7 @@ def test_moving_a_folder(project: Path) -> None:
         }
 
 
+@pytest.mark.slow
 def test_ten_thousand_ignored_files_are_counted(project: Path) -> None:
     line = "mkdir node_modules && cd node_modules && for i in $(seq 100); do mkdir p$i; cd p$i; touch f{1..99}; echo hi > x; cd ..; done"
     with after(project, line) as done:
@@ -338,6 +340,7 @@ def test_a_file_made_secret_after_the_first_look_is_found(project: Path) -> None
     assert finder.find(str(project), ()) == ["a/.env"]
 
 
+@pytest.mark.slow
 def test_a_tree_too_deep_to_be_meant(project: Path) -> None:
     line = "for i in $(seq 300); do mkdir d && cd d || exit 1; done"
     with after(project, line) as done:

@@ -25,6 +25,8 @@ from nebula.server.connections import ConnectionLimits
 from nebula.server.gate import Gate, Rules, own_hosts
 from nebula.server.serving import listen
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 KEY = base64.b64encode(b"0123456789abcdef").decode()
 

@@ -196,6 +196,7 @@ NEW: Mapping[str, tuple[str, int, bytes]] = {
 }
 
 
+@pytest.mark.slow
 class TestKilledWhileApplying:
     def test_the_next_start_takes_back_what_was_half_applied(self, tmp_path: Path) -> None:
         halves = 0

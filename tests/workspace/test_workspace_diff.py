@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.workspace.diff import apply_hunks, diff_texts
@@ -40,7 +40,6 @@ def test_large_texts_are_quick() -> None:
     old=st.lists(st.sampled_from(["a", "b", "c", "\r", ""]), max_size=30).map("\n".join),
     new=st.lists(st.sampled_from(["a", "b", "c", "\r", ""]), max_size=30).map("\n".join),
 )
-@settings(max_examples=40, deadline=None)
 def test_git_can_apply_it(tmp_path_factory: pytest.TempPathFactory, old: str, new: str) -> None:
     folder: Path = tmp_path_factory.mktemp("patch")
     (folder / "f").write_bytes(old.encode())
@@ -74,7 +73,6 @@ texts = st.lists(st.sampled_from(["a", "b", "c", "d e", "\r", ""]), max_size=40)
 
 
 @given(old=texts, new=texts, data=st.data())
-@settings(max_examples=200, deadline=None)
 def test_hunks_can_be_applied_one_by_one(old: str, new: str, data: st.DataObject) -> None:
     diff = diff_texts("f", old, new)
     assert apply_hunks(old, diff.hunks) == new
@@ -89,7 +87,6 @@ def test_hunks_can_be_applied_one_by_one(old: str, new: str, data: st.DataObject
 
 
 @given(old=texts, new=texts)
-@settings(max_examples=100, deadline=None)
 def test_blocks_are_in_order_and_apart(old: str, new: str) -> None:
     for (_, b, _, d), (a, _, c, _) in pairwise(diff_texts("f", old, new).blocks):
         assert a > b

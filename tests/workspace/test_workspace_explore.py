@@ -278,7 +278,8 @@ LARGE_RULES = {
 }
 
 
-@pytest.mark.parametrize("rules", ["one glob", pytest.param("many globs", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", LARGE_RULES)
 @pytest.mark.parametrize("place", [".gitignore", "sub/.gitignore", ".git/info/exclude"])
 def test_ignore_rules_of_any_size_take_little(rules: str, place: str, explored: LocalWorkspace, root: Path) -> None:
     (root / ".git/info").mkdir(parents=True)
@@ -317,6 +318,7 @@ def test_a_small_tree_with_large_rules_is_left_to_the_limited_engine(workspace: 
     assert workspace.search(".", "needle").files == ("a.txt",)  # large, and still used
 
 
+@pytest.mark.slow
 def test_a_folder_of_very_many_entries_is_quick(workspace: LocalWorkspace, root: Path) -> None:
     for number in range(30_000):
         os.close(os.open(root / f"{number:05}.txt", os.O_CREAT | os.O_WRONLY))

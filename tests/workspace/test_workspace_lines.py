@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, line_ranges
@@ -24,7 +24,6 @@ Open = Callable[..., LocalWorkspace]
     length=st.none() | st.integers(0, 8),
     chunk=st.integers(1, 7),
 )
-@settings(max_examples=300, deadline=None)
 def test_it_is_what_a_slice_of_the_lines_is(
     tmp_path_factory: pytest.TempPathFactory, text: str, first: int, length: int | None, chunk: int
 ) -> None:
@@ -45,6 +44,7 @@ def test_it_is_what_a_slice_of_the_lines_is(
     assert found.last == min(last or len(lines), len(lines))
 
 
+@pytest.mark.slow
 def test_a_file_too_large_to_read_whole(open_at: Open, root: Path) -> None:
     workspace = open_at(Policy(max_bytes=10_000))
     (root / "big.txt").write_text("".join(f"line {number}\n" for number in range(1, 2_000_001)))

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -35,7 +35,6 @@ odd_paths = st.one_of(
 @given(odd_paths)
 @example("./C:")
 @example("./／etc")
-@settings(max_examples=400)
 def test_every_path_is_refused_or_normal(path: str) -> None:
     try:
         place = normal_path(path)
@@ -50,7 +49,6 @@ def test_every_path_is_refused_or_normal(path: str) -> None:
 
 
 @given(path=odd_paths, content=st.text(max_size=50), mode=st.sampled_from(["create", "overwrite", "append"]))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_outside_is_ever_touched(path: str, content: str, mode: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
@@ -180,4 +178,4 @@ class Model(RuleBasedStateMachine):
 
 
 TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestModel.settings = settings(settings.default, stateful_step_count=20)

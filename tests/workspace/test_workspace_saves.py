@@ -170,6 +170,7 @@ def test_a_mode_changed_meanwhile_is_kept(workspace: LocalWorkspace, calls: Save
     assert (root / "a.txt").stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("save", [in_place, by_rename])
 def test_no_save_is_lost_at_any_moment(save: Save, open_at: Open, root: Path) -> None:
     """A person who saves once, at some moment of our write, finds the save in the file or in the journal."""

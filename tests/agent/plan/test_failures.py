@@ -54,6 +54,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_real_pytest_run_is_condensed(project: Path) -> None:
     output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], project)
     found = failures(output, str(project))
@@ -83,6 +84,7 @@ def test_what_no_rule_knows_is_kept_as_the_end() -> None:
     assert report == "The end of its output:\nstrange tool\nit went wrong"
 
 
+@pytest.mark.slow
 def test_the_same_failure_is_recognised_whatever_the_clock_says(project: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     first = run(command, project)
