@@ -244,6 +244,16 @@ class TestWithoutYes:
         done, told, _ = ran(bench, "echo ran", "--yes", "--allow-network", network=True)
         assert (done.code, told["output"]) == (0, "ran\n")
 
+    def test_listed_hosts_are_reached_without_a_question(self, bench, project: Path) -> None:
+        (bench.home / ".nebula").mkdir(parents=True, exist_ok=True)
+        (bench.home / ".nebula" / "config.json").write_text('{"sandbox_network": ["127.0.0.2:1"]}')
+        ask = "python3 -c \"import urllib.request as u; u.urlopen('http://127.0.0.3:1/')\" 2> /dev/null"
+        done, told, events = ran(bench, f"echo $http_proxy; {ask}", network=True)
+        assert done.code == 0
+        assert told["output"].startswith("http://127.0.0.1:")
+        assert "sandbox_network does not list them: 127.0.0.3:1." in told["remark"]
+        assert not [event for event in events if event["type"] == "approval"]
+
 
 class TestLimits:
     def test_a_limit_is_said_and_nothing_proposed(self, bench, project: Path) -> None:

@@ -120,6 +120,19 @@ def test_the_network_is_asked_for_once_or_for_the_session(bench, terminal):
     assert screen.text.count("A command asks for the network:") == 1
 
 
+def test_yes_to_writes_is_no_yes_to_the_network(bench, terminal):
+    with ScriptedModel([Turn("", [Call("runCommand", {"command": "id", "network": True})]), Turn("Done.")]) as server:
+        screen = terminal(server, "--yes")
+        screen.prompt()
+        screen.line("go")
+        screen.wait("A command asks for the network:")
+        screen.wait(ASK)
+        screen.line("n")
+        screen.wait("Done.")
+        screen.send(CTRL_D)
+        screen.ended()
+
+
 class _Slow(Syscalls):
     """Waits in the middle of a set, so that it can be killed there."""
 

@@ -128,7 +128,7 @@ def open_project_access(
     policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
-    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
+    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), settings.allow_network)
     audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
     return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code)
 

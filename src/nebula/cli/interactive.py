@@ -34,7 +34,7 @@ def run_interactive(options: argparse.Namespace) -> int:
         "provider": options.provider,
         "trust": options.trust or None,
         "backstage": options.backstage or None,
-        "sandbox_network": options.allow_network or None,
+        "allow_network": options.allow_network or None,
     }
     settings = open_settings("nebula", checked_root(options.root), overrides)
     capable = is_capable(sys.stdin, sys.stdout)

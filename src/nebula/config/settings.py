@@ -105,8 +105,10 @@ class Settings:
     command_layer_mb: int = setting(2048, positive)
     sandbox_read: tuple[str, ...] = setting((), strings)
     """Directories and files outside the project that commands may read."""
-    sandbox_network: bool = setting(False, flag)
-    """Commands that ask for the network get it without a question."""
+    sandbox_network: tuple[str, ...] = setting((), strings)
+    """Hosts that commands may reach without a question: "example.org", "*.example.org", "example.org:8443"."""
+    allow_network: bool = setting(False, flag, file=NOBODY)
+    """Commands that ask for the network get all of it without a question; for one run, by a flag."""
 
     database_path: str = setting("", string)
     audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)

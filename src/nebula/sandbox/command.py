@@ -59,7 +59,10 @@ def run(
             exit_code, stopped = launch.follow(on_output, None if stop is None else stop.fileno())
         if launchers is not None:
             launchers.prepare()
-        result = CommandResult(exit_code, stopped, launch.output.text(), time.monotonic() - started)
+        refused = tuple(launch.proxy.refused) if launch.proxy is not None else ()
+        result = CommandResult(
+            exit_code, stopped, launch.output.text(), time.monotonic() - started, refused_hosts=refused
+        )
         if stopped or not read_back:
             layer.close()
             return result
@@ -69,4 +72,4 @@ def run(
     except BaseException:
         layer.close()
         raise
-    return CommandResult(exit_code, stopped, result.output, result.duration_s, changes, layer)
+    return replace(result, changes=changes, layer=layer)

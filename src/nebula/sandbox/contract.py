@@ -36,6 +36,8 @@ class Command:
     limits: Limits = Limits()
     network: bool = False
     """Shares the machine's network, loopback included."""
+    hosts: tuple[str, ...] = ()
+    """Without that: reaches these through a proxy on its own loopback, and no others. See `proxy.is_listed`."""
     read_only: tuple[str, ...] = ()
     """Directories and files outside the project that the command may read."""
     hidden: tuple[str, ...] = (".nebula",)
@@ -159,6 +161,8 @@ class CommandResult:
     duration_s: float
     changes: ChangeSet = ChangeSet()
     layer: Layer | None = None
+    refused_hosts: tuple[str, ...] = ()
+    """What it tried to reach, though `hosts` does not list it."""
 
     def __enter__(self) -> CommandResult:
         return self

@@ -13,7 +13,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nebula.files.home import nebula_home
 from nebula.sandbox.contract import Command
@@ -22,6 +22,9 @@ from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.launcher import Launcher
 from nebula.sandbox.output import KeptOutput
 from nebula.sandbox.secrets import GIT_CONFIG, cleaned_git_config, private_system_files
+
+if TYPE_CHECKING:
+    from nebula.sandbox.proxy import HostProxy
 
 _SETUP_TIMEOUT_S: Final = 30.0
 _CHUNK: Final = 1 << 16
@@ -38,6 +41,7 @@ class Launch:
         """Upper side and view of the project; whoever takes them closes them."""
         self.ready_ns = 0
         """When the command began, by the clock of the times that files have."""
+        self.proxy: HostProxy | None = None
         self._launcher = launcher
         self._ending: tuple[Any, ...] | None = None
 
@@ -46,6 +50,8 @@ class Launch:
 
     def __exit__(self, *_: object) -> None:
         self._launcher.close()
+        if self.proxy is not None:
+            self.proxy.close()
 
     def configure(self, root_fd: int) -> None:
         """Tell the launcher, which has been starting meanwhile, what to build."""
@@ -67,6 +73,7 @@ class Launch:
             "covered": (*(private_system_files() if as_root else ()), nebula_home()),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
             "network": command.network,
+            "proxy": bool(command.hosts),
             "shell": find_shell(),
             "command": command.line,
             "env": {**reduced_environment(os.environ, network=command.network), **(command.env or {})},
@@ -111,14 +118,21 @@ class Launch:
 
     def _read_message(self) -> bool:
         """True when the command has just begun."""
-        packet, descriptors, _, _ = socket.recv_fds(self._launcher.control, 4096, 2, socket.MSG_CMSG_CLOEXEC)
-        self.descriptors += descriptors
+        packet, descriptors, _, _ = socket.recv_fds(self._launcher.control, 4096, 3, socket.MSG_CMSG_CLOEXEC)
+        self.descriptors += descriptors[:2]
+        for listener in descriptors[2:]:
+            self._open_proxy(listener)
         message: tuple[Any, ...] = marshal.loads(packet) if packet else ("failed", "launcher", 0)  # noqa: S302 - from our own process
         if message[0] == "ready":
             self.ready_ns = message[1]
             return True
         self._ending = message
         return False
+
+    def _open_proxy(self, listener: int) -> None:
+        from nebula.sandbox.proxy import HostProxy
+
+        self.proxy = HostProxy(socket.socket(fileno=listener), self.command.hosts)
 
     def _outcome(self) -> tuple[int | None, str | None]:
         match self._ending:

@@ -132,6 +132,8 @@ class Approvals:
     approver: Approver
     by_rule: str | None = None
     """When nobody is asked: the word that stands for the rule, such as "yes" for --yes."""
+    attended: bool = False
+    """Though a rule answers for writes, somebody is there who can be asked about the rest."""
     _session: bool = False
     _patterns: list[str] = field(default_factory=list)
     _messages: set[str] = field(default_factory=set)
@@ -240,5 +242,6 @@ def _answer(outcome: Outcome, proposal: Proposal, chosen: Proposal) -> tuple[Tex
     return (Json({"success": True, "remark": "The user left out a part of this change:\n" + left_out}),)
 
 
-async def allow_all(_: AnyQuestion) -> Decision:
-    return Decision(True, "session")
+async def allow_all(question: AnyQuestion) -> Decision:
+    """Yes to all writes; the network is no write."""
+    return Decision(not isinstance(question, NetworkQuestion), "session")

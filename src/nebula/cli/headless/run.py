@@ -52,7 +52,7 @@ def run_headless(options: argparse.Namespace) -> int:
         "provider": options.provider,
         "trust": options.trust or None,
         "backstage": options.backstage or None,
-        "sandbox_network": options.allow_network or None,
+        "allow_network": options.allow_network or None,
     }
     return asyncio.run(_run(options, open_settings("nebula", root, overrides), prompt, (*piped, *images)))
 

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
-from nebula.cli.terminal.dialogs.approval import TerminalApprover
+from nebula.cli.terminal.dialogs.approval import TerminalApprover, YesToWrites
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.config import Settings
 from nebula.language import explain, translate
 from nebula.stage import StageOptions, one_line
-from nebula.tools.approval import allow_all
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -57,13 +56,14 @@ class TerminalSession:
         yes = bool(self.options.yes)
         self.session = await open_session(
             self.settings,
-            approver=allow_all if yes else TerminalApprover(self),
+            approver=YesToWrites(self) if yes else TerminalApprover(self),
             by_rule="yes" if yes else None,
             mode=mode,
             resume=resume,
             from_nodes=from_nodes,
             allow=self.options.allow,
         )
+        self.session.project.approvals.attended = True
         if self.options.compact:
             self.session.conversation.compact()
         self.usage = self._usage_before() if resume is not None else []

@@ -3,8 +3,8 @@ root, raises the walls, starts the command and watches over it. When that first 
 kernel ends every other one in the namespace. It ends when the command does, when a limit is passed, and when nebula
 closes its end of the control socket, which a killed nebula does, too.
 
-Messages to nebula, one packet each: ("ready", clock) with two descriptors, then ("exited", status) or ("stopped",
-limit); or ("failed", step, error number) instead.
+Messages to nebula, one packet each: ("ready", clock) with two or three descriptors, then ("exited", status) or
+("stopped", limit); or ("failed", step, error number) instead.
 """
 
 from __future__ import annotations
@@ -59,8 +59,11 @@ def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
     try:
         prctl("parent", _PARENT_DEATH_SIGNAL, _signal.SIGKILL)
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # a first process is deaf to what it does not handle
-        upper, view = _build(config)
-        _send(control, ("ready", time.clock_gettime_ns(_COARSE_CLOCK)), [upper, view])
+        handed_out = _build(config)
+        _send(control, ("ready", time.clock_gettime_ns(_COARSE_CLOCK)), handed_out)
+        upper, _, *listener = handed_out
+        for each in listener:
+            os.close(each)  # the proxy outside has it now
         if not _is_gone(control):
             _send(control, _watch(control, config, upper))
     except StepFailed as failed:
@@ -73,15 +76,28 @@ def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
         os._exit(0)
 
 
-def _build(config: dict[str, Any]) -> tuple[int, int]:
+def _build(config: dict[str, Any]) -> list[int]:
+    """The descriptors that nebula gets: upper side, view of the project, and the socket for a proxy if there is one."""
     limits.limit_pids(config["processes"])
+    listener = []
     if not config["network"]:
         namespaces.raise_loopback()
-    descriptors = root.build(config)
+        if config["proxy"]:
+            listener = [_listen_for_proxy(config["env"])]
+    descriptors = [*root.build(config), *listener]
     walls.drop_capabilities(config["user"])
     walls.restrict_writes([config["root"], config["home"], "/tmp", "/dev"])  # noqa: S108 - the private one
     seccomp.install()
     return descriptors
+
+
+def _listen_for_proxy(env: dict[str, str]) -> int:
+    listener = namespaces.listen_on_loopback()
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        env[name] = env[name.upper()] = address
+    env["no_proxy"] = env["NO_PROXY"] = "localhost,127.0.0.1,::1"
+    return listener.detach()
 
 
 def _watch(control: _socket.socket, config: dict[str, Any], upper: int) -> tuple[str, int | str]:

@@ -8,9 +8,11 @@ from nebula.sandbox.inside.kernel import StepFailed, call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import _socket
     from collections.abc import Callable
 
 NEW_USER, NEW_MOUNT, NEW_PID, NEW_NETWORK = 0x10000000, 0x00020000, 0x20000000, 0x40000000
+_BACKLOG = 128
 NEW_IPC, NEW_UTS, NEW_CGROUP = 0x08000000, 0x04000000, 0x02000000
 
 
@@ -75,6 +77,16 @@ def _write(path: str, text: str) -> None:
             os.close(handle)
     except OSError as error:
         raise StepFailed("user map", error.errno or 1) from error
+
+
+def listen_on_loopback() -> _socket.socket:
+    """For a proxy: whoever holds this socket, wherever they are, answers what connects to it in here."""
+    import _socket
+
+    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(_BACKLOG)
+    return listener
 
 
 def raise_loopback() -> None:

@@ -49,13 +49,14 @@ class CommandLayers:
         *,
         timeout_s: float | None = None,
         network: bool = False,
+        hosts: tuple[str, ...] = (),
         on_output: OnOutput | None = None,
         read_back: bool = True,
     ) -> CommandResult:
         """To its end. Cancelled, it ends the command and everything that it started. Raises SandboxError."""
         from nebula.sandbox.command import Stop, run
 
-        command = self._command(line, timeout_s or self.settings.command_timeout_s, network)
+        command = self._command(line, timeout_s or self.settings.command_timeout_s, network, hosts)
         stop = Stop()
         work = asyncio.get_running_loop().run_in_executor(
             None,
@@ -72,7 +73,7 @@ class CommandLayers:
         finally:
             stop.close()
 
-    def _command(self, line: str, timeout_s: float, network: bool) -> Command:
+    def _command(self, line: str, timeout_s: float, network: bool, hosts: tuple[str, ...]) -> Command:
         from nebula.sandbox.contract import MIB, Command, Limits
         from nebula.sandbox.launcher import Launchers
         from nebula.sandbox.secrets import SecretFinder
@@ -89,7 +90,7 @@ class CommandLayers:
             layer_bytes=said.command_layer_mb * MIB,
         )
         readable = tuple(os.path.abspath(os.path.expanduser(path)) for path in said.sandbox_read)
-        return Command(said.root, line, limits, network, readable, secrets=self._secrets)
+        return Command(said.root, line, limits, network, hosts, readable, secrets=self._secrets)
 
     def _is_secret(self, path: str) -> bool:
         try:

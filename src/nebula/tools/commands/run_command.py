@@ -30,6 +30,7 @@ NO_NETWORK = "The network was not allowed, so the command was not run. Go on wit
 NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
 )
+NOT_REACHED = "Not reached, because the user's sandbox_network does not list them: {hosts}."
 NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
 PLAN_REMARK = "Plan mode: whatever the command changed was thrown away."
 ROOM_FOR_REST = 4_000
@@ -43,12 +44,18 @@ _AGENT = (
     "`changed` lists what was. Changes under .git are not applied."
 )
 _PLAN = _ABOUT + "In plan mode whatever it changes is thrown away."
-_PARAMETERS = schema(
-    ["command"],
-    command={"type": "string", "description": "The line, as for `sh -c`, run in the project's directory."},
-    timeout_s={"type": "integer", "description": "End it after so many seconds."},
-    network={"type": "boolean", "description": "It needs the network; the user is asked first."},
-)
+_NETWORK = "It needs the network; the user is asked first."
+_NETWORK_TO_HOSTS = "It needs the network. It reaches these hosts alone, over HTTP and HTTPS: "
+
+
+def _parameters(hosts: tuple[str, ...]) -> dict[str, Any]:
+    about_network = _NETWORK_TO_HOSTS + ", ".join(hosts) if hosts else _NETWORK
+    return schema(
+        ["command"],
+        command={"type": "string", "description": "The line, as for `sh -c`, run in the project's directory."},
+        timeout_s={"type": "integer", "description": "End it after so many seconds."},
+        network={"type": "boolean", "description": about_network},
+    )
 
 
 class RunCommand:
@@ -59,7 +66,7 @@ class RunCommand:
         self._approvals = approvals
         self._workspace = workspace
         about = _PLAN if workspace is None else _AGENT
-        self.spec = DeclaredSpec("runCommand", about, _PARAMETERS, (DialectForm("run_command"),))
+        self.spec = DeclaredSpec("runCommand", about, _parameters(self._hosts), (DialectForm("run_command"),))
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         line = text_argument(args, "command")
@@ -67,35 +74,44 @@ class RunCommand:
             raise ToolFailure("The argument 'command' must be a shell line.")
         network = args.get("network") in (True, "true")
         timeout_s = number_argument(args, "timeout_s")
-        if network:
+        hosts = self._hosts if network else ()
+        if network and not hosts:
             await self._ask_for_network(line, call)
         try:
-            with await self._run(line, timeout_s, network, call) as result:
+            with await self._run(line, timeout_s, network and not hosts, hosts, call) as result:
                 return replace(await self._outcome(result, call), secret=self._layers.shows_secrets)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500) from None
+
+    @property
+    def _hosts(self) -> tuple[str, ...]:
+        """What a command that needs the network reaches without a question; none where all of it was allowed."""
+        return () if self._layers.network else self._layers.settings.sandbox_network
 
     async def _outcome(self, result: CommandResult, call: Call) -> Outcome:
         if result.stopped or self._workspace is None:
             return Outcome.ok(_told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
         return await self._propose(result, call, self._workspace)
 
-    async def _run(self, line: str, timeout_s: int | None, network: bool, call: Call) -> CommandResult:
+    async def _run(
+        self, line: str, timeout_s: int | None, network: bool, hosts: tuple[str, ...], call: Call
+    ) -> CommandResult:
         call.emit(Output(call.use.id))
         show = _Backstage(call, asyncio.get_running_loop())
         return await self._layers.run(
             line,
             timeout_s=timeout_s,
             network=network,
+            hosts=hosts,
             on_output=None if self._layers.shows_secrets else show.heard,
             read_back=self._workspace is not None,
         )
 
     async def _ask_for_network(self, line: str, call: Call) -> None:
-        if self._layers.network or self._layers.settings.sandbox_network:
+        if self._layers.network:
             return
         approvals = self._approvals
-        if approvals is None or approvals.by_rule is not None:
+        if approvals is None or (approvals.by_rule is not None and not approvals.attended):
             raise ToolFailure(NETWORK_UNATTENDED, code=403, policy=True, decision="no")
         question = NetworkQuestion(new_trace_id(), line)
         call.emit(Approval(question.approval_id, "", call.use.name, "", call.use.id, network=line))
@@ -172,6 +188,8 @@ def _told(result: CommandResult, call: Call, changed: list[str], remarks: Any) -
     told: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
     if result.stopped:
         told["stopped"] = result.stopped
+    if result.refused_hosts:
+        remarks = [*remarks, NOT_REACHED.format(hosts=", ".join(result.refused_hosts))]
     said = " ".join(remarks)
     return told | ({"remark": said} if said else {})
 

@@ -13,7 +13,7 @@ from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
 from nebula.stage import neutralise, one_line
-from nebula.tools.approval import AnyQuestion, Decision, NetworkQuestion, Question, SetQuestion, agrees
+from nebula.tools.approval import AnyQuestion, Decision, NetworkQuestion, Question, SetQuestion, agrees, allow_all
 from nebula.tools.writing import Proposal
 
 if TYPE_CHECKING:
@@ -81,6 +81,13 @@ class TerminalApprover:
         # The turn is being cancelled, and this question with it.
         never: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         return await never
+
+
+class YesToWrites(TerminalApprover):
+    """Only asks what --yes does not answer."""
+
+    async def __call__(self, question: AnyQuestion) -> Decision:
+        return await (super().__call__(question) if isinstance(question, NetworkQuestion) else allow_all(question))
 
 
 class _WriteDialog:
