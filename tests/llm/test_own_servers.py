@@ -135,3 +135,10 @@ async def test_a_server_with_one_model_is_used_without_naming_it(
         chosen = await choose_model(settings)
         await chosen.connector.aclose()
     assert (chosen.provider, chosen.name) == ("openai", expected)
+
+
+async def test_behind_a_key_is_the_provider_by_another_way(tmp_path: Path) -> None:
+    with ScriptedModel(models={"openai": ["only-one"]}) as server:
+        chosen = await choose_model(load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path), **server.env()}))
+        await chosen.connector.aclose()
+        assert (chosen.name, server.requests) == ("gpt-4.1-nano", [])

@@ -17,6 +17,7 @@ from nebula.language import Sentence
 from nebula.llm.catalog import PROVIDERS, Provider, context_length, cost, known_provider, split_name
 from nebula.llm.contract import Model, ModelInfo, Usage
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
+from nebula.messages.redaction import SHORTEST_KEY
 from nebula.value import replace, value
 
 
@@ -188,9 +189,13 @@ def _require(row: Provider, configured: Sequence[Provider]) -> None:
 
 
 async def _default_model(settings: Settings, row: Provider, others: Sequence[Provider]) -> tuple[Provider, str]:
-    """Where nobody names one: the provider's default, or the only one that a server of one's own has."""
+    """Where nobody names one: the provider's default, or the only one that a server of one's own has.
+
+    Behind an address with a real key is the provider by another way, which needs no question.
+    """
     if row.default_model:
-        alone = await _only_model(settings, row) if row.has_own_address(settings) else ""
+        is_own_server = row.has_own_address(settings) and len(getattr(settings, row.key)) < SHORTEST_KEY
+        alone = await _only_model(settings, row) if is_own_server else ""
         return row, alone or row.default_model
     try:
         return row, await _first_listed(settings, row)
