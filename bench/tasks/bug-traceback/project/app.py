@@ -1,0 +1,5 @@
+import sys
+
+from settings import load
+
+print(load(sys.argv[1]))

@@ -1,0 +1,5 @@
+from urllib.request import urlopen
+
+
+def fetch(settings, opener=urlopen):
+    return opener(settings.url, timeout=settings.request_timeout_s)

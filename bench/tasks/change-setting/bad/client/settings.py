@@ -1,0 +1,13 @@
+import json
+from dataclasses import dataclass
+
+
+@dataclass
+class Settings:
+    url: str = "http://localhost"
+    request_timeout_s: float = 30
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return Settings(**json.load(file))

@@ -1,0 +1,15 @@
+import argparse
+
+
+def main(argv, tasks):
+    parser = argparse.ArgumentParser("todo")
+    commands = parser.add_subparsers(dest="command", required=True)
+    adding = commands.add_parser("add")
+    adding.add_argument("title")
+    adding.add_argument("--priority", type=int, default=2)
+    commands.add_parser("list")
+    options = parser.parse_args(argv)
+    if options.command == "add":
+        tasks.add(options.title, options.priority)
+        return ""
+    return "\n".join(f"[{task.priority}] {task.title}" for task in tasks.all())

@@ -1,0 +1,17 @@
+import json
+
+from web import routes
+
+
+def app(environ, start_response):
+    """A WSGI application."""
+    path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+    if path == "/items" and method == "GET":
+        status, body = routes.list_items()
+    elif path.startswith("/items/") and method == "GET":
+        status, body = routes.get_item(path.removeprefix("/items/"))
+    else:
+        status, body = 404, {"error": "not found"}
+    phrases = {200: "OK", 404: "Not Found"}
+    start_response(f"{status} {phrases[status]}", [("Content-Type", "application/json")])
+    return [json.dumps(body).encode()]

@@ -1,0 +1,5 @@
+from web.store import ITEMS
+
+
+def list_items():
+    return 200, list(ITEMS.values())

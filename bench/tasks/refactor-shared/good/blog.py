@@ -1,0 +1,5 @@
+from slugs import slug
+
+
+def post_url(title):
+    return f"/blog/{slug(title)}"

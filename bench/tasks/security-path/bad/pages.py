@@ -1,0 +1,8 @@
+import os
+
+
+def read_page(root, name):
+    if ".." in name or name.startswith("/"):
+        raise PermissionError(name)
+    with open(os.path.join(root, name), encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,19 @@
+import sqlite3
+
+
+def open_db():
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE users (name TEXT)")
+    return db
+
+
+def add(db, name):
+    db.execute("INSERT INTO users VALUES (?)", (name,))
+
+
+def find(db, text):
+    """The names that contain the text, in order."""
+    for sign in ("\\", "%", "_"):
+        text = text.replace(sign, "\\" + sign)
+    rows = db.execute("SELECT name FROM users WHERE name LIKE ? ESCAPE '\\' ORDER BY name", (f"%{text}%",))
+    return [name for (name,) in rows]
