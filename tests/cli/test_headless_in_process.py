@@ -247,3 +247,39 @@ def test_a_remark_on_a_terminal_breaks_between_words(bench: Bench, monkeypatch: 
         shown = os.read(master, 1000).decode()
     os.close(master)
     assert shown == "nebula: a sentence that is\r\nlonger than thirty columns\r\n"
+
+
+# Keys
+
+
+KEY_SHAPES = ["sk-proj-0123456789abcdefABCDEF", "AIzaSyA0123456789abcdefghijklmnopqrstuv", "AKIAIOSFODNN7EXAMPLE"]
+
+
+def _records_with(bench: Bench, key: str) -> list[str]:
+    places = (bench.project / ".nebula", bench.home)
+    files = [each for place in places for each in place.rglob("*") if each.is_file()]
+    return [str(each) for each in files if key.encode() in each.read_bytes()]
+
+
+@pytest.mark.parametrize("key", KEY_SHAPES)
+def test_somebodys_key_is_in_no_record_wherever_it_turns_up(bench: Bench, key: str) -> None:
+    bench.write("notes.txt", f"deploy with {key}\n")
+    look = Call("readFile", {"path": "notes.txt"})
+    search = Call("searchInDirectory", {"directory": ".", "keyword": key})
+    script = [Turn("", [look, search]), Turn(f"It is {key}."), Turn("Again.")]
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", "-p", f"where is {key}?", "--output-format", "stream-json", **server.env())
+        assert ran.code == 0 and key not in ran.out + ran.err
+        assert key in str(server.turns[1].json["messages"]), "the model was told"
+        run_here(bench, "nebula", "-c", "-p", "go on", **server.env())
+    assert _records_with(bench, key) == []
+
+
+@pytest.mark.parametrize("key", [*KEY_SHAPES, "provider/sk-proj-0123456789abcdefABCDEF", "configured-key-0815"])
+def test_a_key_that_was_taken_for_a_model_is_in_no_record(bench: Bench, key: str) -> None:
+    env = {"OPENAI_API_KEY": "configured-key-0815"}
+    with ScriptedModel([Turn("Hello."), Turn("Hello.")]) as server:
+        for door in (("-p", "hi"), ("-c", "-p", "hi"), ("-c",)):
+            stdin = f"model openai/{key}\nhello\nexit\n" if door == ("-c",) else None
+            run_here(bench, "nebula", *door, "--model", key, stdin=stdin, **server.env() | env)
+    assert _records_with(bench, key.removeprefix("provider/")) == []

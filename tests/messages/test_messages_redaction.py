@@ -1,5 +1,8 @@
 """Secrets are found wherever they stand, and what holds none is left as it is."""
 
+import time
+import timeit
+
 import pytest
 
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
@@ -27,6 +30,73 @@ machine host login me password after-a-space
 
 def test_a_stand_in_for_a_key_is_no_secret():
     assert Redactor(["ollama", ""]).text("ask ollama") == "ask ollama"
+
+
+KEYS = [
+    "sk-proj-0123456789abcdefABCDEF",
+    "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdEf",
+    "sk-abcdefghijklmnopqrstuvwxyz",
+    "sk-or-v1-0123456789abcdef0123456789abcdef",
+    "sk_live_0123456789abcdefghij",
+    "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+    "ya29.a0AfH6SMBx0123456789-abcdef",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "github_pat_11ABCDEFG0abcdefghij_0123456789",
+    "glpat-0123456789abcdef_-XY",
+    "xoxb-1234567890-abcdef",
+    "AKIAIOSFODNN7EXAMPLE",
+    "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
+    "gsk_0123456789abcdefghijklmnopqrstuvwxyz",
+    "npm_0123456789abcdefghijklmnopqrstuvwxyz",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU=\n-----END OPENSSH PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "around", ["{}", "use {} for it.", "KEY={}\n", '{{"key": "{}"}}', "鍵は{}です。", "({})", "https://x/?k={}"]
+)
+def test_what_has_the_shape_of_a_key_is_taken_out(key, around):
+    assert Redactor().text(around.format(key)) == around.format(REDACTED)
+
+
+@pytest.mark.parametrize("name", ["aws_secret_access_key = ", "AWS_SECRET_ACCESS_KEY=", '"SecretAccessKey": "'])
+def test_the_secret_of_aws_is_told_by_its_name(name):
+    secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+    assert Redactor().text(f"{name}{secret}") == name + REDACTED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5beece50c7e1a9d2f4b6a8c0e2d4f6a8b0c2d4e6",  # git
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "01890a5d-ac96-774b-bcce-b302099a8057",
+        "sk-learn/model.py task-1234567890123456 risk-0123456789abcdef01 disk-0123456789abcdef",
+        "sk-loading-indicator-2-large sk-toggle-content-container",
+        "pk_customer_order_item_foreign_key sk_buff_data_alignment_2 rk_test pk_list",
+        "hf_hub_download_file_by_name gho_st ghp_test.py npm_config_registry_url",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO",
+        "eyJhIjoxfQ== const x = atob('eyJhbGciOiJIUzI1NiJ9')",
+        "AKIASOMETHING ASIA-PACIFIC-REGION-0123 SG.Widget.render",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "f(sk) - 0123456789abcdef0123",
+    ],
+)
+def test_what_only_looks_random_stays(text):
+    assert Redactor().text(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece", ["sk-", "sk-a-", "eyJ-", "eyJ", "AKIA", "xox", "-----BEGIN ", "secret_access_key", "ghp_a", "SG.a", "x"]
+)
+def test_a_long_text_made_to_hold_it_up_does_not(piece):
+    def seconds(size):
+        text = piece * (size // len(piece))
+        return min(timeit.repeat(lambda: Redactor().text(text), timer=time.process_time, number=1, repeat=2))
+
+    assert seconds(200_000) < 30 * seconds(25_000) + 0.1  # eight times the text; squared it would be sixty-four
 
 
 def test_a_key_inside_a_longer_one_leaves_no_rest():

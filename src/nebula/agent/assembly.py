@@ -61,7 +61,8 @@ async def open_session(
     archive = open_archive(settings, state, SessionNodes(folder), open_graph)
     # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
     place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
-    session_id = _session_id(memory, place, chosen, resume)
+    redactor = Redactor(settings.secrets)
+    session_id = _session_id(memory, place, redactor.text(chosen.name), resume)
     lock = SessionLock(folder, session_id)
     session = Session(
         id=session_id,
@@ -70,7 +71,7 @@ async def open_session(
         project=open_project_access(settings, Approvals(approver, by_rule), allow, state),
         archive=archive,
         recorders=_recorders(settings, memory, session_id, state),
-        redactor=Redactor(settings.secrets),
+        redactor=redactor,
         memory=memory,
         lock=lock,
         mode=mode,
@@ -183,24 +184,24 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
     return open_graph
 
 
-def _session_id(memory: Sessions, place: str, chosen: ChosenModel, resume: str | None) -> str:
+def _session_id(memory: Sessions, place: str, model: str, resume: str | None) -> str:
     if resume is None:
-        return memory.start(place, chosen.name)
+        return memory.start(place, model)
     if resume:
         found = memory.find(resume)
         if found.project_path != os.path.realpath(place):
             raise UnknownSession(
                 "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path
             )
-        return _resumed(memory, found.id, chosen)
+        return _resumed(memory, found.id, model)
     newest = memory.latest(place)
-    return _resumed(memory, newest.id, chosen) if newest else memory.start(place, chosen.name)
+    return _resumed(memory, newest.id, model) if newest else memory.start(place, model)
 
 
-def _resumed(memory: Sessions, session_id: str, chosen: ChosenModel) -> str:
+def _resumed(memory: Sessions, session_id: str, model: str) -> str:
     found = memory.resume(session_id)
-    if found.model != chosen.name:
-        memory.switch_model(found.id, chosen.name)
+    if found.model != model:
+        memory.switch_model(found.id, model)
     return found.id
 
 

@@ -300,7 +300,7 @@ class Session:
         self.chosen = chosen
         self.settings = replace(self.settings, model=chosen.name)
         if self.memory is not None:
-            self.memory.switch_model(self.id, chosen.name)
+            self.memory.switch_model(self.id, self.redactor.text(chosen.name))
 
     async def close(self) -> None:
         """Closes the session; it can be resumed."""

@@ -72,7 +72,7 @@ class TurnArchive:
             references=turn.references,
             flow=(flow() if callable(flow) else flow) or DEFAULT_FLOW,
             branch=branch,
-            model=chosen.name,
+            model=turn.model,
             session=session_id,
             usage=NodeUsage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
             files=[FileState(change.path, change.before, change.after) for change in turn.files],

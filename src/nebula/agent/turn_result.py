@@ -62,6 +62,7 @@ class TurnResult:
     """Grows with the turn; `final` reads the sum off it."""
 
     prompt: str = ""
+    model: str = ""
     parents: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
@@ -77,7 +78,8 @@ class TurnResult:
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         if isinstance(event, Task):
-            self.prompt, self.parents, self.references = event.prompt, event.parents, event.references
+            self.prompt, self.model = event.prompt, event.model
+            self.parents, self.references = event.parents, event.references
             self.attachments = event.attachments
         elif isinstance(event, Message):
             self._read_message(event)

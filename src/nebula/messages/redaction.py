@@ -1,7 +1,7 @@
 """Secrets stay out of every record, wherever they turn up: in a prompt, a tool's answer, an error of a provider.
 
 Done once, where the stream of events begins, so that no reader of it can forget it. A redactor knows the keys of the
-settings from the start, and learns the values of a secret file when a tool reads one.
+settings from the start, learns the values of a secret file when a tool reads one, and knows the shapes of keys.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from .key_shapes import holds_key, without_keys
 from .tool_results import Json, Text, ToolUseResult
 
 TYPE_CHECKING = False
@@ -56,14 +57,14 @@ class Redactor:
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, REDACTED)
-        return text
+        return without_keys(text, REDACTED)
 
     def value(self, value: T) -> T:
         """The same for JSON and for values of ours, inside strings only: a key of digits must not eat a number.
 
         Hardly any event holds a secret, and looking is much cheaper than copying: what holds none is returned itself.
         """
-        return self._copy(value) if self._secrets and self._is_in(value) else value
+        return self._copy(value) if self._is_in(value) else value
 
     def secret_result(self, result: ToolUseResult) -> ToolUseResult:
         """The result of reading a secret file as it may be recorded; its values are known from now on."""
@@ -78,7 +79,8 @@ class Redactor:
             for secret in self._secrets:
                 if secret in value:
                     return True
-        elif isinstance(value, dict | MappingProxyType):
+            return holds_key(value)
+        if isinstance(value, dict | MappingProxyType):
             for key, inner in value.items():
                 if self._is_in(key) or self._is_in(inner):
                     return True

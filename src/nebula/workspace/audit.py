@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 import threading
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from nebula.files.syscalls import REAL
-from nebula.messages.redaction import REDACTED, Redactor
+from nebula.messages.redaction import Redactor
 from nebula.workspace.errors import StorageFailed
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.records import timestamp
@@ -25,10 +24,6 @@ from nebula.workspace.state_folder import close_to_others, open_state_dir
 
 AUDIT_FILE: Final = "audit.jsonl"
 MAX_PATH_CHARACTERS: Final = 1_024
-_KEY_SHAPES = re.compile(
-    r"\b(?:sk|pk|rk)[-_][\w-]{16,}|\bAIza[\w-]{30,}|\bgh[a-z]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
-    r"|\bxox[a-z]-[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|\bhf_\w{20,}"
-)
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -64,7 +59,7 @@ class AuditLog:
                 "ts": timestamp(),
                 "trace_id": trace_id,
                 "method": method,
-                "path": self._without_keys(path)[:MAX_PATH_CHARACTERS],
+                "path": self._redactor.text(path)[:MAX_PATH_CHARACTERS],
                 "size": size,
                 "status": status,
             }
@@ -82,9 +77,6 @@ class AuditLog:
     def close(self) -> None:
         with self._guard:
             self._drop()
-
-    def _without_keys(self, path: str) -> str:
-        return _KEY_SHAPES.sub(REDACTED, self._redactor.text(path))
 
     def _start(self, open_folder: Callable[[], int], name: str, flags: int, secrets: Iterable[str]) -> None:
         self._redactor = Redactor(secrets)

@@ -54,6 +54,9 @@ async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: lis
 
 async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelInfo]) -> None:
     session = terminal.session
+    if session.redactor.text(name) != name:
+        terminal.screen.line(translate("That is a key, not the name of a model; nothing was changed."), "yellow")
+        return
     exact = [info for info in offered if name in (info.name, f"{info.provider}/{info.name}")]
     try:
         chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
