@@ -7,6 +7,8 @@ import pytest
 from index.project import Project, function
 from nebula.index.ranking.kinds import CODE, DATA, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
 
+WORDS = ("disk", "memory", "network", "printer", "tape", "drum")
+
 
 def found(project: Project, question: str, **filters: str) -> list[str]:
     with project.index() as index:
@@ -60,6 +62,25 @@ def test_who_defines_a_name_comes_before_who_uses_it(project: Project) -> None:
     project.write("a.py", function("first", "connect_database") + function("second", "connect_database"))
     project.write("z.py", function("connect_database", "socket"))
     assert found(project, "connect database")[0] == "z.py"
+
+
+def test_a_name_that_was_asked_for_counts_more_than_mentions(project: Project) -> None:
+    project.write("a.py", function("collect", "save", "user", "save_user"))
+    project.write("b.py", function("save_user", *(f"{word}_{other}" for word in WORDS for other in WORDS)))
+    assert found(project, "save the user")[0] == "b.py"
+
+
+def test_a_file_that_speaks_of_it_in_several_places_comes_first(project: Project) -> None:
+    project.write("a.py", function("first", "lighthouse"))
+    padding = "".join(function(f"more{i}", "lantern", "anchor", "harbour") for i in range(100))
+    project.write("b.py", "".join(function(name, "lighthouse") for name in ("third", "fourth", "fifth")) + padding)
+    assert found(project, "lighthouse")[0] == "b.py"
+
+
+def test_what_code_writes_instead_of_a_word_is_found(project: Project) -> None:
+    project.write("a.py", function("load_cfg", "disk"))
+    project.write("b.py", function("send_mail", "smtp"))
+    assert found(project, "the configuration") == ["a.py"]
 
 
 def test_filters_by_path_and_language(project: Project) -> None:

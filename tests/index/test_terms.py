@@ -41,6 +41,11 @@ def test_forms_of_a_word_are_one_term(words: str) -> None:
     assert len({stem(word) for word in words.split()}) == 1
 
 
+def test_a_word_weighs_more_than_what_code_writes_instead() -> None:
+    weights = question_terms("where is the configuration of the directory")
+    assert weights["configurat"] == 1.0 and 0 < weights["config"] < 0.3 and 0 < weights["dir"] < 0.3
+
+
 def test_japanese_is_cut_into_pairs() -> None:
     assert terms("認証トークン") == {"認証", "証ト", "トー", "ーク", "クン"}
 

@@ -78,6 +78,9 @@ PAIR_WEIGHT: Final = 0.5
 """Two neighbouring words of the question that are one name in the code: "session cookie" and `sessionCookie`."""
 PIECE_WEIGHT: Final = 0.3
 """A pair of Japanese letters: a sentence has one for each letter, and most of them are no word."""
+RELATED_WEIGHT: Final = 0.3
+"""What code writes instead of a word ("config" for "configuration"): a guess, far below the word itself. The n words of
+one entry get n ** -0.5 of it each."""
 SHARED_WEIGHT: Final = 0.6
 """A Japanese word with n translations gives each n ** -0.6: more than an n-th, as the code uses only one of them, but
 less than a whole word."""
@@ -87,15 +90,21 @@ FILE_CANDIDATES: Final = 30
 """Files, best by their path, whose best chunk is ranked as well, though its own words may say little."""
 FILE_WEIGHT: Final = 0.5
 """The whole file's words beside those of the chunk: a method seldom says what its module is about."""
-PATH_WEIGHT: Final = 0.35
+PATH_WEIGHT: Final = 0.4
 """A word in the path, beside one in the text."""
 PATH_K1: Final = 1.0
 COMMON_PATH_TERM: Final = 0.2
 """A word in more than this share of all paths tells none from another."""
+NAME_WEIGHT: Final = 0.5
+"""A word in the name that a chunk defines, beside one in its text: a name is the shortest summary there is. It counts
+by the square root of the share of the name that was asked for: of "user", `get_user` says more than `get_user_name`."""
+OTHERS_WEIGHT: Final = 0.15
+OTHERS: Final = 2
+"""The next best chunks of the same file: one that speaks of the question in several places is the likelier one."""
 RANK_WEIGHT: Final = 0.15
 """How much the code that others refer to is preferred."""
-KIND_PENALTY: Final = (0.0, 0.6, 0.6, 0.6, 0.7, 0.7, 0.5)
-"""Code, tests, prose, data, vendored, generated, examples: ranked down unless the question names them. Whoever asks how
+KIND_PENALTY: Final = 0.9
+"""Tests, prose, data, vendored, generated, examples: ranked down unless the question names them. Whoever asks how
 something works wants the code that does it, not what checks, describes or copies it."""
 DUPLICATE_PENALTY: Final = 0.5
 """A text that stands higher in the list already says nothing new."""

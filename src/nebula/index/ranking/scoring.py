@@ -27,8 +27,12 @@ class Scored:
         found = store.postings(list(terms))
         chunks = {segment: size for segment, (size, _) in shape.segments.items()}
         files = {segment: size for segment, (_, size) in shape.segments.items()}
-        self.chunks = _score(found, terms, 0, shape.chunks, chunks, shape.dead_chunks)
-        self.files = _score(found, terms, 1, shape.files, files, shape.dead_files)
+        in_chunks = _rarities(found, terms, 0, shape.chunks, shape.dead_chunks)
+        self.chunks = _score(in_chunks, shape.chunks, chunks, shape.dead_chunks)
+        in_files = _rarities(found, terms, 1, shape.files, shape.dead_files)
+        self.files = _score(in_files, shape.files, files, shape.dead_files)
+        self.rarities = {term: rarity for rarity, term, _ in in_chunks}
+        """Of each term that occurs: its weight in the question, times how rare it is."""
         self.paths = _score_paths(store, terms, shape)
 
     def keep_only(self, places: Mapping[int, Sequence[tuple[int, int]]]) -> None:
@@ -38,26 +42,33 @@ class Scored:
             self.chunks[segment] = defaultdict(float, {i: score for i, score in _pairs(row) if i in kept})
 
 
-def _score(
+_Found = list[tuple[float, str, list[tuple[int, bytes]]]]
+"""(rarity, term, its postings by segment), the rarest first."""
+
+
+def _rarities(
     found: Mapping[int, Mapping[str, tuple[bytes, bytes]]],
     terms: Mapping[str, float],
     which: int,
     total: int,
-    sizes: Mapping[int, int],
     dead: Mapping[int, frozenset[int]],
-) -> Scores:
-    scores: Scores = {
-        segment: [0.0] * size if total < LARGE_CHUNKS else defaultdict(float) for segment, size in sizes.items()
-    }
+) -> _Found:
     rarities = []
     for term, weight in terms.items():
         here = [(segment, by_term[term][which]) for segment, by_term in found.items() if term in by_term]
         frequency = sum(_living(data, dead.get(segment)) for segment, data in here)
         if frequency:
-            rarities.append((weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)), here))
+            rarities.append((weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)), term, here))
     rarities.sort(key=lambda each: -each[0])
+    return rarities
+
+
+def _score(rarities: _Found, total: int, sizes: Mapping[int, int], dead: Mapping[int, frozenset[int]]) -> Scores:
+    scores: Scores = {
+        segment: [0.0] * size if total < LARGE_CHUNKS else defaultdict(float) for segment, size in sizes.items()
+    }
     room = MAX_POSTINGS
-    for rarity, here in rarities:
+    for rarity, _, here in rarities:
         size = sum(postings.count(data) for _, data in here)
         for segment, data in here:
             _accumulate(scores[segment], rarity, data, min(1.0, room / size))
@@ -126,10 +137,6 @@ def _threshold(scores: Scores, limit: int) -> float:
 
 def highest(scores: Scores) -> float:
     return max((max(_numbers(row), default=0.0) for row in scores.values()), default=0.0)
-
-
-def _empty_row(size: int, total: int) -> Row:
-    return [0.0] * size if total < LARGE_CHUNKS else defaultdict(float)
 
 
 def _pairs(row: Row) -> Iterable[tuple[int, float]]:

@@ -10,13 +10,17 @@ from nebula.index.constants import (
     FILE_CANDIDATES,
     FILE_WEIGHT,
     KIND_PENALTY,
+    NAME_WEIGHT,
+    OTHERS,
+    OTHERS_WEIGHT,
     PATH_WEIGHT,
     RANK_WEIGHT,
     VECTOR_WEIGHT,
 )
 from nebula.index.contract import Candidate, Store
-from nebula.index.ranking.kinds import asked_for
+from nebula.index.ranking.kinds import CODE, asked_for
 from nebula.index.ranking.meaning import Meaning
+from nebula.index.ranking.names import name_score
 from nebula.index.ranking.scoring import Scored, best_places, highest
 from nebula.index.terms.question import question_terms
 
@@ -47,18 +51,38 @@ def rank(
         if each.path.startswith(path_prefix) and language in ("", each.language)
     ]
     asked = asked_for(question)
-    own = [scored.chunks[c.segment][c.place] + PATH_WEIGHT * scored.paths.get(c.file, 0.0) for c in candidates]
+    own = _own_scores(scored, candidates)
     own_top = max(own, default=0.0) or 1.0
+    others = _other_scores(own, candidates)
     similar = meaning.similarity(candidates) if meaning is not None else {}
     file_top = highest(scored.files) or 1.0
     ranked = []
     for score, c in zip(own, candidates, strict=True):
         whole = FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
-        penalty = 0.0 if c.kind in asked else KIND_PENALTY[c.kind]
+        penalty = 0.0 if c.kind == CODE or c.kind in asked else KIND_PENALTY
         near = VECTOR_WEIGHT * similar.get(c.digest, 0.0)
-        ranked.append((score / own_top + whole + near + RANK_WEIGHT * c.rank - penalty, c))
+        words = (score + OTHERS_WEIGHT * others[c.file]) / own_top
+        ranked.append((words + whole + near + RANK_WEIGHT * c.rank - penalty, c))
     ranked.sort(key=_order)
     return _without_copies(ranked)[:limit]
+
+
+def _own_scores(scored: Scored, candidates: list[Candidate]) -> list[float]:
+    """By the words of the chunk, of its path and of the names it defines."""
+    return [
+        scored.chunks[c.segment][c.place]
+        + PATH_WEIGHT * scored.paths.get(c.file, 0.0)
+        + NAME_WEIGHT * name_score(c.symbol, scored.rarities)
+        for c in candidates
+    ]
+
+
+def _other_scores(own: list[float], candidates: list[Candidate]) -> dict[int, float]:
+    """File → what its next best chunks score on average."""
+    by_file: dict[int, list[float]] = {}
+    for score, c in zip(own, candidates, strict=True):
+        by_file.setdefault(c.file, []).append(score)
+    return {file: sum(heapq.nlargest(OTHERS + 1, scores)[1:]) / OTHERS for file, scores in by_file.items()}
 
 
 def _add_best_of_files(store: Store, scored: Scored, places: dict[int, list[int]]) -> None:

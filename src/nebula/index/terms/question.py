@@ -13,8 +13,10 @@ from nebula.index.constants import (
     MAX_QUERY_TERMS,
     PAIR_WEIGHT,
     PIECE_WEIGHT,
+    RELATED_WEIGHT,
     REST_WEIGHT,
 )
+from nebula.index.terms.related import related_terms
 from nebula.index.terms.words import terms_of, words_of
 
 _STOP = frozenset(
@@ -50,6 +52,7 @@ def question_terms(question: str) -> dict[str, float]:
     question = question[:MAX_QUERY_LETTERS]
     weights: dict[str, float] = {}
     pairs: dict[str, float] = {}
+    plain: dict[str, float] = {}
     before = ""
     quoted = {word for part in _QUOTED.findall(question) for word in words_of(part)}
     for position, word in enumerate(words_of(question)):
@@ -67,11 +70,16 @@ def question_terms(question: str) -> dict[str, float]:
         for term in terms:
             weights[term] = max(weights.get(term, 0.0), weight)
         if len(terms) == 1:
+            plain[terms[0]] = weight
             if before:
                 pairs[before + terms[0]] = PAIR_WEIGHT
             before = terms[0]
         else:
             before = ""
+    for term, weight in plain.items():
+        others = related_terms(term)
+        for other in others:
+            weights.setdefault(other, weight * RELATED_WEIGHT * len(others) ** -0.5)
     if _JAPANESE.search(question):
         from nebula.index.terms.japanese import english_words
 

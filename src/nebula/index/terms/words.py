@@ -35,8 +35,13 @@ def terms_of(word: str) -> tuple[str, ...]:
     return terms
 
 
+def parts_of(word: str) -> list[str]:
+    """The terms of an identifier's parts, without their pairs and the whole."""
+    return [stem(part) for part in map(str.lower, _PARTS.findall(word)) if _is_worth_a_term(part)]
+
+
 def _ascii_terms(word: str) -> list[str]:
-    parts = [stem(part) for part in map(str.lower, _PARTS.findall(word)) if _is_worth_a_term(part)]
+    parts = parts_of(word)
     if len(parts) < 2:
         return parts
     whole = "".join(parts)
