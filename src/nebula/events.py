@@ -428,6 +428,8 @@ class Final(Event):
     repairs: int | None = None
     """How often failures went back to the model; None where no check was run."""
     rolled_back: bool | None = None
+    forecast: str | None = None
+    """Of a dry run: the differences that it would make."""
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from in_process import run_here
-from scripted_model.planned import ollama, plan, say, step, write
+from scripted_model.planned import Call, Turn, hermes, ollama, plan, say, step, write
 
 APP = "from fastapi import FastAPI\n\napp = FastAPI()\n"
 GOAL = "Create app/main.py, a FastAPI application that answers hello world at /."
@@ -88,8 +88,6 @@ def test_a_plan_that_does_not_validate_is_told_once_and_then_exit_code_3(bench):
 
 
 def test_prose_where_the_dialect_was_asked_for_is_exit_code_3(bench):
-    from scripted_model import Turn
-
     with ollama(plan(step("1")), Turn("I am a poet."), Turn("Truly.")) as server:
         assert run(bench, server, "--task", "x").code == 3
 
@@ -130,3 +128,109 @@ def test_a_plan_can_be_handed_in_as_a_file(bench):
         assert run(bench, server, "--plan", "bad.json").code == 3
         assert run(bench, server, "--plan", "plan.json").code == 0
     assert len(server.turns) == 1
+
+
+def tree(bench):
+    files = (path for path in bench.project.rglob("*") if path.is_file() and ".nebula" not in path.parts)
+    return {str(path.relative_to(bench.project)): path.read_text() for path in files}
+
+
+def test_a_dry_run_shows_what_would_change_and_changes_nothing(bench):
+    bench.write("old.py", "a = 1\nb = 2\n")
+    steps = plan(step("1", "Make new.py."), step("2", "Change old.py and new.py."))
+    script = [
+        steps,
+        write("pkg/new.py", "x = 1\n"),
+        say("Made."),
+        hermes(Turn("I look.", [Call("read_file", {"path": "old.py"}), Call("list_files", {"path": "."})])),
+        write("old.py", "a = 1\nb = 3\n", "overwrite"),
+        write("pkg/new.py", "x = 2\n", "overwrite"),
+        say("Changed."),
+    ]
+    with ollama(*script) as server:
+        before = tree(bench)
+        ran = run(bench, server, "--task", "x", "--dry-run")
+    assert (ran.code, tree(bench)) == (0, before)
+    assert "1. Step 1" in ran.out and "Make new.py." in ran.out
+    assert "+x = 2" in ran.out and "-b = 2" in ran.out and "+b = 3" in ran.out and "+x = 1" not in ran.out
+    listed = server.turns[4].json["messages"][-1]["content"]
+    assert "pkg" in listed  # the executor finds what it would have written
+    assert bench.trace()[-1]["forecast"]
+    assert "old.py" not in bench.read(".nebula/journal/changes.jsonl")
+    assert not (bench.project / ".nebula" / "graph").exists()
+
+
+def test_a_failed_task_is_rolled_back_where_that_was_asked_for(bench):
+    bench.write("old.py", "old\n")
+    steps = plan(step("1"), step("2", tool="read_file", parameters={"path": "missing.py"}))
+    script = [
+        steps,
+        write("new/file.py", "x\n"),
+        write("old.py", "new\n"),
+        write("old.py", "new\n", "overwrite"),
+        say("D."),
+    ]
+    with ollama(*script, *script) as server:
+        ran = run(bench, server, "--task", "x", "--rollback", "--json")
+        assert (ran.code, tree(bench)) == (1, {"old.py": "old\n"})
+        assert ran.json["rolled_back"] is True and ran.json["files_changed"] == []
+        assert not (bench.project / "new").exists()
+        assert run(bench, server, "--task", "x").code == 1
+    assert tree(bench) == {"old.py": "new\n", "new/file.py": "x\n"}
+
+
+def test_a_rolled_back_plan_is_resumed_from_its_beginning(bench):
+    steps = plan(step("1"), step("2", tool="read_file", parameters={"path": "later.py"}))
+    one = [write("a.py", "x\n"), say("Done.")]
+    with ollama(steps, *one, *one) as server:
+        assert run(bench, server, "--task", "x", "--rollback").code == 1
+        bench.write("later.py", "")
+        assert run(bench, server, "--resume-plan").code == 0
+    assert tree(bench) == {"a.py": "x\n", "later.py": ""}
+
+
+def checks(bench, *commands, **more):
+    bench.home.joinpath(".nebula").mkdir(exist_ok=True)
+    bench.home.joinpath(".nebula/config.json").write_text(json.dumps({"checks": commands, **more}))
+
+
+TEST = "python3 -c 'import add; assert add.add(1, 2) == 3, add.add(1, 2)'"
+WRONG, RIGHT = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
+
+
+def test_a_failing_check_is_repaired(bench):
+    checks(bench, TEST)
+    script = [
+        plan(step("1")),
+        write("add.py", WRONG),
+        say("Made."),
+        write("add.py", RIGHT, "overwrite"),
+        say("Repaired."),
+    ]
+    with ollama(*script) as server:
+        ran = run(bench, server, "--task", "x", "--json")
+    assert (ran.code, bench.read("add.py")) == (0, RIGHT)
+    assert (ran.json["verified"], ran.json["repairs"]) == (True, 1)
+    report = server.turns[3].json["messages"][-1]["content"]
+    assert "AssertionError" in report and "exit code 1" in report
+    kinds = [event["type"] for event in bench.trace()]
+    assert (kinds.count("check"), kinds.count("repair")) == (2, 1)
+
+
+def test_a_repair_that_changes_nothing_trips_the_breaker(bench):
+    checks(bench, TEST, repair_rounds=5)
+    with ollama(plan(step("1")), write("add.py", WRONG), say("Made."), say("It is fine.")) as server:
+        ran = run(bench, server, "--task", "x")
+    assert ran.code == 1
+    assert "unverified" in ran.out and "exactly as it was" in ran.err
+    assert len(server.turns) == 4
+
+
+def test_repairs_end_after_so_many_rounds(bench):
+    checks(bench, TEST, repair_rounds=2)
+    tries = [
+        turn for n in (1, 2) for turn in (write("add.py", f"def add(a, b):\n    return {n}\n", "overwrite"), say("."))
+    ]
+    with ollama(plan(step("1")), write("add.py", WRONG), say("Made."), *tries) as server:
+        ran = run(bench, server, "--task", "x", "--json")
+    assert (ran.code, ran.json["verified"], ran.json["repairs"]) == (1, False, 2)

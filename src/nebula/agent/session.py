@@ -76,6 +76,11 @@ class ProjectAccess:
     code: CodeSearch | None = None
     """None where no index knows these files."""
 
+    @property
+    def layers(self) -> CommandLayers | None:
+        """Where checks leave nothing behind; None where this machine has none."""
+        return self.commands if self.commands is not None and self.commands.available else None
+
 
 @record
 class Session:

@@ -9,12 +9,14 @@ from typing import Any
 from nebula.attachments import Attachment
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import (
+    Checked,
     CheckRun,
     Diff,
     FileChange,
     Final,
     Message,
     Plan,
+    Repair,
     Stamped,
     Status,
     Step,
@@ -70,6 +72,8 @@ class TurnResult:
     messages: list[Message] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    repairs: int | None = None
+    """How often failures went back to the model; None where no check was run after the work."""
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
@@ -91,6 +95,11 @@ class TurnResult:
             self._read_change(event)
         elif isinstance(event, ToolResult):
             self._read_result(event)
+        elif isinstance(event, Checked):
+            self._checks[event.check.name] = event.check
+            self.repairs = self.repairs or 0
+        elif isinstance(event, Repair):
+            self.repairs = event.round
 
     def _read_message(self, event: Message) -> None:
         self.messages.append(event)
@@ -156,7 +165,12 @@ class TurnResult:
             node_id=node_id if self.answer.strip() or self._changes else None,
             remark=ending.remark,
             checks=tuple(self._checks.values()),
+            verified=None if self.repairs is None else self._is_verified(),
+            repairs=self.repairs,
         )
+
+    def _is_verified(self) -> bool:
+        return bool(self._checks) and all(check.passed for check in self._checks.values())
 
     def _judged(self, ending: Ending) -> Ending:
         """A turn that ended by itself is not ok without a word of answer, nor where a write was refused for good."""

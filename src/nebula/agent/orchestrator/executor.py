@@ -10,8 +10,10 @@ from nebula.agent.loop import Turn, ending_of, run_rounds, run_tool
 from nebula.agent.orchestrator.existing_files import ShowsExisting
 from nebula.agent.orchestrator.step_prompt import step_prompt
 from nebula.agent.orchestrator.tool_steps import CONFLICT, conflict_goal, error_of, prepared_call
+from nebula.agent.plan.find_checks import kind_of
 from nebula.agent.plan.plan import PlanStep
 from nebula.agent.plan.planner import SEED
+from nebula.agent.plan.repair import Repairer
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
@@ -33,6 +35,8 @@ from nebula.workspace.contract import Workspace
 SHARE_FOR_STEP = 0.8
 """Of the model's context; the rest is for the system prompt and the answer."""
 BYTES_PER_TOKEN = 2
+CHECK_TOOLS = "run."
+"""How a plan names checks as tools: `run.lint`, `run.test`, `run.format`, `run.http`."""
 
 
 @value
@@ -63,6 +67,8 @@ class Executor:
     surroundings: str = ""
     done: dict[str, str] = field(default_factory=dict)
     """What the steps that are done came to, by id."""
+    repairer: Repairer | None = None
+    """Runs the checks that a step names; None where there are none to run."""
     _reader: TurnResult = field(default_factory=TurnResult)
 
     def __call__(self, stamped: Stamped) -> None:
@@ -70,6 +76,8 @@ class Executor:
         self._reader(stamped)
 
     async def carry_out(self, step: PlanStep) -> StepEnd:
+        if step.tool.startswith(CHECK_TOOLS):
+            return await self._check(step)
         if step.tool:
             return await self._call(step)
         return await self.reach(step.goal, step.id, step)
@@ -102,6 +110,26 @@ class Executor:
             task_id=task_id,
             fit=Fit((), frozenset((*self.tools.tools, *self.tools.missing)), room),
         )
+
+    async def repair(self, report: str, number: int) -> bool:
+        return (await self.reach(report, f"repair-{number}")).ok
+
+    async def _check(self, step: PlanStep) -> StepEnd:
+        """`run.test` and its kind: the configured checks of that kind, repaired where they fail."""
+        kind = step.tool.removeprefix(CHECK_TOOLS)
+        checks = self.repairer.checks.commands if self.repairer is not None else ()
+        names = [name for name in checks if kind_of(name) == kind]
+        if self.repairer is None or not names:
+            return StepEnd(EXIT_FAILED, "", f"No check of the kind '{kind}' is configured.")
+        passed: list[bool] = []
+
+        async def verify(repairer: Repairer) -> None:
+            passed.append(await repairer.verify(names))
+
+        ending = await ending_of(verify(self.repairer), self.stream, step.id)
+        if ending.status != "ok":
+            return StepEnd(ending.code, "", ending.remark)
+        return StepEnd(EXIT_OK) if passed[0] else StepEnd(EXIT_FAILED, "", f"{', '.join(names)} failed.")
 
     async def _call(self, step: PlanStep) -> StepEnd:
         """The tool as the plan names it. Where its file is there already, the model decides what becomes of it."""

@@ -6,8 +6,9 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from nebula.agent.assembly import open_archive, open_project_access, project_recorders, take_back_half_applied
+from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
 from nebula.agent.loop import ending_of
+from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.models import TaskModels, choose_models
 from nebula.agent.orchestrator.plan_run import PlanRun
@@ -16,24 +17,17 @@ from nebula.agent.plan.kept_plans import KeptPlan, KeptPlans, PlanInProgress
 from nebula.agent.plan.plan import StepPlan
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
-from nebula.agent.session import ProjectAccess
+from nebula.agent.plan.repair import Repairer
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import NodeWriter
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.config import Settings
-from nebula.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Status, Task, TurnNotKept, new_trace_id
 from nebula.files.home import derived_folder
 from nebula.llm.errors import ModelError
 from nebula.messages.redaction import Redactor
-from nebula.tools.approval import Approvals, allow_all
-from nebula.tools.contract import AppliedChange, Call
-from nebula.tools.declaration import ToolKit
-from nebula.tools.ledger import ReadLedger
-from nebula.tools.registry import agent_tools
-from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, record, replace
-from nebula.workspace.contract import Workspace
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
 MODE = "run"
@@ -49,10 +43,9 @@ async def run_task(
     Cancel it to interrupt it. `models` are used and left open; without them they are chosen and closed.
     """
     state = await asyncio.to_thread(prepare_state_folder, settings.root)
-    recorders = project_recorders(settings, state)
     trace_id = request.trace_id or new_trace_id()
-    redactor = Redactor(settings.secrets)
-    stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), redactor)
+    recorders = project_recorders(settings, state)
+    stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), Redactor(settings.secrets))
     run = TaskRun(settings, request, stream, state)
     try:
         return await run.to_the_end(models)
@@ -71,19 +64,23 @@ class TaskRun:
     plan: StepPlan | None = None
     result: TurnResult = field(default_factory=TurnResult)
     _steps: PlanRun | None = None
+    _progress: PlanInProgress | None = None
+    _unverified: bool = False
 
     async def to_the_end(self, models: TaskModels | None) -> TaskResult:
         self.stream.read_first_by(self.result)
         ending = await ending_of(self._begin(models), self.stream)
-        if ending.status == "ok":
-            project = self._project()
-            try:
-                ending = await ending_of(self._carry_out(project), self.stream)
-            finally:
-                if project.commands is not None:
-                    await asyncio.to_thread(project.commands.close)
-        final = self._final(ending)
-        return TaskResult(self.stream.trace_id, self._emit(final), self.plan)
+        if ending.status != "ok":
+            return self._result(self._final(ending))
+        access = open_access(self.settings, self.request, self.state, self.stream)
+        try:
+            ending = await ending_of(self._carry_out(access), self.stream)
+            final = replace(self._final(ending), forecast=access.forecast())
+            if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
+                final = await self._rolled_back(final, access)
+        finally:
+            await access.close()
+        return self._result(final)
 
     async def _begin(self, models: TaskModels | None) -> None:
         """The first event names the model; one that cannot be had is the second."""
@@ -102,53 +99,56 @@ class TaskRun:
         for remark in (*self.state.remarks, *self.models.remarks):
             self.stream.emit(Notice(remark.sentence, remark.values))
 
-    def _project(self) -> ProjectAccess:
-        approvals = Approvals(allow_all, "yes")
-        return open_project_access(self.settings, approvals, self.request.allow, self.state, self.settings.allow_ext)
-
-    async def _carry_out(self, project: ProjectAccess) -> None:
+    async def _carry_out(self, access: TaskAccess) -> None:
         if self.state.keeps_records and is_half_applied(self.settings.root):
-            for remark in await asyncio.to_thread(take_back_half_applied, project.workspace):
+            for remark in await asyncio.to_thread(take_back_half_applied, access.project.workspace):
                 self.stream.emit(Notice(remark.sentence, remark.values))
-        files = project.workspace.for_turn(self.stream.trace_id)
-        self.plan = plan = self.request.plan or await self._make_plan(project, files)
+        self.plan = self.request.plan or await self._make_plan(access)
         if self.request.plan is not None:
-            self.stream.emit(Plan(plan.to_json()))
-        progress = self._progress(plan)
-        ledger = ReadLedger()
+            self.stream.emit(Plan(self.plan.to_json()))
+        self._begin_plan(self.plan)
+        executor = self._executor(access, self.plan)
+        self.stream.read_first_by(executor)
+        self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
+        await self._steps.carry_out()
+        if self._steps.exit_code == EXIT_OK and executor.repairer is not None:
+            self._unverified = not await executor.repairer.verify()
+        if self._steps.exit_code == EXIT_OK and self._progress is not None:
+            self._progress.finished()
+
+    def _executor(self, access: TaskAccess, plan: StepPlan) -> Executor:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
         executor = Executor(
             self.models.executor,
-            self._tools(project, files, ledger),
-            files,
-            ledger,
+            access.tools(),
+            access.files,
+            access.ledger,
             self.stream,
             self.settings,
             self.request.prompt,
             plan.in_order(),
             done=dict(self.request.done),
         )
-        self.stream.read_first_by(executor)
-        self._steps = PlanRun(
-            executor, self.stream, plan.in_order(), _forget if self.request.dry_run else progress.done
-        )
-        await self._steps.carry_out()
-        if self._steps.exit_code == EXIT_OK:
-            progress.finished()
+        if access.project.checks.commands and not self.request.dry_run:
+            executor.repairer = Repairer(
+                self.stream,
+                access.project.checks,
+                access.project.layers,
+                access.files,
+                executor.repair,
+                self.settings.repair_rounds,
+            )
+        return executor
 
-    def _progress(self, plan: StepPlan) -> PlanInProgress:
-        """Where a later run finds what is left of the plan. A dry run leaves nothing to be resumed."""
-        request = self.request
-        plans = KeptPlans(derived_folder(self.settings.root, self.settings.home))
-        progress = PlanInProgress(plans, KeptPlan(self.stream.trace_id, request.prompt, plan, request.done))
-        if not request.dry_run:
-            progress.begin(request.resumes)
-        return progress
-
-    async def _make_plan(self, project: ProjectAccess, files: Workspace) -> StepPlan:
+    async def _make_plan(self, access: TaskAccess) -> StepPlan:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
         context = await asyncio.to_thread(
-            planning_context, self.request.prompt, files, project.root, project.code, self.stream.trace_id
+            planning_context,
+            self.request.prompt,
+            access.files,
+            self.settings.root,
+            access.project.code,
+            self.stream.trace_id,
         )
         if context.problem is not None:
             problem = context.problem
@@ -157,38 +157,41 @@ class TaskRun:
         self.stream.emit(planning.event())
         return planning.plan
 
-    def _tools(self, project: ProjectAccess, files: Workspace, ledger: ReadLedger) -> ToolSet:
-        kit = ToolKit(files, ledger, project.checks, commands=project.commands, code=project.code)
-        kit = replace(kit, trace_id=self.stream.trace_id)
-        redact = self.stream.redactor.text
-        audit = CallAudit(project.audit, self.stream.trace_id, redact) if project.audit is not None else None
+    def _begin_plan(self, plan: StepPlan) -> None:
+        """From now on a later run finds what is left of the plan. A dry run leaves nothing to be resumed."""
+        if self.request.dry_run:
+            return
+        plans = KeptPlans(derived_folder(self.settings.root, self.settings.home))
+        kept = KeptPlan(self.stream.trace_id, self.request.prompt, plan, self.request.done)
+        self._progress = PlanInProgress(plans, kept)
+        self._progress.begin(self.request.resumes)
 
-        async def tell_index(change: AppliedChange, _: Call) -> None:
-            if project.code is not None:
-                await asyncio.to_thread(project.code.changed, change.path)
-
-        return agent_tools(kit, project.approvals, audit=audit, after_change=(tell_index,))
+    def _done(self, step_id: str, answer: str) -> None:
+        if self._progress is not None:
+            self._progress.done(step_id, answer)
 
     def _final(self, ending: Ending) -> Final:
         steps = self._steps
         if ending.status == "ok" and steps is not None:
-            code = steps.exit_code
-            ending = Ending(_STATUS.get(code, "error"), steps.remark, code)
+            code = EXIT_FAILED if self._unverified else steps.exit_code
+            remark = "The checks still fail." if self._unverified else steps.remark
+            ending = Ending(_STATUS.get(code, "error"), remark, code)
         keeps_node = self.state.keeps_records and self.state.has_graph and not self.request.dry_run
-        node_id = self.stream.trace_id if keeps_node else None
-        final = self.result.summed(ending, node_id)
-        outcomes = tuple(steps.outcomes.values()) if steps is not None else None
-        return replace(final, steps=outcomes)
+        final = self.result.summed(ending, self.stream.trace_id if keeps_node else None)
+        return replace(final, steps=tuple(steps.outcomes.values()) if steps is not None else None)
 
-    def _emit(self, final: Final) -> Final:
+    async def _rolled_back(self, final: Final, access: TaskAccess) -> Final:
+        if not await access.roll_back():
+            return replace(final, rolled_back=False)
+        if self._progress is not None:
+            self._progress.restart(self.request.done)
+        return replace(final, rolled_back=True, files_changed=(), node_id=None)
+
+    def _result(self, final: Final) -> TaskResult:
         try:
             self.stream.emit(final, must_record=False)
         except TurnNotKept as problem:
             self.stream.emit(Error("graph", problem.sentence, problem.values), must_record=False)
             final = replace(final, node_id=None)
             self.stream.emit(final, must_record=False)
-        return final
-
-
-def _forget(_: str, __: str) -> None:
-    """A dry run does nothing that could be resumed."""
+        return TaskResult(self.stream.trace_id, final, self.plan)

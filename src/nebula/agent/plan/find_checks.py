@@ -32,6 +32,19 @@ def find_checks(root: str) -> list[FoundCheck]:
     return found or list(_make(root))
 
 
+_KINDS = (
+    ("format", r"\b(?:format|fmt|prettier|black|gofmt|rustfmt)\b"),
+    ("http", r"\b(?:curl|wget|httpie?|https)\b"),
+    ("lint", r"\b(?:lint|ruff|flake8|pylint|mypy|pyright|eslint|tsc|clippy|vet|check-types)\b"),
+    ("test", r"\b(?:test|tests|pytest|unittest|jest|vitest|tox|nox|ctest|check)\b"),
+)
+
+
+def kind_of(command: str) -> str:
+    """lint, test, format or http, by the words of a command; empty where none of them says."""
+    return next((kind for kind, words in _KINDS if re.search(words, command)), "")
+
+
 def _python(root: str) -> Iterator[FoundCheck]:
     project = _toml(root, "pyproject.toml")
     tools = project.get("tool", {}) if isinstance(project.get("tool"), dict) else {}

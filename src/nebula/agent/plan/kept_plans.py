@@ -53,6 +53,11 @@ class PlanInProgress:
         self.kept = replace(self.kept, done={**self.kept.done, step_id: answer})
         self.plans.keep(self.kept)
 
+    def restart(self, done: Mapping[str, str]) -> None:
+        """What was done since was taken back."""
+        self.kept = replace(self.kept, done=done)
+        self.plans.keep(self.kept)
+
     def finished(self) -> None:
         self.plans.drop(self.kept.trace_id)
 

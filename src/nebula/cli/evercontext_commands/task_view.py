@@ -72,8 +72,7 @@ class TaskView:
             )
         self._line(said)
         if self._dry_run:
-            for line in plan_lines(event.plan):
-                print_line(line)
+            print_line("\n".join([*plan_lines(event.plan), ""]))
 
     def progress(self, event: Progress) -> None:
         if event.task_id not in self._places:
@@ -101,7 +100,8 @@ class TaskView:
             self._wait(translate("working"))
 
     def diff(self, event: Diff) -> None:
-        self._line(f"    {one_line(event.path)} +{event.added} −{event.removed}")
+        if not self._dry_run:
+            self._line(f"    {one_line(event.path)} +{event.added} −{event.removed}")
         self._wait(translate("waiting for {model}", model=self._executor))
 
     def checked(self, event: Checked) -> None:
@@ -124,6 +124,8 @@ class TaskView:
         self._remark(event.in_language(self._lang))
 
     def _report(self, final: Final, trace_id: str) -> None:
+        if final.forecast is not None:
+            print_line(neutralise(final.forecast).rstrip("\n") or translate("Nothing would change."))
         for line in report(final, trace_id, self._lang):
             print_line(line)
 
@@ -177,6 +179,8 @@ def report(final: Final, trace_id: str, lang: str) -> list[str]:
         parts.append(translate("{done} of {count} steps done", done=done, count=len(steps)))
     parts.append(closing_line(final, lang))
     lines = [" · ".join(parts)]
+    if final.forecast is not None:
+        lines.append(translate("Nothing was written: this was a dry run."))
     if final.rolled_back:
         lines.append(translate("All changes were rolled back."))
     lines += [_left(step) for step in steps if step.state != "done"]

@@ -36,23 +36,25 @@ class RunCheck:
         name = text_argument(args, "name")
         if name not in self._checks.commands:
             raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks.commands)}.")
-        result = await self._run(name)
+        result = await run_check(name, self._checks, self._layers)
         check = CheckRun(name, result.passed, last_line(result))
         return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)
 
-    async def _run(self, name: str) -> CheckResult:
-        if self._layers is None:
-            return await run_command(name, self._checks.root, self._checks.timeout_s)
-        from nebula.sandbox.errors import SandboxError
 
-        try:
-            done = await self._layers.run(name, timeout_s=self._checks.timeout_s, read_back=False)
-        except SandboxError:  # this project can have no layer over it: the user's own line runs as it always did
-            return await run_command(name, self._checks.root, self._checks.timeout_s)
-        output, left_out = cut_middle(done.output, MAX_OUTPUT_BYTES)
-        if done.stopped:
-            output += f"\nStopped by its limit: {done.stopped}."
-        return CheckResult(name, done.exit_code, output, left_out)
+async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> CheckResult:
+    """In a layer where there are any, so that it leaves nothing behind."""
+    if layers is None:
+        return await run_command(name, checks.root, checks.timeout_s)
+    from nebula.sandbox.errors import SandboxError
+
+    try:
+        done = await layers.run(name, timeout_s=checks.timeout_s, read_back=False)
+    except SandboxError:  # this project can have no layer over it: the user's own line runs as it always did
+        return await run_command(name, checks.root, checks.timeout_s)
+    output, left_out = cut_middle(done.output, MAX_OUTPUT_BYTES)
+    if done.stopped:
+        output += f"\nStopped by its limit: {done.stopped}."
+    return CheckResult(name, done.exit_code, output, left_out)
 
 
 def last_line(result: CheckResult) -> str:

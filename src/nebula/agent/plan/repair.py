@@ -1,0 +1,87 @@
+"""Checks after the work, and their failures back to the model until they pass or there is no hope.
+
+It gives up after a number of rounds, and at once when a repair leaves a failure exactly as it was. A check that fails
+and passes when it is run once more, with nothing changed in between, is flaky: it is called that, and counts as passed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nebula.agent.plan.failures import condense, fingerprint
+from nebula.events import Checked, CheckRun, EventStream, Notice, Repair
+from nebula.tools.commands.plain import CheckResult
+from nebula.tools.commands.run_check import last_line, run_check
+from nebula.tools.declaration import Checks
+from nebula.value import record
+from nebula.workspace.contract import Workspace
+from nebula.workspace.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from nebula.tools.commands.layers import CommandLayers
+
+REPORT = (
+    "The work was checked, and this failed. Find the cause and repair it in the project's files, with as small a "
+    "change as does it. Do not weaken a test or a check to make it pass."
+)
+
+Ask = Callable[[str, int], Awaitable[bool]]
+"""(report, round): has the model repair it; False where it could not be asked to the end."""
+
+
+@record
+class Repairer:
+    stream: EventStream
+    checks: Checks
+    layers: CommandLayers | None
+    files: Workspace
+    ask: Ask
+    rounds: int = 2
+
+    async def verify(self, names: Sequence[str] = ()) -> bool:
+        """Whether these checks (or all) pass in the end."""
+        names = names or self.checks.commands
+        failing = await self._run_all(names, 0)
+        before: list[str] = []
+        for number in range(1, self.rounds + 1):
+            now = sorted(fingerprint(each.output) for each in failing)
+            if not failing or now == before:
+                break
+            before = now
+            self.stream.emit(Repair(number, self.rounds, tuple(each.command for each in failing)))
+            if not await self.ask(self._report(failing), number):
+                break
+            failing = await self._run_all(names, number)
+        if failing and sorted(fingerprint(each.output) for each in failing) == before:
+            self.stream.emit(Notice("The repair left the failure exactly as it was; it was not tried again."))
+        return not failing
+
+    async def _run_all(self, names: Sequence[str], number: int) -> list[CheckResult]:
+        failing = []
+        for name in names:
+            started = time.monotonic()
+            result = await run_check(name, self.checks, self.layers)
+            flaky = None
+            if not result.passed and (await run_check(name, self.checks, self.layers)).passed:
+                result, flaky = CheckResult(name, 0, result.output), True
+            seconds = round(time.monotonic() - started, 3)
+            self.stream.emit(Checked(CheckRun(name, result.passed, last_line(result)), number, flaky, seconds))
+            if not result.passed:
+                failing.append(result)
+        return failing
+
+    def _report(self, failing: Sequence[CheckResult]) -> str:
+        parts = [REPORT]
+        for each in failing:
+            ended = "was stopped" if each.code is None else f"exit code {each.code}"
+            parts.append(f"# {each.command} ({ended})\n\n{condense(each.output, self.checks.root, self._lines)}")
+        return "\n\n".join(parts)
+
+    def _lines(self, path: str) -> Sequence[str] | None:
+        try:
+            file = self.files.read_file(path)
+        except WorkspaceError:
+            return None
+        return None if file.secret else file.content.splitlines()

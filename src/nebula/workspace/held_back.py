@@ -1,0 +1,154 @@
+"""A workspace whose writes are held back: for a look at what somebody would do.
+
+Whoever works in it finds their own writes when they read, list or search, and everything is judged as if it were
+written; the files themselves stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nebula.value import replace
+from nebula.workspace.contract import (
+    DEFAULT_SEARCH_FILES,
+    FileEntry,
+    FileLines,
+    FileText,
+    Listing,
+    PathState,
+    SearchHits,
+    Workspace,
+    WriteMode,
+    WriteResult,
+)
+from nebula.workspace.diff import TextDiff, diff_texts, split_lines
+from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale, WorkspaceError
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.records import digest
+
+
+class HeldBackWorkspace:
+    def __init__(self, files: Workspace, held: dict[str, str] | None = None) -> None:
+        self._files = files
+        self._held: dict[str, str] = {} if held is None else held
+        """Path → the content that it would have."""
+
+    @property
+    def read_only(self) -> bool:
+        return False
+
+    def forecast(self) -> list[TextDiff]:
+        """What would change, file by file."""
+        diffs = (diff_texts(path, self._present(path), self._held[path]) for path in sorted(self._held))
+        return [diff for diff in diffs if diff.text]
+
+    def read_file(self, path: str) -> FileText:
+        place = normal_path(path)
+        if place.text not in self._held:
+            return self._files.read_file(path)
+        content = self._held[place.text]
+        data = content.encode()
+        return FileText(place.text, content, digest(data), len(data), place.standing.secret)
+
+    def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
+        if normal_path(path).text not in self._held:
+            return self._files.read_lines(path, first, last)
+        file = self.read_file(path)
+        lines = split_lines(file.content)
+        end = len(lines) if last is None else min(last, len(lines))
+        text = "".join(lines[first - 1 : end])
+        return FileLines(file.path, text, first, end, len(lines), file.sha256, file.size, file.secret)
+
+    def write_file(
+        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
+    ) -> WriteResult:
+        before = self._present_or_held(path)
+        if mode == "append":
+            content, mode = (before or "") + content, "overwrite"
+        state = self.check_write(path, mode, content)
+        if expected is not None and expected != state.expected:
+            raise Stale("{path}: is not what it was when it was read; read it again.", path=state.path)
+        data = content.encode()
+        self._held[state.path] = content
+        return WriteResult(state.path, state.sha256, digest(data), len(data))
+
+    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
+        place = normal_path(path).text
+        if place not in self._held:
+            return self._files.check_write(path, mode, content)
+        if mode == "create":
+            raise AlreadyExists("{path}: exists already; overwrite it or choose another name.", path=place)
+        state = self._files.check_write(path, "overwrite", content)
+        held = self._held[place]
+        data = held.encode()
+        return replace(state, kind="file", size=len(data), sha256=digest(data), content=held)
+
+    def list_files(
+        self,
+        path: str = ".",
+        *,
+        recursive: bool = False,
+        extensions: Sequence[str] | None = None,
+        max_items: int | None = None,
+    ) -> Listing:
+        base = normal_path(path).text
+        added = self._entries(base, recursive=recursive, extensions=extensions)
+        try:
+            found = self._files.list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)
+        except PathNotFound:
+            if not added:
+                raise
+            found = Listing(base, ())
+        known = {entry.path for entry in found.files}
+        files = [*found.files, *(entry for entry in added if entry.path not in known)]
+        return replace(found, files=tuple(sorted(files, key=lambda entry: entry.path.split("/"))))
+
+    def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
+        found = self._files.search(directory, keyword, max_files=max_files)
+        below = self._below(normal_path(directory).text)
+        hits = {each for each in found.files if each not in self._held}
+        hits |= {each for each in below if keyword in self._held[each]}
+        return replace(found, files=tuple(sorted(hits)))
+
+    def probe(self, path: str) -> PathState:
+        place = normal_path(path).text
+        if place in self._held:
+            return PathState(place, "file", len(self._held[place].encode()))
+        state = self._files.probe(path)
+        return PathState(place, "directory") if state.kind == "missing" and self._below(place) else state
+
+    def exists(self, path: str) -> bool:
+        return self.probe(path).kind != "missing"
+
+    def for_turn(self, trace_id: str) -> HeldBackWorkspace:
+        return HeldBackWorkspace(self._files.for_turn(trace_id), self._held)
+
+    def allowing(self, path: str) -> HeldBackWorkspace:
+        return HeldBackWorkspace(self._files.allowing(path), self._held)
+
+    def _present_or_held(self, path: str) -> str | None:
+        place = normal_path(path).text
+        return self._held[place] if place in self._held else self._present(path)
+
+    def _present(self, path: str) -> str | None:
+        try:
+            return self._files.read_file(path).content
+        except WorkspaceError:
+            return None
+
+    def _below(self, base: str) -> list[str]:
+        return [path for path in self._held if base == "." or path.startswith(f"{base}/")]
+
+    def _entries(self, base: str, *, recursive: bool, extensions: Sequence[str] | None) -> list[FileEntry]:
+        kinds = tuple(f".{each.lstrip('.').lower()}" for each in extensions or ())
+        entries: dict[str, FileEntry] = {}
+        for path in self._below(base):
+            name = path if base == "." else path[len(base) + 1 :]
+            folder, slash, _ = name.partition("/")
+            if slash and not recursive:
+                place = folder if base == "." else f"{base}/{folder}"
+                if not kinds:
+                    entries[place] = FileEntry(folder, place, True)
+            elif not kinds or path.lower().endswith(kinds):
+                entries[path] = FileEntry(name, path, False, len(self._held[path].encode()))
+        return list(entries.values())

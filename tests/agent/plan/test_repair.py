@@ -1,0 +1,67 @@
+"""Checks that really run, and a model that is a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nebula.agent.plan.repair import Repairer
+from nebula.events import Checked, EventStream, Notice, Repair
+from nebula.tools.declaration import Checks
+from nebula.workspace import open_workspace
+
+
+def make(root: Path, *commands: str, ask=None, rounds: int = 2, timeout_s: float = 20):
+    seen = []
+    stream = EventStream("s", audience=(lambda stamped: seen.append(stamped.event),))
+    reports = []
+
+    async def asked(report: str, number: int) -> bool:
+        reports.append(report)
+        return ask(number) if ask else True
+
+    checks = Checks(commands, str(root), timeout_s)
+    return Repairer(stream, checks, None, open_workspace(str(root)), asked, rounds), seen, reports
+
+
+async def test_a_flaky_check_is_found_by_running_it_once_more(tmp_path):
+    repairer, seen, reports = make(tmp_path, "test -e ran || { touch ran; echo unlucky; exit 1; }")
+    assert await repairer.verify()
+    [event] = seen
+    assert isinstance(event, Checked) and event.flaky and event.check.passed
+    assert reports == []
+
+
+async def test_the_report_names_place_reason_and_code(tmp_path):
+    tmp_path.joinpath("calc.py").write_text("def half(n):\n    return n / 0\n\n\nhalf(4)\n")
+    repairer, _, reports = make(tmp_path, "python3 calc.py")
+    assert not await repairer.verify()
+    assert "calc.py:2: ZeroDivisionError" in reports[0]
+    assert ">     2     return n / 0" in reports[0]
+
+
+async def test_a_failure_that_stays_the_same_ends_it_and_a_new_one_goes_on(tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("raise KeyError('first')\n")
+
+    def ask(number: int) -> bool:
+        if number == 1:
+            bad.write_text("raise KeyError('second')\n")
+        return True
+
+    repairer, seen, reports = make(tmp_path, "python3 bad.py", ask=ask, rounds=9)
+    assert not await repairer.verify()
+    assert len(reports) == 2
+    assert isinstance(seen[-1], Notice) and "exactly as it was" in seen[-1].message
+    assert [event.round for event in seen if isinstance(event, Repair)] == [1, 2]
+
+
+async def test_a_model_that_cannot_be_asked_ends_it(tmp_path):
+    repairer, seen, _ = make(tmp_path, "exit 3", ask=lambda _: False, rounds=5)
+    assert not await repairer.verify()
+    assert sum(isinstance(event, Repair) for event in seen) == 1
+
+
+async def test_a_check_that_takes_too_long_has_failed(tmp_path):
+    repairer, _, reports = make(tmp_path, "sleep 30", timeout_s=0.1, rounds=1)
+    assert not await repairer.verify()
+    assert "was stopped" in reports[0]
