@@ -234,3 +234,43 @@ def test_repairs_end_after_so_many_rounds(bench):
     with ollama(plan(step("1")), write("add.py", WRONG), say("Made."), *tries) as server:
         ran = run(bench, server, "--task", "x", "--json")
     assert (ran.code, ran.json["verified"], ran.json["repairs"]) == (1, False, 2)
+
+
+FAILING = {"pytest.ini": "", "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"}
+
+
+def test_checks_that_were_found_run_only_once_somebody_confirmed_them(bench):
+    for name, text in FAILING.items():
+        bench.write(name, text)
+    script = [plan(step("1")), write("add.py", WRONG), say("Made.")]
+    with ollama(*script) as server:
+        ran = run(bench, server, "--task", "x", "--json")
+    assert ran.code == 0 and "verified" not in ran.json
+    assert "python -m pytest -q (--trust lets them run)" in ran.err
+
+
+def test_a_check_as_a_step_of_the_plan(bench):
+    checks(bench, f"{TEST}  # test")
+    steps = plan(step("1"), step("2", tool="run.test"), step("3", tool="run.http"))
+    script = [steps, write("add.py", WRONG), say("Made."), write("add.py", RIGHT, "overwrite"), say("Repaired.")]
+    with ollama(*script) as server:
+        ran = run(bench, server, "--task", "x", "--json")
+    assert (ran.code, bench.read("add.py")) == (1, RIGHT)
+    assert [each["state"] for each in ran.json["steps"]] == ["done", "done", "failed"]
+    assert "No check of the kind 'http'" in ran.json["steps"][2]["remark"]
+
+
+def test_a_turn_of_nebula_is_repaired_where_the_user_wants_it(bench):
+    checks(bench, TEST, repair=True)
+    made = Call("writeFile", {"path": "add.py", "content": WRONG})
+    edits = [{"old_text": "a - b", "new_text": "a + b"}]
+    repaired = Call("editFile", {"path": "add.py", "edits": edits})
+    from scripted_model import ScriptedModel
+
+    with ScriptedModel([Turn("", [made]), Turn("Made."), Turn("", [repaired]), Turn("Repaired.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "make add", "--yes", "--output-format", "json", **server.env())
+        assert (ran.code, bench.read("add.py"), ran.json["verified"]) == (0, RIGHT, True)
+    assert "AssertionError" in server.turns[2].json["messages"][-1]["content"]
+    with ScriptedModel([Turn("Nothing to change.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "look", "--yes", "--output-format", "json", **server.env())
+    assert "verified" not in ran.json

@@ -96,6 +96,8 @@ class Turn:
     """What the user should know before anything else."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = _as_it_is
     """What of the history is sent: repaired, and cut to the model's context."""
+    afterwards: Callable[[Turn, TurnResult], Awaitable[None]] | None = None
+    """What there is to do once the model has nothing more to call: checks, and their repair."""
     cited: Callable[[str, Sequence[ToolUseResult]], Citations | None] = _unchecked
     """How many of the places that an answer cites are there."""
 
@@ -104,7 +106,7 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
     result = TurnResult()
     turn.stream.read_first_by(result)
-    ending = await _run_to_the_end(turn, task, prompt)
+    ending = await ending_of(_begin_and_run(turn, task, prompt, result), turn.stream, turn.task_id)
     results = [each for done in result.rounds for each in done.results]
     final = replace(result.final(ending, turn.node_id), citations=turn.cited(result.answer, results))
     try:
@@ -116,15 +118,13 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     return final
 
 
-async def _run_to_the_end(turn: Turn, task: Task, prompt: UserMessage) -> Ending:
-    return await ending_of(_begin_and_run(turn, task, prompt), turn.stream, turn.task_id)
-
-
-async def _begin_and_run(turn: Turn, task: Task, prompt: UserMessage) -> None:
+async def _begin_and_run(turn: Turn, task: Task, prompt: UserMessage, result: TurnResult) -> None:
     for event in (task, *turn.notices):
         turn.stream.emit(event)
     turn.history.append(_within_limit(turn, prompt))
     await run_rounds(turn)
+    if turn.afterwards is not None:
+        await turn.afterwards(turn, result)
 
 
 async def ending_of(work: Awaitable[None], stream: EventStream, task_id: str | None = None) -> Ending:

@@ -15,12 +15,13 @@ from nebula.agent.budget import message_tokens, tool_tokens
 from nebula.agent.code.project_map import project_map
 from nebula.agent.context import PastContext, build_context
 from nebula.agent.conversation import Conversation, Fit, PastTurn
-from nebula.agent.loop import Turn, run_turn
+from nebula.agent.loop import Turn, run_rounds, run_turn
 from nebula.agent.nodes import turn_of
 from nebula.agent.project_context import gather_project_context
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
+from nebula.agent.turn_result import TurnResult
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
 from nebula.events import Citations, EventStream, Final, Notice, Reader, Task, new_trace_id, now
@@ -152,6 +153,7 @@ class Session:
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
             cited=self._cited,
+            afterwards=self._check if self.settings.repair and self.mode == "agent" else None,
             fit=Fit(past.messages, self._tool_names(tools), room),
             node_id=stream.trace_id if self.archive.keeps_turns else None,
             notices=[*(Notice(each.sentence, each.values) for each in self.take_remarks()), *told],
@@ -340,6 +342,22 @@ class Session:
         if plan:
             return plan_tools(kit, audit=audit)
         return agent_tools(kit, project.approvals, audit=audit, after_change=(self._tell_index,))
+
+    async def _check(self, turn: Turn, result: TurnResult) -> None:
+        """After a turn that changed files: the configured checks, and what fails goes back to the model."""
+        project = self.project
+        if not result.files or not project.checks.commands:
+            return
+        from nebula.agent.plan.repair import Repairer
+
+        async def ask(report: str, _: int) -> bool:
+            turn.history.append(UserMessage.new_prompt(report))
+            await run_rounds(turn)
+            return True
+
+        files = project.read_only.for_turn(turn.stream.trace_id)
+        rounds = self.settings.repair_rounds
+        await Repairer(turn.stream, project.checks, project.layers, files, ask, rounds).verify()
 
     async def _tell_index(self, change: AppliedChange, _: Call) -> None:
         if self.project.code is not None:

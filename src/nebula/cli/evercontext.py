@@ -14,6 +14,7 @@ from nebula.language import translate
 
 COMMANDS = {
     "run": "nebula.cli.evercontext_commands.run:main",
+    "plan": "nebula.cli.evercontext_commands.plan:main",
     "gateway": "nebula.cli.evercontext_commands.gateway:main",
     "rag": "nebula.cli.evercontext_commands.rag:main",
     "hook": "nebula.cli.evercontext_commands.hook:main",
@@ -39,6 +40,7 @@ def _run(argv: Sequence[str]) -> int:
 def _parser() -> Parser:
     commands = {
         "run": translate("plan a task, carry it out, check and repair it"),
+        "plan": translate("only plan a task, and measure how far plans agree"),
         "gateway": translate("the guarded files over REST"),
         "rag": translate("the code index over REST"),
         "hook": translate("hand every commit over to the code index"),

@@ -79,7 +79,7 @@ class Settings:
     gemini_api_key: str = setting("", string, "GEMINI_API_KEY", file=NOBODY, secret=True)
     gemini_base_url: str = setting("https://generativelanguage.googleapis.com", address, "GEMINI_BASE_URL")
     ollama_host: str = setting("http://127.0.0.1:11434", address, "OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
-    planner: str = setting("", string, file=PROJECT)
+    planner: str = setting("", string, "EC_PLANNER", file=PROJECT)
     executor: str = setting("", string, "EC_MODEL_NAME", file=PROJECT)
     context_tokens: int = setting(0, count, file=PROJECT)
     """How much of a model's context to use; 0 is what the model is known to take."""
@@ -96,6 +96,8 @@ class Settings:
     max_bytes: int = setting(524_288, positive, "EC_MAX_BYTES")
     checks: tuple[str, ...] = setting((), strings, file=PROJECT, runs=True)
     check_timeout_s: float = setting(120.0, seconds, file=PROJECT)
+    repair: bool = setting(False, flag, file=PROJECT)
+    """Checks run after a turn that changed files, and what fails goes back to the model."""
     repair_rounds: int = setting(2, count, file=PROJECT)
 
     command_timeout_s: float = setting(600.0, seconds)

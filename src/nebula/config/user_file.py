@@ -11,6 +11,8 @@ from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import Settings
 from nebula.value import replace
 
+_DECLINED = "declined "
+
 
 def read_user_file(path: str) -> dict[str, Any]:
     """Raises ConfigError. The file may be a link: it is the user's."""
@@ -45,11 +47,18 @@ def is_trusted(settings: Settings) -> bool:
     return known is not None and known == _fingerprint(settings)
 
 
-def remember_trust(settings: Settings) -> Settings:
-    """What was shown is trusted from now on; changed commands are asked about again."""
-    folders = {**settings.trusted_folders, os.path.realpath(settings.root): _fingerprint(settings)}
+def is_declined(settings: Settings) -> bool:
+    """Whether the user was asked about these very commands before, and said no."""
+    known = settings.trusted_folders.get(os.path.realpath(settings.root))
+    return known == _DECLINED + _fingerprint(settings)
+
+
+def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
+    """What was shown is trusted from now on, or is not; changed commands are asked about again."""
+    word = _fingerprint(settings) if trusted else _DECLINED + _fingerprint(settings)
+    folders = {**settings.trusted_folders, os.path.realpath(settings.root): word}
     save_choice(settings, trusted_folders=folders)
-    return replace(settings, trusted_folders=folders, trust=True)
+    return replace(settings, trusted_folders=folders, trust=trusted)
 
 
 def _fingerprint(settings: Settings) -> str:

@@ -14,7 +14,7 @@ from nebula.agent.orchestrator.models import TaskModels, choose_models
 from nebula.agent.orchestrator.plan_run import PlanRun
 from nebula.agent.orchestrator.task import TaskRequest, TaskResult
 from nebula.agent.plan.kept_plans import KeptPlan, KeptPlans, PlanInProgress
-from nebula.agent.plan.plan import StepPlan
+from nebula.agent.plan.plan import BadPlan, StepPlan, reproducibility
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.repair import Repairer
@@ -32,6 +32,7 @@ from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_
 
 MODE = "run"
 DRY_RUN = "dry-run"
+PLAN_ONLY = "plan"
 _STATUS: dict[int, Status] = {EXIT_OK: "ok", EXIT_POLICY: "refused", EXIT_INTERRUPTED: "interrupted"}
 
 
@@ -62,6 +63,7 @@ class TaskRun:
     state: StateFolder
     models: TaskModels | None = None
     plan: StepPlan | None = None
+    plans: list[StepPlan] = field(default_factory=list)
     result: TurnResult = field(default_factory=TurnResult)
     _steps: PlanRun | None = None
     _progress: PlanInProgress | None = None
@@ -84,14 +86,14 @@ class TaskRun:
 
     async def _begin(self, models: TaskModels | None) -> None:
         """The first event names the model; one that cannot be had is the second."""
-        mode = DRY_RUN if self.request.dry_run else MODE
+        mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
         try:
             self.models = models or await choose_models(self.settings)
         except ModelError:
             self.stream.emit(Task(self.request.prompt, mode, self.settings.executor or self.settings.model))
             raise
         executor = self.models.executor
-        if not self.request.dry_run:
+        if mode == MODE:
             folder = os.path.join(derived_folder(self.settings.root, self.settings.home), "sessions")
             archive = open_archive(self.settings, self.state, SessionNodes(folder))
             self.stream.read_first_by(NodeWriter(archive, self.stream.session_id, executor))
@@ -103,6 +105,9 @@ class TaskRun:
         if self.state.keeps_records and is_half_applied(self.settings.root):
             for remark in await asyncio.to_thread(take_back_half_applied, access.project.workspace):
                 self.stream.emit(Notice(remark.sentence, remark.values))
+        if self.request.only_plan:
+            await self._only_plan(access)
+            return
         self.plan = self.request.plan or await self._make_plan(access)
         if self.request.plan is not None:
             self.stream.emit(Plan(self.plan.to_json()))
@@ -157,6 +162,19 @@ class TaskRun:
         self.stream.emit(planning.event())
         return planning.plan
 
+    async def _only_plan(self, access: TaskAccess) -> None:
+        """A plan that cannot be used counts, too: it agrees with no other."""
+        for _ in range(self.request.only_plan):
+            try:
+                self.plans.append(await self._make_plan(access))
+            except BadPlan as problem:
+                if self.request.only_plan == 1:
+                    raise
+                self.stream.emit(Error(problem.kind, problem.sentence, problem.values))
+        if not self.plans:
+            raise BadPlan("None of the plans can be used.")
+        self.plan = self.plans[0]
+
     def _begin_plan(self, plan: StepPlan) -> None:
         """From now on a later run finds what is left of the plan. A dry run leaves nothing to be resumed."""
         if self.request.dry_run:
@@ -176,7 +194,8 @@ class TaskRun:
             code = EXIT_FAILED if self._unverified else steps.exit_code
             remark = "The checks still fail." if self._unverified else steps.remark
             ending = Ending(_STATUS.get(code, "error"), remark, code)
-        keeps_node = self.state.keeps_records and self.state.has_graph and not self.request.dry_run
+        is_real = not (self.request.dry_run or self.request.only_plan)
+        keeps_node = self.state.keeps_records and self.state.has_graph and is_real
         final = self.result.summed(ending, self.stream.trace_id if keeps_node else None)
         return replace(final, steps=tuple(steps.outcomes.values()) if steps is not None else None)
 
@@ -194,4 +213,6 @@ class TaskRun:
             self.stream.emit(Error("graph", problem.sentence, problem.values), must_record=False)
             final = replace(final, node_id=None)
             self.stream.emit(final, must_record=False)
-        return TaskResult(self.stream.trace_id, final, self.plan)
+        asked = self.request.only_plan
+        agreement = reproducibility(self.plans) * len(self.plans) / asked if asked else None
+        return TaskResult(self.stream.trace_id, final, self.plan, tuple(self.plans), agreement)

@@ -23,6 +23,8 @@ class TaskRequest:
     """Nothing is written; the diffs are what would be."""
     rollback: bool = False
     """A task that fails leaves the files as they were."""
+    only_plan: int = 0
+    """How many plans are made, where nothing is carried out."""
     trace_id: str = ""
     allow: tuple[str, ...] = ()
     """Secret and control files that the user allowed by name."""
@@ -33,3 +35,7 @@ class TaskResult:
     trace_id: str
     final: Final
     plan: StepPlan | None = None
+    plans: tuple[StepPlan, ...] = ()
+    """All that were made, where the task was only planned."""
+    reproducibility: float | None = None
+    """How far they agree; one that could not be used agrees with none."""

@@ -9,8 +9,10 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
+from nebula.config import Settings
+from nebula.config.user_file import is_trusted
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.value import value
+from nebula.value import replace, value
 
 _MOST_BYTES = 1 << 20
 _NO_NPM_TEST = "no test specified"
@@ -43,6 +45,15 @@ _KINDS = (
 def kind_of(command: str) -> str:
     """lint, test, format or http, by the words of a command; empty where none of them says."""
     return next((kind for kind, words in _KINDS if re.search(words, command)), "")
+
+
+def with_found_checks(settings: Settings) -> Settings:
+    """Where nobody configured checks: those that the project seems to have, to be trusted like any of its commands."""
+    if settings.checks or not (found := find_checks(settings.root)):
+        return settings
+    origins = {**settings.origins, "checks": settings.project_config_path}
+    proposed = replace(settings, checks=tuple(each.command for each in found), origins=origins)
+    return replace(proposed, trust=settings.trust or is_trusted(proposed))
 
 
 def _python(root: str) -> Iterator[FoundCheck]:

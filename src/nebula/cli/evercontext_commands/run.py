@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, allow_option, check_allowed, checked_root, examples
+from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
 from nebula.cli.printing import print_json
 from nebula.cli.settings import open_settings
@@ -27,6 +28,8 @@ def main(argv: Sequence[str]) -> int:
     overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     settings = open_settings("evercontext", root, overrides)
     request = _request(options, settings)
+    if not request.dry_run:
+        settings = confirmed_checks(settings)
     return asyncio.run(_run(settings, request, _face(options.output_format, settings)))
 
 
@@ -102,8 +105,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         + f"\n\n{exit_codes()}\n",
     )
-    what_options(parser)
-    model_options(parser)
+    task_options(parser)
+    parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
+    plan_options(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help=translate("write nothing; show the plan and the changes it would make")
     )
@@ -129,8 +133,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def what_options(parser: argparse.ArgumentParser) -> None:
+def task_options(parser: argparse.ArgumentParser) -> None:
+    """What is done, where, and by whom."""
     parser.add_argument("--task", metavar="T", help=translate("what to do, in words"))
+    parser.add_argument(
+        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
+    )
+    parser.add_argument(
+        "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
+    )
+
+
+def plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", metavar="FILE", help=translate("carry out the plan in this file ('-': standard input)")
     )
@@ -141,13 +155,3 @@ def what_options(parser: argparse.ArgumentParser) -> None:
         const="",
         help=translate("go on with the plan that was begun last, or with the one of this trace id"),
     )
-    parser.add_argument(
-        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
-    )
-
-
-def model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
-    )
-    parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))

@@ -43,7 +43,7 @@ class TaskView:
         self._live = live_line()
         self._places: dict[str, str] = {}
         """Step id → "2/5"."""
-        self._dry_run = False
+        self._dry_run = self._only_plan = False
         self._model = ""
         self._executor = ""
 
@@ -56,11 +56,13 @@ class TaskView:
             show(self, event)
         if isinstance(event, Final):
             self._live.lower()
+        if isinstance(event, Final) and not self._only_plan:
             self._report(event, stamped.trace_id)
 
     def task(self, event: Task) -> None:
         self._executor = event.model
         self._dry_run = event.mode == "dry-run"
+        self._only_plan = event.mode == "plan"
         self._live.raise_(doing=translate("planning"))
 
     def plan(self, event: Plan) -> None:

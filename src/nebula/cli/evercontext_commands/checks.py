@@ -1,0 +1,37 @@
+"""The checks of a project that nobody configured: confirmed once by the user, and remembered."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from nebula.cli.printing import print_remark
+from nebula.language import translate
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
+
+
+def confirmed_checks(settings: Settings, prog: str = "evercontext") -> Settings:
+    """The settings with the project's own checks, where the user lets them run."""
+    from nebula.agent.plan.find_checks import with_found_checks
+    from nebula.config import is_declined, remember_trust
+    from nebula.tools.approval import agrees
+
+    settings = with_found_checks(settings)
+    if not settings.checks_need_trust or is_declined(settings):
+        return settings
+    listed = ", ".join(one_line(command) for command in settings.checks)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        print_remark(
+            f"{prog}: "
+            + translate(
+                "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)",
+                checks=listed,
+            )
+        )
+        return settings
+    print_remark(translate("This project seems to be checked by: {checks}", checks=listed))
+    print_remark(translate("Run them after each task? (y/N): "), end="")
+    return remember_trust(settings, trusted=agrees(sys.stdin.readline()))

@@ -1,0 +1,116 @@
+"""evercontext plan: a plan to look at, to edit as a file, and to measure how far plans agree."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, UsageError, checked_root, examples
+from nebula.cli.evercontext_commands.run import task_options
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.events import Error, Final, Reader, Stamped
+from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.agent.orchestrator.task import TaskResult
+    from nebula.config import Settings
+
+MOST_REPEATS = 100
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    if options.task is None or not options.task.strip():
+        raise UsageError('say what to plan: --task "…"')
+    if options.output is not None and os.path.exists(options.output):
+        raise UsageError("{path} is there already; remove it, or choose another name", path=options.output)
+    root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
+    settings = open_settings("evercontext", root, {"planner": options.planner})
+    result = asyncio.run(_plan(settings, options))
+    if result.plans:
+        _show(result, options)
+    return result.final.exit_code
+
+
+async def _plan(settings: Settings, options: argparse.Namespace) -> TaskResult:
+    from nebula.agent.orchestrator.run import run_task
+    from nebula.agent.orchestrator.task import TaskRequest
+    from nebula.cli.headless.run import interruptible
+
+    results: list[TaskResult] = []
+
+    async def work(audience: Sequence[Reader]) -> Final:
+        request = TaskRequest(options.task.strip(), only_plan=options.repeat)
+        results.append(await run_task(settings, request, audience))
+        return results[0].final
+
+    await interruptible(settings, work, _face(settings, quiet=options.json))
+    return results[0]
+
+
+def _face(settings: Settings, *, quiet: bool) -> Callable[[Stamped], None]:
+    from nebula.cli.evercontext_commands.task_view import TaskView
+
+    if not quiet:
+        return TaskView(settings)
+
+    def show(stamped: Stamped) -> None:
+        if isinstance(stamped.event, Error):
+            print_remark(f"evercontext: {stamped.event.in_language(settings.lang)}")
+
+    return show
+
+
+def _show(result: TaskResult, options: argparse.Namespace) -> None:
+    from nebula.cli.evercontext_commands.plan_file import plan_text
+    from nebula.cli.evercontext_commands.task_view import plan_lines
+
+    task = options.task.strip()
+    if options.output is not None:
+        with open(options.output, "x", encoding="utf-8") as file:
+            file.write(plan_text(result.plans[0], task))
+        print_remark(
+            translate("Written: {path}. Carry it out with: evercontext run --plan {path}", path=options.output)
+        )
+    if options.json:
+        plans = [plan.to_json() for plan in result.plans]
+        print_json({"task": task, "plans": plans, "reproducibility": result.reproducibility})
+        return
+    for line in plan_lines(result.plans[0].to_json()):
+        print_line(line)
+    if options.repeat > 1:
+        share = f"{100 * (result.reproducibility or 0):.0f}"
+        print_line(translate("{share} % of {count} plans agree", share=share, count=options.repeat))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        "evercontext plan",
+        translate(
+            "Plans a task and carries nothing out. The plan can be written to a file, edited, and handed to "
+            "evercontext run --plan.\nWith --repeat the same request is made again and again: the figure says how many "
+            "of the plans have the same steps."
+        ),
+        epilog=examples(
+            'evercontext plan --task "add a priority field" --output plan.json',
+            'evercontext plan --task "add a priority field" --repeat 5 --json',
+        )
+        + "\n",
+    )
+    task_options(parser)
+    parser.add_argument(
+        "--repeat", metavar="N", type=_times, default=1, help=translate("plan so many times and compare (default: 1)")
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help=translate("write the plan to a new file"))
+    parser.add_argument("--json", action="store_true", help=translate("print the plans and the figure as JSON"))
+    return parser
+
+
+def _times(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_REPEATS:
+        raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=MOST_REPEATS))
+    return int(text)
