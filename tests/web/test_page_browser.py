@@ -185,7 +185,7 @@ async def test_continuing_from_a_node_and_merging(bench):
         async with browsing(server) as page, talk(server) as client:
             ids = [(await client.ask("create_node", prompt=title))["node_id"] for title in ("left", "right")]
             await (await row(page, "left")).click()
-            await page.get_by_role("button", name="Add to merge").click()
+            await page.get_by_role("button", name="Merge with …").click()
             await (await row(page, "right")).click()
             await expect(page.locator(".chip")).to_have_count(2)
             await send(page, "both together")

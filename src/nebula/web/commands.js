@@ -4,13 +4,14 @@
 //
 // `keys` are those of KeyboardEvent.key, with "Ctrl+" in front where that (or Command) is held. The words are `cmd_<name>`.
 
-import { isBusy, turnHere } from "./state/reduce.js";
+import { continuing, isBusy, turnHere } from "./state/reduce.js";
 import { neighbour, nextFork } from "./state/topology.js";
 
 /** @import { State } from "./state/reduce.js" */
 /** @typedef {{ name: string, keys: string[], run: (page: any) => void, when?: (state: State) => boolean }} Command */
 
 const chosen = (/** @type {State} */ state) => state.selected !== null;
+const found = (/** @type {State} */ state) => Boolean(state.search.hits?.length);
 const goTo = (/** @type {(page: any) => string | null} */ find) => (/** @type {any} */ page) => {
   const id = find(page);
   if (id) page.select(id);
@@ -24,15 +25,23 @@ export const COMMANDS = [
   { name: "continue", keys: ["c"], run: (page) => page.focusPrompt() },
   { name: "start", keys: ["n"], run: (page) => page.start() },
   { name: "merge", keys: ["m"], when: chosen, run: (page) => page.merge(page.state.selected) },
+  { name: "reference", keys: ["@"], when: chosen, run: (page) => page.refer(page.state.selected) },
+  { name: "compare", keys: ["d"], when: (state) => continuing(state).length === 2, run: (page) => page.compare(continuing(page.state)) },
+  { name: "files", keys: ["v"], when: (state) => chosen(state) && state.project.root !== "", run: (page) => page.lookAtFiles(page.state.selected) },
   { name: "retry", keys: ["r"], when: chosen, run: (page) => page.retry(page.state.selected) },
   { name: "edit", keys: ["e"], when: chosen, run: (page) => page.edit(page.state.selected) },
   { name: "tags", keys: ["t"], when: chosen, run: (page) => page.focusTags() },
-  { name: "delete", keys: ["Delete"], when: chosen, run: (page) => page.remove(page.state.selected) },
+  { name: "delete", keys: ["Delete"], when: chosen, run: (page) => (page.state.merging.length ? page.look({ dialog: "delete" }) : page.remove(page.state.selected)) },
   { name: "detach", keys: ["x"], when: chosen, run: (page) => page.parentsOf(page.state.selected).slice(0, 1).forEach((parent) => page.disconnect(parent, page.state.selected)) },
   { name: "parent", keys: ["k"], when: chosen, run: goTo((page) => neighbour(page.topology, page.state.selected, "up")) },
   { name: "child", keys: ["j"], when: chosen, run: goTo((page) => neighbour(page.topology, page.state.selected, "down")) },
   { name: "previous_fork", keys: ["["], when: chosen, run: goTo((page) => nextFork(page.topology, page.state.selected, "up")) },
   { name: "next_fork", keys: ["]"], when: chosen, run: goTo((page) => nextFork(page.topology, page.state.selected, "down")) },
+  { name: "next_hit", keys: ["."], when: found, run: (page) => page.stepHits(1) },
+  { name: "previous_hit", keys: [","], when: found, run: (page) => page.stepHits(-1) },
+  { name: "filters", keys: [], run: (page) => page.toggleFilters() },
+  { name: "figures", keys: ["i"], run: (page) => page.showFigures() },
+  { name: "notify", keys: [], run: (page) => page.toggleNotify() },
   { name: "graph", keys: ["g"], run: (page) => page.look({ graph: !page.state.view.graph, tab: page.state.view.tab === "graph" ? "talk" : "graph" }) },
   { name: "drawer", keys: ["b"], run: (page) => page.look({ drawer: !page.state.view.drawer }) },
   { name: "fit", keys: ["f"], run: (page) => page.graph.fit() },

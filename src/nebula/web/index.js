@@ -12,7 +12,9 @@ import { createHeader } from "./header/header.js";
 import { createAddress, readPlace } from "./lib/address.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
 import { Link } from "./lib/link.js";
-import { chooseLanguage, keepMode, keepPlace, language, mode, nextTheme, takeToken, theme } from "./lib/preferences.js";
+import { agreed, createNotifier } from "./lib/notify.js";
+import { createPanels } from "./lib/panels.js";
+import * as preferences from "./lib/preferences.js";
 import { createServerActions } from "./lib/server_actions.js";
 import { createStore } from "./lib/store.js";
 import { speaker } from "./lib/words.js";
@@ -29,9 +31,11 @@ const find = (id) => document.getElementById(id);
 const findAll = (selector) => document.querySelectorAll(selector);
 
 const first = readPlace(location.search);
-const start = { ...EMPTY, flowId: first.flow ?? EMPTY.flowId, view: { ...EMPTY.view, lang: language(), theme: theme(), mode: mode() } };
-const store = createStore(reduce, start);
-const token = takeToken();
+const start = { ...EMPTY, flowId: first.flow ?? EMPTY.flowId, composing: { ...EMPTY.composing, model: preferences.model() } };
+const { language, theme, mode, notify, panels: widths } = preferences;
+const remember = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: widths() };
+const store = createStore(reduce, { ...start, view: { ...EMPTY.view, ...remember } });
+const token = preferences.takeToken();
 const address = createAddress();
 const selectors = createSelectors();
 const speaking = remembered(speaker);
@@ -57,10 +61,45 @@ const page = {
   redraw: () => draw(),
   drawNow: () => drawNow(),
   select: (id) => store.change("select", { id }),
-  open: (id) => store.change("select", { id, tab: "talk" }), // where there is room for one part only, the turn itself
+  open: (id) => store.change("open", { id, tab: "talk" }), // where there is room for one part only, the turn itself
   fold: (id, folded) => store.change("fold", { id, folded }),
   merge: (id) => store.change("merge", { id }),
   unmerge: (id) => store.change("unmerge", { id }),
+  unmergeAll: () => store.state.merging.forEach((id) => store.change("unmerge", { id })),
+  toggle: (id) => store.change("toggle", { id }),
+  // What goes along with the next prompt.
+  refer: (id) => store.change("refer", { id }),
+  unrefer: (id) => store.change("unrefer", { id }),
+  referInstead(id) {
+    store.change("unmerge", { id });
+    store.change("refer", { id });
+  },
+  leaveOut: (id) => store.change(store.state.composing.references.includes(id) ? "unrefer" : "leave_out", { id }),
+  takeIn: (id) => store.change("take_in", { id }),
+  attach: (attached) => store.change("attach", { attached }),
+  detach: (place) => store.change("detach", { place }),
+  chooseModel(model) {
+    preferences.keepModel(model);
+    store.change("model", { model });
+  },
+  async toggleNotify() {
+    const wanted = !store.state.view.notify && (await agreed());
+    preferences.keepNotify(wanted);
+    page.look({ notify: wanted });
+    if (!wanted && Notification.permission === "denied") page.tell("notify_denied");
+  },
+  stepHits: (step) => {
+    const hits = store.state.search.hits ?? [];
+    const at = hits.indexOf(store.state.selected ?? "");
+    if (hits.length) page.select(hits[at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length]);
+  },
+  toggleFilters() {
+    page.look({ filters: !store.state.view.filters, tab: "outline" });
+    if (store.state.view.filters) server.loadFilters();
+  },
+  async removeAll(ids) {
+    for (const id of ids) if (!(await server.remove(id))) return;
+  },
   takenBack: () => store.change("taken_back"),
   start() {
     store.change("select", { id: null, tab: "talk" });
@@ -99,12 +138,12 @@ const page = {
   focusTags: () => shown("talk", () => transcript.focusTags()),
   focusSearch: () => shown("outline", () => outline.focusSearch()),
   nextTheme() {
-    page.look({ theme: nextTheme() });
+    page.look({ theme: preferences.nextTheme() });
     drawNow(); // no frame in the old colours
   },
   nextLanguage() {
     const lang = store.state.view.lang === "ja" ? "en" : "ja";
-    chooseLanguage(lang);
+    preferences.chooseLanguage(lang);
     page.look({ lang });
   },
 };
@@ -124,9 +163,11 @@ const stage = createStage(find("stage"), page);
 const composer = createComposer(find("composer"), page);
 const backstage = createBackstage(find("backstage"), page);
 const dialogs = createDialogs(find("dialog"), page);
+const panels = createPanels(find("main"), page);
+const tellNews = createNotifier();
 
 const pathSet = remembered((path) => new Set(path));
-const changed = { frame: different(), header: different(), outline: different(), graph: different(), backstage: different() };
+const changed = { frame: different(), header: different(), outline: different(), graph: different(), backstage: different(), panels: different() };
 
 function drawNow() {
   const { state } = store;
@@ -136,13 +177,15 @@ function drawNow() {
   const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
   if (changed.frame(view, state.status, state.notice, state.turns)) drawFrame(state, words);
   if (changed.header(state.flows, state.flow, view)) header.draw(state, words);
-  if (changed.outline(words, rows, briefs, selected, state.search, state.flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
-  if (changed.graph(words, layout, path, hits, view, briefs, selected)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
+  if (changed.outline(words, rows, briefs, selected, state.merging, state.search, state.choices, view.filters, state.flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
+  if (changed.graph(words, layout, path, hits, view, briefs, selected, state.merging)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
   stage.draw(state, words);
   composer.draw(state, words);
   transcript.draw(state, words, path, topology); // after those below it: it keeps its place
   if (changed.backstage(words, view.drawer, state.turns, state.bodies, selected)) backstage.draw(state, words);
   dialogs.draw(state, words);
+  if (changed.panels(view.panels, words, view.graph, view.drawer)) panels.draw(view.panels, words);
+  tellNews(state.turns, view.notify, words);
   if (state.outdated && state.status === "open") server.refresh();
 }
 const draw = onNextFrame(drawNow);
@@ -175,7 +218,7 @@ addEventListener("keydown", (event) => {
   command.run(page);
   drawNow(); // what is typed next belongs to what it opened
 });
-addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(takeToken()));
+addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(preferences.takeToken()));
 addEventListener("popstate", () => {
   const { flow, node } = readPlace(location.search);
   if (flow && flow !== store.state.flow.name && flow !== store.state.flow.id) server.chooseFlow(flow, node);
@@ -184,10 +227,16 @@ addEventListener("popstate", () => {
 
 store.subscribe(draw);
 store.subscribe((state) => rememberView(state.view.mode, state.flow, state.selected));
+store.subscribe((state) => previewAgain(continuing(state).join(), state.composing, state.view.mode, state.status));
+store.subscribe((state) => keepWidths(state.view.panels));
+const keepWidths = remembered(preferences.keepPanels);
+// While it is open, the preview says what would be sent now.
+const inputsChanged = different();
+const previewAgain = (...inputs) => inputsChanged(...inputs) && store.state.preview && store.state.status === "open" && page.preview(composer.prompt());
 const rememberView = remembered((chosen, flow, selected) => {
-  keepMode(chosen);
+  preferences.keepMode(chosen);
   if (!flow.id) return;
-  keepPlace(flow.id, selected);
+  preferences.keepPlace(flow.id, selected);
   address.show({ flow: flow.name, node: selected });
 });
 drawNow();

@@ -1,11 +1,17 @@
-// Where the next prompt is written, with what it continues. The text is kept until it is sent, whatever happens.
+// Where the next prompt is written, with what it continues and what goes along. The text is kept until it is sent,
+// whatever happens.
 //
 //   const composer = createComposer(form, page);
 //   composer.draw(state, say);
 
-import { html, nothing, render, repeat } from "../lib/lit.js";
+import { fits, read } from "../lib/attachments.js";
+import { html, render } from "../lib/lit.js";
 import { draft, keepDraft } from "../lib/preferences.js";
-import { continuing, isBusy } from "../state/reduce.js";
+import { isBusy } from "../state/reduce.js";
+import { chips } from "./chips.js";
+import { preview } from "./preview.js";
+
+export const NODE = "application/x-nebula-node";
 
 export function createComposer(form, page) {
   const box = () => form.querySelector("#prompt");
@@ -14,6 +20,12 @@ export function createComposer(form, page) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     form.requestSubmit();
+  };
+  const attach = async (files) => {
+    for (const file of files) {
+      if (!fits(page.state.composing.attached, file.size)) page.tell("attach_large", { name: file.name });
+      else await read(file).then(page.attach, (why) => page.tell(why.message, { name: file.name }));
+    }
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -24,25 +36,25 @@ export function createComposer(form, page) {
       keepDraft(box().value);
     }
   });
+  followDrops(form, page, attach);
+  form.addEventListener("paste", (event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (!files.length) return;
+    event.preventDefault();
+    attach(files);
+  });
   const first = draft();
 
   return {
     focus: () => box().focus(),
+    prompt: () => box().value,
     draw(state, say) {
-      const modes = state.modes.includes("chat") ? [] : state.modes;
-      const { selected, merging, view } = state;
       render(
         html`${preview(state, say, page)}
           <div class="chips">${chips(state, say, page)}</div>
-          <textarea rows="3" id="prompt" placeholder=${say("prompt")} aria-label=${say("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
-          <div class="controls">
-            <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(event) => page.look({ mode: event.target.value })}>
-              ${modes.map((mode) => html`<option value=${mode} .selected=${mode === view.mode}>${say(`mode_${mode}`)}</option>`)}
-            </select>
-            <button type="button" class="quiet" ?hidden=${selected === null} @click=${() => page.start()}>${say("new_talk")}</button>
-            <button type="button" class="quiet" ?hidden=${selected === null || merging.includes(selected)} @click=${() => page.merge(selected)}>${say("merge")}</button>
-            <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${() => (state.preview ? page.closePreview() : page.preview(box().value))}>${say("preview")}</button>
-            <button type="submit" class="primary" ?disabled=${state.status !== "open" || isBusy(state)}>${say("send")}</button>
+          <div class="box">
+            <textarea rows="2" id="prompt" placeholder=${say("prompt")} aria-label=${say("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
+            <div class="controls">${controls(state, say, page, attach, () => box().value)}</div>
           </div>`,
         form,
       );
@@ -58,23 +70,46 @@ export function createComposer(form, page) {
   };
 }
 
-// What the model would be sent, part by part.
-function preview({ preview: found, briefs }, say, page) {
-  if (!found) return nothing;
-  const title = (id) => briefs.get(id)?.title || id.slice(0, 8);
-  page.briefs(found.parts.map((part) => part.node_id).filter((id) => id && !briefs.has(id)));
-  const known = found.exact ? "" : "≈ ";
-  return html`<section class="preview" aria-label=${say("preview")}>
-    <p><b>${say("preview_total", { tokens: `${known}${found.total_tokens + found.frame_tokens}`, budget: found.budget, count: found.parts.length })}</b>${found.left_out.length ? ` ${say("left_out", { count: found.left_out.length })}` : ""}<button type="button" class="quiet" aria-label=${say("close")} @click=${() => page.closePreview()}>×</button></p>
-    ${found.parts.map((part) => html`<details><summary>${part.node_id ? title(part.node_id) : ""} · ${say(`form_${part.form}`)} · ${part.tokens}</summary><pre tabindex="0">${part.text}</pre></details>`)}
-  </section>`;
+function controls(state, say, page, attach, prompt) {
+  const { composing, view, project } = state;
+  const modes = state.modes.includes("chat") ? [] : state.modes;
+  const pick = (event) => {
+    attach(event.target.files);
+    event.target.value = "";
+  };
+  return html`<label class="attach" title=${say("attach")}><input type="file" multiple class="hidden" aria-label=${say("attach")} @change=${pick}><span aria-hidden="true">＋</span></label>
+    <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(event) => page.look({ mode: event.target.value })}>
+      ${modes.map((mode) => html`<option value=${mode} .selected=${mode === view.mode}>${say(`mode_${mode}`)}</option>`)}
+    </select>
+    <select id="model" aria-label=${say("model")} @focus=${() => state.models.length || page.loadModels()} @pointerdown=${() => state.models.length || page.loadModels()} @change=${(event) => page.chooseModel(event.target.value)}>
+      <option value="" .selected=${composing.model === ""}>${project.model || say("model")}</option>
+      ${named(state).map((model) => html`<option value=${model} .selected=${model === composing.model}>${model}</option>`)}
+    </select>
+    <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${() => (state.preview ? page.closePreview() : page.preview(prompt()))}>${say("preview")}</button>
+    <button type="submit" class="primary" ?disabled=${state.status !== "open" || isBusy(state)}>${say("send")}</button>`;
 }
 
-function chips(state, say, page) {
-  const from = continuing(state);
-  if (!from.length) return html`<span class="hint">${say("starts_new")}</span>`;
-  const title = (id) => state.briefs.get(id)?.title || "…";
-  const drop = (id) => (state.merging.includes(id) ? page.unmerge(id) : page.start());
-  return html`<span class="hint">${say("continuing")}</span>
-    ${repeat(from, (id) => id, (id) => html`<span class="chip"><span class="name">${title(id)}</span><button type="button" aria-label=${say("remove", { title: title(id) })} @click=${() => drop(id)}>×</button></span>`)}${nothing}`;
+// Those that the server lists, and the chosen one before it has told.
+function named({ models, composing, project }) {
+  const others = models.filter((model) => model !== `openai/${project.model}`);
+  return composing.model && !others.includes(composing.model) ? [composing.model, ...others] : others;
+}
+
+// Files go along; turns dragged here from outline or graph are shown to the model beside the path.
+function followDrops(form, page, attach) {
+  const wanted = (event) => event.dataTransfer?.types.includes("Files") || event.dataTransfer?.types.includes(NODE);
+  form.addEventListener("dragover", (event) => {
+    if (!wanted(event)) return;
+    event.preventDefault();
+    form.classList.add("dropping");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("dropping"));
+  form.addEventListener("drop", (event) => {
+    form.classList.remove("dropping");
+    if (!wanted(event)) return;
+    event.preventDefault();
+    const id = event.dataTransfer.getData(NODE);
+    if (id) page.refer(id);
+    else attach(event.dataTransfer.files);
+  });
 }

@@ -34,7 +34,7 @@ export function createGraph(root, page) {
   followPointer(canvas, {
     pan: (byX, byY) => look(panned(viewport(), byX, byY)),
     zoom,
-    click: (point) => choose(view, at(point), page),
+    click: (point, more) => choose(view, at(point), page, more),
     hover: (point) => hover(canvas, view, at(point)),
     grab: (point) => grab(view, at(point)),
     draw(point) {
@@ -43,11 +43,12 @@ export function createGraph(root, page) {
       canvas.classList.toggle("barred", view.link.barred);
       repaint();
     },
-    drop(point) {
+    drop(point, target) {
       const { from, over, barred } = view.link;
       view.link = null;
       canvas.classList.remove("barred");
-      if (point && over !== null && over !== from && !barred) page.connect(view.topology.ids[from], view.topology.ids[over]);
+      if (point && target?.closest("#composer")) page.refer(view.topology.ids[from]);
+      else if (point && over !== null && over !== from && !barred) page.connect(view.topology.ids[from], view.topology.ids[over]);
       else if (point && barred && over !== from) page.tell("circle");
       repaint();
     },
@@ -114,10 +115,11 @@ function bringIntoSight({ layout, topology, state, size }, viewport) {
 }
 
 // A folded run opens; a turn is chosen.
-function choose({ layout, topology, state }, place, page) {
+function choose({ layout, topology, state }, place, page, more) {
   if (place === null) return;
   const id = topology.ids[place];
   if (layout.runs.has(place)) page.look({ opened: new Set(state.view.opened).add(id) });
+  else if (more) page.toggle(id);
   else page.open(id);
 }
 

@@ -4,6 +4,7 @@ import { inSight } from "../state/viewport.js";
 import { CARD, detailAt, LANE, placesIn, pointOf, ROW } from "./geometry.js";
 
 const DOT = 4;
+const LINE = 17;
 const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sans-serif';
 
 /** @import { Say } from "../lib/words.js" */
@@ -144,7 +145,7 @@ function standing({ layout, topology, state, path, hits }, place) {
   const id = topology.ids[place];
   const count = layout.runs.get(place) ?? 0;
   const inRun = count > 0 && layout.run[topology.index.get(state.selected ?? "") ?? -1] === place;
-  return { id, count, selected: id === state.selected || inRun, onPath: path.has(id), hit: hits?.has(id) ?? false, dim: hits !== null && !hits.has(id), merge: topology.parents[place].length > 1 };
+  return { id, count, selected: id === state.selected || inRun, onPath: path.has(id), hit: hits?.has(id) ?? false, picked: state.merging.includes(id), dim: hits !== null && !hits.has(id), merge: topology.parents[place].length > 1 };
 }
 
 /** @param {Scene} scene @param {ReturnType<typeof standing>} now */
@@ -162,7 +163,7 @@ function titled(pen, scene, place) {
   const [left, middle] = [(x - viewport.x) * viewport.scale, (y - viewport.y) * viewport.scale];
   pen.globalAlpha = now.dim ? 0.35 : 1;
   knot(pen, left, middle, now, colour);
-  if (now.selected) ring(pen, scene, place, DOT + 4);
+  if (now.selected || now.picked) ring(pen, scene, place, DOT + 4);
   pen.font = `${now.selected ? 600 : 400} 11.5px ${FONT}`;
   pen.textBaseline = "middle";
   pen.fillStyle = colour(now.onPath || now.hit ? "--text" : "--faint");
@@ -202,36 +203,45 @@ function knot(pen, x, y, now, colour) {
 
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {number} place @param {"summary" | "card"} detail */
 function card(pen, scene, place, detail) {
-  const { layout, viewport, colour, state, say } = scene;
+  const { layout, viewport, colour } = scene;
   const now = standing(scene, place);
   const { x, y } = pointOf(layout, place);
   const [left, top] = [(x - 6 - viewport.x) * viewport.scale, (y - CARD.height / 2 - viewport.y) * viewport.scale];
   const [width, height] = [CARD.width * viewport.scale, CARD.height * viewport.scale];
-  const brief = state.briefs.get(now.id);
   pen.globalAlpha = now.dim ? 0.4 : 1;
   pen.beginPath();
   pen.roundRect(left, top, width, height, 8);
-  pen.fillStyle = colour(now.selected ? "--tint" : "--raised");
+  pen.fillStyle = colour(now.selected || now.picked ? "--tint" : "--raised");
   pen.fill();
-  pen.lineWidth = now.selected ? 2.5 : 1.2;
-  pen.strokeStyle = colour(now.hit ? "--hit" : now.onPath ? "--accent" : "--line-strong");
+  pen.lineWidth = now.selected || now.picked ? 2.5 : 1.2;
+  pen.strokeStyle = colour(now.hit ? "--hit" : now.onPath || now.picked ? "--accent" : "--line-strong");
   if (now.count) pen.setLineDash([5, 3]);
   pen.stroke();
   pen.setLineDash([]);
-  const mark = now.merge ? "⋈ " : "";
-  const room = width - 18;
+  words(pen, scene, now, { left: left + 9, top, width: width - 18, height, detail });
+  pen.globalAlpha = 1;
+}
+
+// As many lines as the card has room for: the title alone, or with what it is about, its tags last.
+/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {ReturnType<typeof standing>} now @param {{ left: number, top: number, width: number, height: number, detail: string }} room */
+function words(pen, scene, now, { left, top, width, height, detail }) {
+  const { colour, state, say } = scene;
+  const brief = state.briefs.get(now.id);
+  const lines = Math.floor((height - 8) / LINE);
+  const first = top + (lines < 2 ? height / 2 + 5 : 19);
   pen.textBaseline = "alphabetic";
   pen.font = `600 13px ${FONT}`;
   pen.fillStyle = colour("--text");
-  pen.fillText(cut(pen, mark + titleOf(scene, now), room), left + 9, top + 20);
+  const title = (now.merge ? "⋈ " : "") + titleOf(scene, now);
+  const titles = detail === "card" ? wrapped(pen, title, width, Math.min(2, lines)) : [cut(pen, title, width)];
+  titles.forEach((line, number) => pen.fillText(line, left, first + LINE * number));
   pen.font = `400 11.5px ${FONT}`;
   pen.fillStyle = colour("--faint");
+  const tags = detail === "card" && brief?.tags?.length ? 1 : 0;
   const about = now.count ? (brief?.title ?? "") : brief?.summary || [brief?.model, brief?.files ? `±${brief.files}` : ""].filter(Boolean).join(" · ");
-  const fits = detail === "card" ? Math.max(1, Math.floor((height - 44) / 16)) : 1;
-  const lines = wrapped(pen, about, room, fits);
-  lines.forEach((line, number) => pen.fillText(line, left + 9, top + 38 + 16 * number));
-  if (detail === "card" && brief?.tags?.length) pen.fillText(cut(pen, `${say("tags")}: ${brief.tags.join(", ")}`, room), left + 9, top + height - 10);
-  pen.globalAlpha = 1;
+  const more = wrapped(pen, about, width, Math.max(0, lines - titles.length - tags));
+  more.forEach((line, number) => pen.fillText(line, left, first + LINE * (titles.length + number)));
+  if (tags) pen.fillText(cut(pen, `${say("tags")}: ${brief.tags.join(", ")}`, width), left, top + height - 10);
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room @param {number} most */

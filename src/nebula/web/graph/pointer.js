@@ -7,7 +7,7 @@ const LINE = 18;
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {{ pan: (x: number, y: number) => void, zoom: (factor: number, at: { x: number, y: number }) => void, click: (at: { x: number, y: number }) => void, hover: (at: { x: number, y: number }) => void, grab: (at: { x: number, y: number }) => boolean, draw: (at: { x: number, y: number }) => void, drop: (at: { x: number, y: number } | null) => void }} tell
+ * @param {{ pan: (x: number, y: number) => void, zoom: (factor: number, at: { x: number, y: number }) => void, click: (at: { x: number, y: number }, more: boolean) => void, hover: (at: { x: number, y: number }) => void, grab: (at: { x: number, y: number }) => boolean, draw: (at: { x: number, y: number }) => void, drop: (at: { x: number, y: number } | null, over: Element | null) => void }} tell
  */
 export function followPointer(canvas, tell) {
   /** @type {Map<number, { x: number, y: number }>} */
@@ -43,9 +43,9 @@ export function followPointer(canvas, tell) {
   });
   const up = (/** @type {PointerEvent} */ event) => {
     if (!down.delete(event.pointerId)) return;
-    if (grabbed && travelled > CLICK_WITHIN) tell.drop(event.type === "pointerup" ? here(event) : null);
+    if (grabbed && travelled > CLICK_WITHIN) tell.drop(event.type === "pointerup" ? here(event) : null, document.elementFromPoint(event.clientX, event.clientY));
     grabbed = false;
-    if (event.type === "pointerup" && !down.size && travelled <= CLICK_WITHIN) tell.click(here(event));
+    if (event.type === "pointerup" && !down.size && travelled <= CLICK_WITHIN) tell.click(here(event), event.ctrlKey || event.metaKey || event.shiftKey);
   };
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);

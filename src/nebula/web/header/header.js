@@ -23,6 +23,7 @@ export function createHeader(root, page) {
           <div id="tools">
             <button type="button" id="toggle-graph" aria-pressed=${pressed(view.graph)} @click=${() => page.look({ graph: !view.graph })}>${say("graph")}</button>
             <button type="button" id="toggle-backstage" aria-pressed=${pressed(view.drawer)} @click=${() => page.look({ drawer: !view.drawer })}>${say("backstage")}</button>
+            <button type="button" id="figures" @click=${() => page.showFigures()}>${say("figures")}</button>
             <button type="button" id="theme" @click=${() => page.nextTheme()}>${say(`theme_${view.theme}`)}</button>
             <button type="button" id="language" lang=${view.lang === "ja" ? "en" : "ja"} @click=${() => page.nextLanguage()}>${say("language")}</button>
             <button type="button" id="help" aria-label=${say("help")} @click=${() => page.look({ dialog: "help" })}>?</button>

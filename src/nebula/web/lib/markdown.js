@@ -9,7 +9,7 @@ import { inPieces, isLong } from "./plain.js";
 const SAFE = new Set(["http:", "https:", "mailto:"]);
 const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
 
-/** @typedef {{ copy: string, copied: string }} Labels */
+/** @typedef {{ copy: string, copied: string, open?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
 /** @typedef {{ type: string, tag: string, nesting: number, content: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
 
 /** @type {{ parse: (text: string, environment: object) => Token[] } | null} */
@@ -79,7 +79,7 @@ function leaf(token, labels) {
     case "code_block":
       return [code(token.content, token.info.trim().split(/\s/)[0], labels)];
     case "code_inline":
-      return [element("code", {}, token.content)];
+      return [inlineCode(token.content, labels)];
     case "hr":
       return [element("hr")];
     case "hardbreak":
@@ -91,6 +91,13 @@ function leaf(token, labels) {
     default:
       return [token.content];
   }
+}
+
+/** @param {string} text @param {Labels} labels */
+function inlineCode(text, labels) {
+  const href = labels.link?.(text);
+  const shown = element("code", {}, text);
+  return href ? element("a", { href, class: "open", title: labels.open }, shown) : shown;
 }
 
 /** @param {HTMLElement} parent @param {string} text */

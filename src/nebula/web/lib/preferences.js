@@ -6,6 +6,9 @@ const TOKEN = "nebula.token";
 const DRAFT = "nebula.draft";
 const PLACE = "nebula.place.";
 const MODE = "nebula.mode";
+const MODEL = "nebula.model";
+const PANELS = "nebula.panels";
+const NOTIFY = "nebula.notify";
 const THEMES = ["auto", "light", "dark"];
 
 export function language() {
@@ -59,6 +62,39 @@ export function mode() {
 /** @param {string} chosen */
 export function keepMode(chosen) {
   sessionStorage.setItem(MODE, chosen);
+}
+
+export function model() {
+  return localStorage.getItem(MODEL) ?? "";
+}
+
+/** @param {string} chosen */
+export function keepModel(chosen) {
+  localStorage.setItem(MODEL, chosen);
+}
+
+export function notify() {
+  return localStorage.getItem(NOTIFY) === "yes";
+}
+
+/** @param {boolean} wanted */
+export function keepNotify(wanted) {
+  localStorage.setItem(NOTIFY, wanted ? "yes" : "no");
+}
+
+/** @returns {Record<string, number>} */
+export function panels() {
+  try {
+    const found = JSON.parse(localStorage.getItem(PANELS) ?? "{}");
+    return Object.fromEntries(Object.entries(found).filter(([, width]) => typeof width === "number"));
+  } catch {
+    return {};
+  }
+}
+
+/** @param {Record<string, number>} widths */
+export function keepPanels(widths) {
+  localStorage.setItem(PANELS, JSON.stringify(widths));
 }
 
 export function draft() {

@@ -1,5 +1,6 @@
 // What the page asks of the server, and where the answers go: into the state.
 
+import { createLookActions } from "./look_actions.js";
 import { placeIn } from "./preferences.js";
 
 const AT_ONCE = 200;
@@ -8,7 +9,8 @@ const BUILT_AT_ONCE = 2;
 const NOTICE_MS = 6000;
 const UNREADABLE = "bad_file";
 
-/** @import { Brief, State } from "../state/reduce.js" */
+/** @import { Composing } from "../state/composing.js" */
+/** @import { Brief, Filters, State } from "../state/reduce.js" */
 /** @import { Link, Failure } from "./link.js" */
 /** @import { Say } from "./words.js" */
 /** @typedef {{ readonly state: State, change: (kind: string, details?: Record<string, any>) => void }} Store */
@@ -84,10 +86,13 @@ export function createServerActions(store, link, say) {
   }
 
   return {
-    tell: (/** @type {string} */ word) => notice(say()(word)),
-    /** @param {{ modes: string[], turns: any[] }} hello @param {boolean} resumed @param {string | null} node */
+    tell: (/** @type {string} */ word, /** @type {Record<string, any>} */ values = {}) => notice(say()(word, values)),
+    ...createLookActions({ store, link, say, attempt, notice }),
+    /** @param {{ modes: string[], turns: any[], root?: string, editor_url?: string, model?: string }} hello @param {boolean} resumed @param {string | null} node */
     async arrive(hello, resumed, node) {
-      store.change("hello", { modes: hello.modes, turns: hello.turns, resumed, now: Date.now() });
+      const { modes, turns, model } = hello;
+      const project = model === undefined ? undefined : { root: hello.root ?? "", editorUrl: hello.editor_url ?? "", model };
+      store.change("hello", { modes, project, turns, resumed, now: Date.now() });
       asked.clear();
       if (!resumed) await attempt(() => loadFlow(store.state.flow.id ? null : node));
     },
@@ -121,29 +126,32 @@ export function createServerActions(store, link, say) {
         attempt(async () => store.change("body", { node: await link().ask("get_node", { node_id: id }).catch(unreadable(id)) })).then(() => asked.delete(key));
       }
     },
-    /** @param {string} text */
-    async search(text) {
-      if (!text.trim()) {
-        store.change("search", { text: "", hits: null });
+    /** @param {string} text @param {Filters} filters */
+    async search(text, filters = store.state.search.filters) {
+      const wanted = Object.fromEntries(Object.entries(filters).filter(([, each]) => each));
+      if (!text.trim() && !Object.keys(wanted).length) {
+        store.change("search", { text: "", filters: {}, hits: null });
         return;
       }
       await attempt(async () => {
-        const { nodes, total } = await link().ask("search_nodes", { text, brief: true, limit: MOST_HITS });
+        const { tag, ...others } = wanted;
+        const data = { text, ...(tag ? { tags: [tag] } : {}), ...others, brief: true, limit: MOST_HITS };
+        const { nodes, total } = await link().ask("search_nodes", data);
         store.change("briefs", { nodes });
-        store.change("search", { text, hits: nodes.map((/** @type {Brief} */ node) => node.id), total });
+        store.change("search", { text, filters, hits: nodes.map((/** @type {Brief} */ node) => node.id), total });
       });
     },
     /** @param {string} prompt @param {string} mode @param {string[]} from */
     send(prompt, mode, from) {
-      const { flow, flowId } = store.state;
-      const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang };
+      const { flow, flowId, composing } = store.state;
+      const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang, ...alongWith(composing), ...attachments(composing) };
       return attempt(async () => {
         const { trace_id: traceId } = await link().ask("send_prompt", mode ? { ...data, mode } : data);
         store.change("sent", { traceId });
       });
     },
-    approve: (/** @type {string} */ approvalId, /** @type {string} */ decision, /** @type {string[] | undefined} */ paths) =>
-      attempt(() => link().ask("approve", { approval_id: approvalId, decision, ...(paths ? { paths } : {}) })),
+    /** @param {string} approvalId @param {string} decision @param {{ paths?: string[], hunks?: number[] }} part */
+    approve: (approvalId, decision, part = {}) => attempt(() => link().ask("approve", { approval_id: approvalId, decision, ...part })),
     /** @param {string} traceId */
     stop(traceId) {
       store.change("stopping", { traceId });
@@ -195,12 +203,25 @@ export function createServerActions(store, link, say) {
     /** @param {string} prompt @param {string} mode @param {string[]} from */
     preview: (prompt, mode, from) =>
       attempt(async () => {
-        const { flow, flowId } = store.state;
-        const data = { node_ids: from, prompt, ...(mode ? { mode } : {}), ...(from.length ? { flow_id: flow.id || flowId } : {}) };
+        const { flow, flowId, composing } = store.state;
+        const data = { node_ids: from, prompt, ...alongWith(composing), ...(mode ? { mode } : {}), ...(from.length ? { flow_id: flow.id || flowId } : {}) };
         store.change("preview", { preview: { from, ...(await link().ask("preview_context", data)) } });
       }),
     closePreview: () => store.change("preview", { preview: null }),
   };
+}
+
+// What goes with a prompt, and with a look at what it would send.
+/** @param {Composing} composing */
+function alongWith({ model, references, without }) {
+  return { ...(model ? { model } : {}), ...(references.length ? { references } : {}), ...(without.length ? { without } : {}) };
+}
+
+/** @param {Composing} composing */
+function attachments({ attached }) {
+  const images = attached.filter((each) => each.image).map(({ name, data }) => ({ name, data }));
+  const files = attached.filter((each) => !each.image).map(({ name, data }) => ({ name, text: data }));
+  return { ...(images.length ? { images } : {}), ...(files.length ? { files } : {}) };
 }
 
 // A flow that is not there yet is an empty one; one that cannot be read is not.

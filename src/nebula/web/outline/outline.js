@@ -3,7 +3,10 @@
 //   const outline = createOutline(root, page);
 //   outline.draw(state, say, rows, places);
 
+import { NODE } from "../composer/composer.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
+import { marked } from "../lib/marked.js";
+import { filters } from "./filters.js";
 
 const ROWS_BEYOND = 8;
 const SEARCH_AFTER_MS = 200;
@@ -17,7 +20,7 @@ export function createOutline(root, page) {
   const onsearchkey = (event) => {
     if (event.key === "Escape") {
       event.target.value = "";
-      page.search("");
+      page.search("", {});
       tree(root).focus();
     } else if (event.key === "ArrowDown" || event.key === "Enter") {
       event.preventDefault();
@@ -81,9 +84,10 @@ function paint(root, view, page) {
     html`<div class="search">
         <input type="search" id="search" autocomplete="off" spellcheck="false" placeholder=${`${say("search")}  ( / )`} aria-label=${say("search")} @input=${view.search} @keydown=${view.onsearchkey}>
         <p class="count" role="status">${count(state.search, say)}</p>
+        ${filters(state, say, page, () => root.querySelector("#search").value)}
       </div>
-      <div class="tree" role=${rows.length ? "tree" : "group"} tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
-        @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick}>
+      <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
+        @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick} @dragstart=${ondrag}>
         <div class="rows" role="none" .style=${`height:${rows.length * height}px`}>
           ${repeat(visible, ({ row }) => row.id, ({ row, place }) => drawRow(view, row, place, height))}
           ${rows.length || state.search.hits || state.flow.problem ? nothing : html`<p class="nothing">${say("no_nodes")}</p>`}
@@ -110,17 +114,24 @@ function drawRow({ state, say, active }, row, place, height) {
   const selected = row.id === state.selected;
   const name = (id) => state.briefs.get(id)?.title || "…";
   const known = brief?.problem ? say("unreadable", { problem: brief.problem }) : brief?.title || brief?.summary || say("untitled");
-  const classes = `row ${row.kind}${selected ? " selected" : ""}${place === active ? " active" : ""}`;
+  const picked = state.merging.includes(row.id);
+  const classes = `row ${row.kind}${selected ? " selected" : ""}${picked ? " picked" : ""}${place === active ? " active" : ""}`;
   const branch = row.kind === "branch" ? say("branch_from", { title: name(row.from) }) : "";
   const merge = row.merges.length ? say("merges", { titles: row.merges.map(name).join(", ") }) : "";
   const about = [brief?.summary, branch, merge].filter(Boolean).join(" · ");
-  return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected ? "true" : "false"}
+  return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${row.holds ? (row.folded ? "▸" : "▾") : ""}</span>${mark("↳", branch)}<span class="title">${brief ? known : "…"}</span>${merge ? html`<span class="badge" aria-hidden="true">⋈ ${row.merges.map(name).join(", ")}</span><span class="hidden">${merge}</span>` : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${row.holds ? (row.folded ? "▸" : "▾") : ""}</span>${mark("↳", branch)}<span class="title">${brief ? marked(known, state.search.hits ? state.search.text : "") : "…"}</span>${merge ? html`<span class="badge" aria-hidden="true">⋈ ${row.merges.map(name).join(", ")}</span><span class="hidden">${merge}</span>` : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
 }
 
 function mark(sign, words) {
   return words ? html`<span class="sign" aria-hidden="true">${sign}</span><span class="hidden">${words}</span>` : nothing;
+}
+
+// A row dragged to the prompt goes along as a reference.
+function ondrag(event) {
+  const row = event.target.closest?.(".row");
+  if (row) event.dataTransfer.setData(NODE, row.dataset.id);
 }
 
 function rowId(id) {
@@ -132,6 +143,7 @@ function onClick(event, view, page, list) {
   if (!row) return;
   const found = view.rows.find((each) => each.id === row.dataset.id);
   if (event.target.closest(".fold") && found?.holds) page.fold(found.id, !found.folded);
+  else if (event.ctrlKey || event.metaKey || event.shiftKey) page.toggle(row.dataset.id);
   else page.open(row.dataset.id);
   list.focus();
 }

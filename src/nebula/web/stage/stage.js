@@ -3,7 +3,8 @@
 //   const stage = createStage(root, page);
 //   stage.draw(state, say);
 
-import { html, render } from "../lib/lit.js";
+import { html, nothing, render } from "../lib/lit.js";
+import { canNotify } from "../lib/notify.js";
 import { turnHere, turnInSight } from "../state/reduce.js";
 
 const TELL_EVERY_S = 5;
@@ -23,6 +24,7 @@ export function createStage(root, page) {
         <span class="pulse" aria-hidden="true"></span>
         <span class="heard" role="status" aria-label=${`${doing} ${told ? say("seconds", { seconds: told }) : ""}`}>${doing}</span>
         <span class="clock" aria-hidden="true">${say("seconds", { seconds })}</span>
+        ${canNotify() ? html`<button type="button" class="quiet small" aria-pressed=${page.state.view.notify ? "true" : "false"} @click=${() => page.toggleNotify()}>${say("notify")}</button>` : nothing}
         <button type="button" ?disabled=${turn.stopping} @click=${() => page.stop(turn.traceId)}>${say(turn.stopping ? "stopping" : "stop")}</button>
       </div>`,
       root,

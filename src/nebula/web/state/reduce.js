@@ -1,8 +1,10 @@
 // The whole state of the page, and how it changes: plain values in, a new value out, no page needed.
 
+import { COMPOSING, FRESH } from "./composing.js";
 import { isOver, LOST } from "./turn.js";
 import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent } from "./turns.js";
 
+/** @import { Composing } from "./composing.js" */
 /** @import { Flow } from "./topology.js" */
 /** @import { Turn, TurnEvent } from "./turn.js" */
 /** @import { Turns } from "./turns.js" */
@@ -33,26 +35,39 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {ReadonlyMap<string, Body>} bodies
  * @property {string | null} selected
  * @property {string[]} merging
+ * @property {boolean} joining Whether the next turn that is clicked joins those chosen.
  * @property {ReadonlySet<string>} folded
- * @property {{ text: string, hits: string[] | null, total: number }} search
+ * @property {{ text: string, filters: Filters, hits: string[] | null, total: number }} search
+ * @property {{ tags: Record<string, number>, models: Record<string, number> } | null} choices What a search can be narrowed to.
  * @property {Turns} turns
  * @property {ReadonlySet<string>} sent Turns that this page asked for.
  * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
  * @property {{ done: number, total: number } | null} building
  * @property {Preview | null} preview
+ * @property {Composing} composing
+ * @property {{ root: string, editorUrl: string, model: string }} project Where the server is at home.
+ * @property {string[]} models
+ * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string } | null} files
+ * @property {{ ids: string[], files: FileDifference[] } | null} compared
+ * @property {any} figures
  * @property {View} view
  */
-/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], exact: boolean }} Preview */
+/** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
+/** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
+/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], exact: boolean, cost: number | null, model: string }} Preview */
 /**
  * @typedef {object} View How the reader has the page before them.
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "compare" | "figures" | "delete"} dialog
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
  * @property {string} theme
  * @property {string} mode
+ * @property {boolean} filters Whether the filters of the search are open.
+ * @property {boolean} notify Whether the browser tells of a question while the page is out of sight.
+ * @property {Record<string, number>} panels Widths that the reader gave them, in pixels.
  * @property {boolean} folding Whether the graph folds runs of turns.
  * @property {ReadonlySet<string>} opened First turns of runs that are not folded.
  * @property {Viewport | null} viewport
@@ -71,32 +86,47 @@ export const EMPTY = {
   bodies: new Map(),
   selected: null,
   merging: [],
+  joining: false,
   folded: new Set(),
-  search: { text: "", hits: null, total: 0 },
+  search: { text: "", filters: {}, hits: null, total: 0 },
+  choices: null,
   turns: NO_TURNS,
   sent: new Set(),
   returned: null,
   building: null,
   preview: null,
-  view: { due: [], tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
+  composing: FRESH,
+  project: { root: "", editorUrl: "", model: "" },
+  models: [],
+  files: null,
+  compared: null,
+  figures: null,
+  view: { filters: false, notify: false, panels: {}, due: [], tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
 };
 
 /** @type {Record<string, (state: State, change: any) => State>} */
 const CHANGES = {
   status: (state, { status }) => ({ ...state, status }),
   notice: (state, { text }) => ({ ...state, notice: text }),
-  hello: (state, { modes, turns, resumed, now }) => ({ ...state, modes, turns: reconciled(state.turns, turns, resumed, now) }),
+  hello: (state, { modes, project, turns, resumed, now }) => ({ ...state, modes, project: project ?? state.project, turns: reconciled(state.turns, turns, resumed, now) }),
   flows: (state, { flows }) => ({ ...state, flows }),
   flow: (state, { flow, place = null }) => withFlow(place ? { ...state, selected: place } : state, flow),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
   briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map((/** @type {Brief} */ node) => [node.id, node])) }),
   body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [[node.id, node]]) }),
   select: (state, { id, tab }) => selecting(tab && tab !== state.view.tab ? { ...state, view: { ...state.view, tab } } : state, id),
-  merge: (state, { id }) => ({ ...state, merging: state.merging.includes(id) ? state.merging : [...state.merging, id] }),
+  open: (state, { id, tab }) => opening({ ...state, view: { ...state.view, tab } }, id),
+  merge: (state, { id }) => ({ ...state, joining: true, merging: state.merging.includes(id) ? state.merging : [...state.merging, id] }),
   unmerge: (state, { id }) => ({ ...state, merging: state.merging.filter((each) => each !== id) }),
   fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
-  search: (state, { text, hits, total = 0 }) => ({ ...state, search: { text, hits, total } }),
-  sent: (state, { traceId }) => ({ ...state, sent: new Set(state.sent).add(traceId) }),
+  toggle: (state, { id }) => toggled(state, id),
+  search: (state, { text, filters = {}, hits, total = 0 }) => ({ ...state, search: { text, filters, hits, total } }),
+  choices: (state, { choices }) => ({ ...state, choices }),
+  models: (state, { models }) => ({ ...state, models }),
+  files: (state, { files }) => ({ ...state, files }),
+  compared: (state, { compared }) => ({ ...state, compared }),
+  figures: (state, { figures }) => ({ ...state, figures }),
+  sent: (state, { traceId }) => ({ ...state, sent: new Set(state.sent).add(traceId), composing: { ...FRESH, model: state.composing.model }, preview: null }),
   edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
   taken_back: (state) => ({ ...state, returned: null }),
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
@@ -124,7 +154,8 @@ const EVENTS = {
  */
 export function reduce(state, change) {
   if (change.kind === "event") return heard(state, change.name, change.data, change.now);
-  return CHANGES[change.kind](state, change);
+  const compose = COMPOSING[change.kind];
+  return compose ? { ...state, composing: compose(state.composing, change) } : CHANGES[change.kind](state, change);
 }
 
 /**
@@ -170,7 +201,22 @@ export function turnInSight(state) {
 
 /** @param {State} state @param {string | null} id @returns {State} */
 function selecting(state, id) {
-  return state.selected === id ? state : { ...state, preview: null, selected: id, merging: id ? state.merging : [] };
+  return state.selected === id ? state : { ...state, selected: id, merging: id ? state.merging : [], joining: state.joining && id !== null };
+}
+
+// A click: this turn alone, unless the reader said that it shall join those chosen.
+/** @param {State} state @param {string} id @returns {State} */
+function opening(state, id) {
+  const next = selecting(state, id);
+  return { ...next, joining: false, merging: state.joining ? next.merging : [] };
+}
+
+// One more turn beside the chosen one, or one less: what a prompt would then continue together.
+/** @param {State} state @param {string} id @returns {State} */
+function toggled(state, id) {
+  const chosen = continuing(state);
+  const next = chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id];
+  return { ...state, selected: next[0] ?? null, merging: next.slice(1), joining: false };
 }
 
 /** @param {State} state @param {string} name @param {any} data @param {number} now */
@@ -259,8 +305,8 @@ function withFlow(state, flow) {
 }
 
 /** @param {State} state */
-function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, building, view }) {
-  return { status, modes, flows, briefs, bodies, turns, sent, returned, building, view: { ...view, viewport: null } };
+function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, building, composing, project, models, choices, view }) {
+  return { status, modes, flows, briefs, bodies, turns, sent, returned, building, composing, project, models, choices, view: { ...view, viewport: null } };
 }
 
 /**

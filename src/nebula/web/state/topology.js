@@ -181,3 +181,12 @@ export function wouldCircle({ index, parents }, source, target) {
   }
   return false;
 }
+
+// Where two turns part: the last one that both have on their way, and the rest of each way, the turn itself included.
+/** @param {Topology} topology @param {string} one @param {string} other @returns {{ common: string | null, ways: string[][] }} */
+export function partingOf(topology, one, other) {
+  const [left, right] = [pathTo(topology, one), pathTo(topology, other)];
+  let shared = 0;
+  while (shared < left.length && left[shared] === right[shared]) shared++;
+  return { common: left[shared - 1] ?? null, ways: [left.slice(shared), right.slice(shared)] };
+}

@@ -1,9 +1,7 @@
 // An approval: what is to be written, and the answers. It stands in the transcript, below what was said.
 
-import { guard, html } from "../lib/lit.js";
-
-const HEADS = /^(---|\+\+\+) /;
-const KINDS = { "+": "added", "-": "removed", "@": "place" };
+import { diffOf, hunksOf } from "../lib/diff.js";
+import { guard, html, nothing } from "../lib/lit.js";
 
 export function question(ask, say, page) {
   const decide = (decision) => () => page.approve(ask.approval_id, decision);
@@ -12,18 +10,11 @@ export function question(ask, say, page) {
     const reason = event.target.elements.reason.value.trim();
     if (reason) page.approve(ask.approval_id, reason);
   };
-  const agree = (event) => {
-    const boxes = [...event.target.closest(".question").querySelectorAll("input[name=path]")];
-    const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-    if (chosen.length === boxes.length) page.approve(ask.approval_id, "yes");
-    else if (chosen.length) page.approve(ask.approval_id, "some", chosen);
-    else page.approve(ask.approval_id, "no");
-  };
   return guard([ask, say], () => html`<div class="question" role="group" aria-labelledby="question">
     <h2 tabindex="-1" id="question">${heading(ask, say)}</h2>
     ${subject(ask, say)}
     <div class="answers">
-      <button type="button" class="primary" @click=${agree}>${say("yes")}</button>
+      <button type="button" class="primary" @click=${(event) => agree(event, ask, page)}>${say("yes")}</button>
       <button type="button" @click=${decide("no")}>${say("no")}</button>
       <button type="button" @click=${decide("all")}>${say("all")}</button>
       <form class="refuse" @submit=${refuse}>
@@ -33,6 +24,15 @@ export function question(ask, say, page) {
   </div>`);
 }
 
+// Yes to what is ticked: all of it, some files or hunks, or after all nothing.
+function agree(event, ask, page) {
+  const boxes = [...event.target.closest(".question").querySelectorAll("input[type=checkbox]")];
+  const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
+  if (chosen.length === boxes.length) page.approve(ask.approval_id, "yes");
+  else if (!chosen.length) page.approve(ask.approval_id, "no");
+  else page.approve(ask.approval_id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) });
+}
+
 function heading(ask, say) {
   if (ask.network) return say("ask_network");
   return ask.changes ? say("ask_set", { count: ask.changes.length }) : say("ask_write", { path: ask.path });
@@ -40,19 +40,23 @@ function heading(ask, say) {
 
 /** What the answer is about: one diff, a set of them to choose from, or the command that asks for the network. */
 function subject(ask, say) {
-  const diff = (text) => html`<pre class="diff" tabindex="0" aria-label=${say("diff")}>${lines(text)}</pre>`;
-  if (ask.network) return diff(ask.network);
-  if (!ask.changes) return diff(ask.diff);
+  if (ask.network) return diffOf(ask.network, say("diff"));
+  if (!ask.changes) return hunks(ask, say);
   const one = (change) => html`<details ?open=${ask.changes.length < 4}>
     <summary><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}>
       ${change.kind} ${change.renamed_from ? `${change.renamed_from} → ` : ""}${change.path} (+${change.added} −${change.removed})</summary>
-    ${change.diff ? diff(change.diff) : ""}
+    ${change.diff ? diffOf(change.diff, say("diff")) : nothing}
   </details>`;
   return [...ask.changes.map(one), ...(ask.remarks ?? []).map((remark) => html`<p>${remark}</p>`)];
 }
 
-function lines(diff) {
-  const kind = (line, place) => (place < 2 && HEADS.test(line) ? "place" : (KINDS[line[0]] ?? ""));
-  const all = diff.replace(/\n$/, "").split("\n");
-  return all.map((line, place) => html`<span class="line ${kind(line, place)}">${`${line}\n`}</span>`);
+// A change in several places is taken place by place.
+function hunks(ask, say) {
+  const found = hunksOf(ask.diff);
+  if (found.length < 2) return diffOf(ask.diff, say("diff"));
+  const one = (text, place) => {
+    const label = say("take_hunk", { place: place + 1, count: found.length });
+    return html`<div class="hunk"><label><input type="checkbox" name="hunk" value=${place + 1} checked> ${label}</label>${diffOf(text, label)}</div>`;
+  };
+  return html`<div class="hunks">${found.map(one)}</div>`;
 }

@@ -6,9 +6,12 @@
 // A row is redrawn only where its own turn changed, so a selection of text stays. The reader is taken to the beginning of
 // what they chose or sent, never past it, and is left alone once they scroll.
 
+import { openLink } from "../dialogs/file_list.js";
 import { element } from "../lib/dom.js";
+import { linkOfWord } from "../lib/editor_link.js";
 import { guard, html, nothing, render, repeat } from "../lib/lit.js";
 import { answer, copied } from "../lib/markdown.js";
+import { dollars } from "../state/figures.js";
 import { turnHere } from "../state/reduce.js";
 import { isOver, LOST } from "../state/turn.js";
 import { question } from "./question.js";
@@ -35,7 +38,7 @@ export function createTranscript(root, page) {
         view.more += 50;
         page.redraw();
       };
-      const labels = { copy: say("copy"), copied: say("copied") };
+      const labels = { copy: say("copy"), copied: say("copied"), open: say("open_in_editor_plain"), link: (word) => linkOfWord(state.project, word) };
       root.setAttribute("aria-label", say("talk"));
       render(
         html`${earlier ? html`<button type="button" class="quiet earlier" @click=${showMore}>${say("earlier", { count: earlier })}</button>` : nothing}
@@ -107,7 +110,7 @@ function node(state, id, topology, say, labels, page) {
     return html`<article class=${kind} data-id=${id}>
       ${said("prompt", say("you"), plain(body.prompt))} ${fork(id, topology, beside, say, page)}
       ${titles ? html`<p class="merged"><span>⋈ ${say("merges", { titles })}</span>${merged.map((parent) => html`<button type="button" class="quiet" aria-label=${say("take_apart", { title: state.briefs.get(parent)?.title ?? "…" })} @click=${() => page.disconnect(parent, id)}>×</button>`)}</p>` : nothing}
-      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say)} ${acts(id, body, selected, say, page)}
+      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, state.project)} ${acts(id, body, selected, say, page)}
     </article>`;
   });
 }
@@ -150,16 +153,16 @@ function answerOf(owner, text, labels) {
   return shown;
 }
 
-function facts(body, say) {
+function facts(body, say, project) {
   const parts = [];
   if (body.model) parts.push(body.model);
   if (body.timestamp) parts.push(new Date(body.timestamp).toLocaleString(document.documentElement.lang));
   if (body.usage) parts.push(`↑${body.usage.input} ↓${body.usage.output}`);
-  if (body.files?.length) parts.push(body.files.map((file) => file.path).join(", "));
+  if (body.usage?.cost) parts.push(dollars(body.usage.cost));
   return html`<footer>
     ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
     ${body.tags.length ? html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span>`)}</p>` : nothing}
-    <p class="facts">${parts.join(" · ")}</p>
+    <p class="facts">${parts.join(" · ")}${(body.files ?? []).map((file) => html` · <span class="file">${file.path} ${openLink(project, file.path, say)}</span>`)}</p>
   </footer>`;
 }
 
@@ -172,6 +175,7 @@ function acts(id, body, selected, say, page) {
   return html`<div class="acts">
     <button type="button" class="quiet" @click=${() => page.retry(id)}>${say("retry")}</button>
     <button type="button" class="quiet" @click=${() => page.edit(id)}>${say("edit")}</button>
+    ${page.state.project.root && (selected || body.files?.length) ? html`<button type="button" class="quiet" @click=${() => page.lookAtFiles(id)}>${say("files")}</button>` : nothing}
     ${selected ? html`<button type="button" class="quiet" @click=${() => page.remove(id)}>${say("delete")}</button>
       <form @submit=${save}><input name="tags" type="text" autocomplete="off" placeholder=${say("tags")} aria-label=${say("tags")} .value=${body.tags.join(", ")}><button type="submit" class="quiet">${say("save")}</button></form>` : nothing}
   </div>`;

@@ -1,0 +1,28 @@
+// What goes with the next prompt beside its words: who answers, what is shown beside the path, what is left out of it, and
+// what was dropped in.
+
+/**
+ * @typedef {object} Composing
+ * @property {string} model Empty: whoever is configured.
+ * @property {string[]} references Turns shown beside the path.
+ * @property {string[]} without Turns of the path that are not sent.
+ * @property {Attached[]} attached
+ */
+/** @typedef {{ name: string, size: number, image: boolean, data: string }} Attached Base64 of an image, else the text. */
+
+/** @type {Composing} */
+export const FRESH = { model: "", references: [], without: [], attached: [] };
+
+const added = (/** @type {string[]} */ list, /** @type {string} */ id) => (list.includes(id) ? list : [...list, id]);
+const removed = (/** @type {string[]} */ list, /** @type {string} */ id) => list.filter((each) => each !== id);
+
+/** @type {Record<string, (composing: Composing, change: any) => Composing>} */
+export const COMPOSING = {
+  model: (composing, { model }) => ({ ...composing, model }),
+  refer: (composing, { id }) => ({ ...composing, references: added(composing.references, id) }),
+  unrefer: (composing, { id }) => ({ ...composing, references: removed(composing.references, id) }),
+  leave_out: (composing, { id }) => ({ ...composing, without: added(composing.without, id) }),
+  take_in: (composing, { id }) => ({ ...composing, without: removed(composing.without, id) }),
+  attach: (composing, { attached }) => ({ ...composing, attached: [...composing.attached, attached] }),
+  detach: (composing, { place }) => ({ ...composing, attached: composing.attached.filter((_, each) => each !== place) }),
+};

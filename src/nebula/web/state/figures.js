@@ -1,0 +1,58 @@
+// Figures as they are read: measures with their unit, spending as shares of the largest.
+
+/** @typedef {{ name: string, tasks: number, input_tokens: number, output_tokens: number, cost: number, unpriced_tokens: number }} Spending */
+
+const MOST_DAYS = 14;
+const MOST_NAMES = 8;
+const percent = (/** @type {number} */ value) => `${Math.round(value * 100)} %`;
+const rounded = (/** @type {number} */ value) => String(Math.round(value * 10) / 10);
+
+/** @type {Record<string, (value: number) => string>} */
+const UNITS = {
+  task_success_rate: percent,
+  p95_latency_s: (value) => `${rounded(value)} s`,
+  policy_refusals: String,
+  plan_reproducibility: percent,
+  partial_failure_rate: percent,
+  evidence_match_at_k: percent,
+  rename_accuracy: percent,
+  repair_success_rate: percent,
+  mean_repair_steps: rounded,
+};
+export const MEASURES = Object.keys(UNITS);
+
+// Null where nothing was measured.
+/** @param {any} found */
+export function measures(found) {
+  return MEASURES.map((name) => ({ name, shown: found[name] === null || found[name] === undefined ? null : UNITS[name](found[name]), of: found.counted?.[name]?.of ?? 0 }));
+}
+
+/** @param {Spending} entry @param {string} what */
+function amount(entry, what) {
+  return what === "cost" ? entry.cost : entry.input_tokens + entry.output_tokens;
+}
+
+// Of days the last ones, in order; of anything else the largest.
+/** @param {Spending[]} entries @param {string} what @param {boolean} days */
+export function sharesOf(entries, what, days) {
+  const sorted = days ? entries.slice(-MOST_DAYS) : [...entries].sort((one, other) => amount(other, what) - amount(one, what)).slice(0, MOST_NAMES);
+  const largest = Math.max(...sorted.map((entry) => amount(entry, what)), 0);
+  return sorted.map((entry) => ({ entry, label: days ? entry.name.slice(5) : lastPart(entry.name), share: largest ? amount(entry, what) / largest : 0 }));
+}
+
+/** @param {string} name */
+function lastPart(name) {
+  return name.startsWith("/") ? (name.split("/").findLast(Boolean) ?? name) : name;
+}
+
+/** @param {number} cost */
+export function dollars(cost) {
+  if (cost === 0) return "$0";
+  return cost < 0.01 ? `$${cost.toPrecision(2)}` : `$${cost.toFixed(2)}`;
+}
+
+/** @param {number} count */
+export function short(count) {
+  if (count < 1000) return String(count);
+  return count < 1_000_000 ? `${rounded(count / 1000)}k` : `${rounded(count / 1_000_000)}M`;
+}
