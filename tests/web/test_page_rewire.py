@@ -189,4 +189,4 @@ async def test_the_context_is_shown_before_it_is_sent(bench):
             await expect(page.locator(".preview pre").last).to_contain_text("answer to two")
             assert model.turns == []
             await (await row(page, "one")).click()
-            await expect(page.locator(".preview")).to_have_count(0)
+            await expect(page.locator(".preview summary")).to_have_count(1)

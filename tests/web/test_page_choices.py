@@ -1,0 +1,190 @@
+"""What goes with a prompt, how a search is narrowed, what is remembered, and the figures."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import SELECTED, WIDE, browsing, make, row, send
+from scripted_model import Call, Fault, ScriptedModel, Turn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+async def test_the_model_is_chosen_and_remembered(bench):
+    with ScriptedModel([Turn("one"), Turn("two")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.focus("#model")
+            await expect(page.locator("#model option", has_text="gpt-4.1-mini")).to_be_attached()
+            await page.select_option("#model", "openai/gpt-4.1-mini")
+            await send(page, "first")
+            await expect(page.locator("#transcript .facts").last).to_contain_text("gpt-4.1-mini")
+            await page.reload()
+            await expect(page.locator("#model")).to_have_value("openai/gpt-4.1-mini")
+            await send(page, "second")
+            await expect(page.locator("#transcript")).to_contain_text("two")
+        assert [each.json["model"] for each in model.turns] == ["gpt-4.1-mini", "gpt-4.1-mini"]
+
+
+async def test_the_context_is_trimmed_and_added_to_and_sent_as_shown(bench):
+    with ScriptedModel([Turn("answer")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            first = await make(client, "the beginning")
+            await make(client, "the middle", first)
+            await make(client, "something else")
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "the middle")).click()
+            await page.get_by_role("button", name="Context", exact=True).click()
+            parts = page.locator(".preview summary")
+            await expect(parts).to_have_count(2)
+            await expect(page.locator(".preview b")).to_contain_text(re.compile(r"tokens.*\$0\.0.*gpt-4\.1-nano"))
+            before = await page.locator(".preview b").inner_text()
+            await page.get_by_role("button", name="Leave out the beginning").click()
+            await expect(parts).to_have_count(1)
+            await expect(page.locator(".preview b")).not_to_have_text(before)
+            await (await row(page, "something else")).drag_to(page.locator("#prompt"))
+            await expect(page.locator(".chip.reference")).to_contain_text("something else")
+            await expect(parts).to_have_count(2)
+            await page.get_by_role("button", name="Take in the beginning").click()
+            await expect(parts).to_have_count(3)
+            await page.get_by_role("button", name="Leave out the beginning").click()
+            await expect(parts).to_have_count(2)
+            await send(page, "go")
+            await expect(page.locator("#transcript")).to_contain_text("answer")
+            await expect(page.locator(".chip.reference")).to_have_count(0)
+        sent = json.dumps(model.turns[0].json["messages"])
+        assert "answer to the middle" in sent and "answer to something else" in sent
+        assert "answer to the beginning" not in sent
+
+
+async def test_a_line_drawn_from_the_graph_to_the_prompt_makes_a_reference(bench):
+    from page_rig import spot
+
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "only one")
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(await row(page, "only one")).to_be_visible()
+            await page.mouse.move(*await spot(page, 0, 0, 1, 1, 40))
+            await page.mouse.down()
+            box = await page.locator("#prompt").bounding_box()
+            await page.mouse.move(box["x"] + 50, box["y"] + 10, steps=5)
+            await page.mouse.up()
+            await expect(page.locator(".chip.reference")).to_contain_text("only one")
+
+
+async def test_a_search_is_narrowed_marked_and_walked_by_keys(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for number in range(4):
+                tags, name = ["even"] if number % 2 == 0 else [], "big" if number < 2 else "small"
+                await client.ask("create_node", prompt=f"word {number}", tags=tags, model=name)
+        async with browsing(server, viewport=WIDE) as page:
+            await page.fill("#search", "word")
+            await expect(page.locator(".count")).to_have_text("4 found")
+            await expect(page.locator("#outline mark").first).to_have_text("word")
+            await page.get_by_role("button", name="Filter").click()
+            await page.get_by_label("Tag", exact=True).select_option("even")
+            await expect(page.locator(".count")).to_have_text("2 found")
+            await page.get_by_label("Model", exact=True).first.select_option("small")
+            await expect(page.get_by_role("treeitem")).to_have_text(re.compile("word 2"))
+            await page.get_by_label("File touched").fill("app.py")
+            await page.keyboard.press("Enter")
+            await expect(page.locator(".count")).to_have_text("Nothing found.")
+            await page.get_by_role("button", name="Clear").click()
+            await expect(page.locator(".count")).to_have_text("4 found")
+            await page.locator("#transcript").focus()
+            seen = []
+            for key in (".", ".", ",", "."):
+                await page.keyboard.press(key)
+                seen.append(await page.locator(SELECTED).inner_text())
+            assert seen[0] == seen[2] and seen[1] == seen[3] and seen[0] != seen[1]
+
+
+async def test_panels_keep_the_width_they_were_given(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, viewport=WIDE) as page:
+            edge = page.get_by_role("separator", name="Width of Outline")
+            box = await edge.bounding_box()
+            before = (await page.locator("#outline").bounding_box())["width"]
+            await page.mouse.move(box["x"], 400)
+            await page.mouse.down()
+            await page.mouse.move(box["x"] + 90, 400, steps=4)
+            await page.mouse.up()
+            wider = (await page.locator("#outline").bounding_box())["width"]
+            assert wider == pytest.approx(before + 90, abs=3)
+            await edge.focus()
+            await page.keyboard.press("ArrowLeft")
+            await page.reload()
+            await expect(page.locator("#outline")).to_be_visible()
+            assert (await page.locator("#outline").bounding_box())["width"] == pytest.approx(wider - 24, abs=3)
+
+
+async def test_figures_count_what_was_done(bench):
+    with (
+        ScriptedModel([Turn("an answer"), Fault.status_code(400)]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "first")
+            await expect(page.locator("#transcript")).to_contain_text("an answer")
+            await send(page, "fails")
+            await expect(page.locator("#transcript .remark")).not_to_have_count(0)
+            await page.locator("#prompt").fill("")
+            await page.get_by_role("button", name="Figures").click()
+            sheet = page.locator("#dialog")
+            await expect(sheet).to_contain_text("2 tasks in 1 projects")
+            await expect(sheet.locator(".measures li").first).to_contain_text("50 %")
+            await expect(sheet.get_by_label("By model")).to_contain_text("gpt-4.1-nano")
+            await expect(sheet.get_by_label("By flow")).to_contain_text("main")
+            await expect(sheet.get_by_label("By day").locator("tr")).to_have_count(1)
+            await sheet.get_by_role("button", name="Tokens").click()
+            await expect(sheet.get_by_label("By model")).to_contain_text("↑")
+            await sheet.get_by_role("button", name="Last 7 days").click()
+            await expect(sheet).to_contain_text("2 tasks in 1 projects")
+
+
+async def test_a_hidden_page_tells_of_a_question(bench):
+    script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})], fault=Fault.slow(2)), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE, permissions=["notifications"]) as page:
+            # What the browser would show, where a test can see it; a headless one is never hidden.
+            await page.evaluate(
+                """window.told = []; window.Notification = class extends EventTarget {
+                    static permission = "granted"; static requestPermission = async () => "granted";
+                    constructor(title, { body }) { super(); window.told.push(`${title}: ${body}`); } };
+                Object.defineProperty(document, "hidden", { get: () => true })"""
+            )
+            await send(page, "Write it")
+            await page.get_by_role("button", name="Tell me when it needs me").click()
+            await expect(page.locator(".question")).to_be_visible()
+            assert await page.title() == "(!) A question waits · nebula"
+            assert await page.evaluate("window.told") == ["(!) A question waits: Write it"]
+            await page.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator("#transcript")).to_contain_text("Done.")
+            assert len(await page.evaluate("window.told")) == 2
+
+
+async def test_a_flow_is_renamed_and_another_made(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "one")
+            async with browsing(server, viewport=WIDE) as page:
+                await expect(await row(page, "one")).to_be_visible()
+                for command, name in (("Rename the flow", "the trunk"), ("New flow", "another")):
+                    await page.keyboard.press("Control+k")
+                    await page.keyboard.type(command)
+                    await page.keyboard.press("Enter")
+                    await page.get_by_label("Name of the flow").fill(name)
+                    await page.keyboard.press("Enter")
+                    await expect(page.locator("#dialog")).to_be_hidden()
+                await expect(page.locator("#flows option:checked")).to_have_text("another")
+                await expect(page.locator("#transcript")).to_contain_text("No conversation yet")
+                flows = (await client.ask("list_flows"))["data"]["flows"]
+                assert sorted(flow["name"] for flow in flows) == ["another", "the trunk"]
+                await page.select_option("#flows", label="the trunk")
+                await expect(await row(page, "one")).to_be_visible()
