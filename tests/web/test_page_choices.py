@@ -188,3 +188,29 @@ async def test_a_flow_is_renamed_and_another_made(bench):
                 assert sorted(flow["name"] for flow in flows) == ["another", "the trunk"]
                 await page.select_option("#flows", label="the trunk")
                 await expect(await row(page, "one")).to_be_visible()
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one red dot
+DROP = """([name, type, base64]) => { const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+    const data = new DataTransfer(); data.items.add(new File([bytes], name, { type }));
+    document.getElementById("prompt").dispatchEvent(
+        new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); }"""
+
+
+async def test_images_and_files_are_dropped_in_and_go_along(bench):
+    with ScriptedModel([Turn("seen")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await page.evaluate(DROP, ["dot.png", "image/png", PNG])
+            await page.set_input_files(
+                ".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"remember the milk"}
+            )
+            await page.evaluate(DROP, ["tool.bin", "application/octet-stream", "//79/A=="])
+            await expect(page.locator("#banner")).to_contain_text("tool.bin is neither an image nor text")
+            await expect(page.locator(".chip.attached")).to_have_count(2)
+            await send(page, "Look")
+            await expect(page.locator("#transcript")).to_contain_text("seen")
+            await expect(page.locator(".chip.attached")).to_have_count(0)
+            await expect(page.locator("#transcript .attachments")).to_contain_text("notes.txt")
+        sent = json.dumps(model.turns[0].json["messages"])
+        assert PNG in sent and "remember the milk" in sent and "notes.txt" in sent

@@ -20,6 +20,7 @@ import { createStore } from "./lib/store.js";
 import { speaker } from "./lib/words.js";
 import { createOutline } from "./outline/outline.js";
 import { createStage } from "./stage/stage.js";
+import { againWith } from "./state/composing.js";
 import { continuing, EMPTY, reduce } from "./state/reduce.js";
 import { createSelectors, different, remembered } from "./state/selectors.js";
 import { isOver } from "./state/turn.js";
@@ -112,11 +113,11 @@ const page = {
   send: (prompt, from = continuing(store.state)) => server.send(prompt, page.mode, from),
   // Both make a turn beside this one: it stays as it is.
   retry(id) {
-    const prompt = store.state.bodies.get(id)?.prompt;
-    if (!prompt) return;
+    const body = store.state.bodies.get(id);
+    if (!body?.prompt) return;
     const parents = page.parentsOf(id);
     page.goTo(parents);
-    page.send(prompt, parents);
+    server.send(body.prompt, page.mode, parents, againWith(store.state.composing, body));
   },
   edit(id) {
     const prompt = store.state.bodies.get(id)?.prompt;

@@ -141,13 +141,13 @@ export function createServerActions(store, link, say) {
         store.change("search", { text, filters, hits: nodes.map((/** @type {Brief} */ node) => node.id), total });
       });
     },
-    /** @param {string} prompt @param {string} mode @param {string[]} from */
-    send(prompt, mode, from) {
-      const { flow, flowId, composing } = store.state;
+    /** @param {string} prompt @param {string} mode @param {string[]} from @param {Composing} composing What goes along. */
+    send(prompt, mode, from, composing = store.state.composing) {
+      const { flow, flowId } = store.state;
       const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang, ...alongWith(composing), ...attachments(composing) };
       return attempt(async () => {
         const { trace_id: traceId } = await link().ask("send_prompt", mode ? { ...data, mode } : data);
-        store.change("sent", { traceId });
+        store.change("sent", { traceId, composing });
       });
     },
     /** @param {string} approvalId @param {string} decision @param {{ paths?: string[], hunks?: number[] }} part */

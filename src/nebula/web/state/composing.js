@@ -26,3 +26,10 @@ export const COMPOSING = {
   attach: (composing, { attached }) => ({ ...composing, attached: [...composing.attached, attached] }),
   detach: (composing, { place }) => ({ ...composing, attached: composing.attached.filter((_, each) => each !== place) }),
 };
+
+// What goes along when a turn is asked again: what went along then.
+/** @param {Composing} composing @param {{ attachments?: { name: string, kind: string, size: number, text?: string }[], references?: string[], [more: string]: any }} body @returns {Composing} */
+export function againWith({ model }, { attachments = [], references = [] }) {
+  const attached = attachments.map(({ name, kind, size, text = "" }) => ({ name, size, image: kind === "image", data: text }));
+  return { ...FRESH, model, references, attached };
+}

@@ -126,7 +126,7 @@ const CHANGES = {
   files: (state, { files }) => ({ ...state, files }),
   compared: (state, { compared }) => ({ ...state, compared }),
   figures: (state, { figures }) => ({ ...state, figures }),
-  sent: (state, { traceId }) => ({ ...state, sent: new Set(state.sent).add(traceId), composing: { ...FRESH, model: state.composing.model }, preview: null }),
+  sent: (state, { traceId, composing }) => ({ ...state, sent: new Set(state.sent).add(traceId), composing: composing === state.composing ? { ...FRESH, model: composing.model } : state.composing, preview: null }),
   edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
   taken_back: (state) => ({ ...state, returned: null }),
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),

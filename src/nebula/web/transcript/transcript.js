@@ -108,11 +108,21 @@ function node(state, id, topology, say, labels, page) {
     const kind = selected ? "turn selected" : "turn";
     if (body.problem) return html`<article class="${kind} warning" data-id=${id}>${say("unreadable", { problem: body.problem })}</article>`;
     return html`<article class=${kind} data-id=${id}>
-      ${said("prompt", say("you"), plain(body.prompt))} ${fork(id, topology, beside, say, page)}
+      ${said("prompt", say("you"), plain(body.prompt))} ${attachments(body)} ${fork(id, topology, beside, say, page)}
       ${titles ? html`<p class="merged"><span>⋈ ${say("merges", { titles })}</span>${merged.map((parent) => html`<button type="button" class="quiet" aria-label=${say("take_apart", { title: state.briefs.get(parent)?.title ?? "…" })} @click=${() => page.disconnect(parent, id)}>×</button>`)}</p>` : nothing}
       ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, state.project)} ${acts(id, body, selected, say, page)}
     </article>`;
   });
+}
+
+const IMAGES = new Set(["png", "jpeg", "gif", "webp"]);
+
+// What went along with the prompt: images as they are, texts folded.
+function attachments({ attachments: all = [] }) {
+  if (!all.length) return nothing;
+  const one = ({ name, kind, text, format }) =>
+    kind === "image" && text && IMAGES.has(format) ? html`<img alt=${name} title=${name} src=${`data:image/${format};base64,${text}`}>` : html`<details><summary>${name}</summary><pre tabindex="0">${text}</pre></details>`;
+  return html`<div class="attachments">${all.map(one)}</div>`;
 }
 
 function siblings(topology, place) {

@@ -21,6 +21,8 @@ from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.server.conversation.turns.turns import Job
 from nebula.tools.approval import Decision
 
+LONGEST_NAME = 200
+
 
 async def send_prompt(
     server: ServerContext,
@@ -34,11 +36,13 @@ async def send_prompt(
     without: Texts | None = None,
     model: str = "",
     images: Objects | None = None,
+    files: Objects | None = None,
     lang: str = "",
 ) -> ActionResult:
     """Answers at once; what happens then is told by events to the sender and to subscribers of the flow.
 
-    `without` names turns of the path that are not sent along; `model` who answers, else whoever is configured."""
+    `without` names turns of the path that are not sent along; `model` who answers, else whoever is configured; `images`
+    and `files` go along, the latter as text."""
     if not prompt.strip():
         raise ActionError("the prompt is empty")
     mode = mode or server.modes[0]
@@ -47,6 +51,7 @@ async def send_prompt(
     attached = tuple(map(_image, images or ()))
     if len(attached) > MAX_IMAGES_PER_MESSAGE:
         raise ActionError("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
+    attached += tuple(map(_file, files or ()))
     parents = from_ if from_ is not None else await in_thread(_last_of, server.graph, client.turns)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, parents, flow_id)
@@ -75,6 +80,13 @@ def _image(given: dict[str, Any]) -> Attachment:
         return image_from_base64(name, data)
     except BadImage as problem:
         raise ActionError("{problem}", problem=problem) from None
+
+
+def _file(given: dict[str, Any]) -> Attachment:
+    name, text = given.get("name"), given.get("text")
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise ActionError("each of 'files' has a 'name', and its 'text'")
+    return Attachment.of_text(" ".join(name.split())[:LONGEST_NAME], "file", text)
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:
