@@ -41,11 +41,11 @@ class _Factory:
 
 
 def field(*, default_factory: Callable[[], T]) -> T:
-    """The default of a record's field that is made anew for every object."""
+    """The default of a field that is made anew for every object."""
     return _Factory(default_factory)  # type: ignore[return-value]
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
     """The class as a frozen value of its annotated fields; a base that is one gives its fields, too."""
     return _made(cls, _SHARED)

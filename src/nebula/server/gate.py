@@ -17,13 +17,13 @@ import asyncio
 import ipaddress
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from hmac import compare_digest
 from typing import Final
 
 from nebula.events import new_trace_id
 from nebula.server.asgi import App, Message, Receive, Scope, Send, welcome
 from nebula.server.refusals import Headers, Refusal, error_body, internal_error
+from nebula.value import record, value
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 BODY_ALLOWANCE: Final = 64 * 1024
@@ -47,7 +47,7 @@ def body_limit(max_bytes: int) -> int:
     return 6 * max_bytes + BODY_ALLOWANCE
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rules:
     """What a gate lets through."""
 
@@ -55,7 +55,7 @@ class Rules:
     """Values of `Host` that are ours, lower case, with the port; see `own_hosts`. Ours too as `Origin`, after http://."""
     port_of_any_address: int = 0
     """When listening on all addresses: this port at any numeric address is ours, too. A number cannot be rebound."""
-    token: str = field(default="", repr=False)
+    token: str = ""
     """Asked for as `Authorization: Bearer`; empty: nobody is asked."""
     open_paths: frozenset[str] = frozenset({"/healthz"})
     """Paths (exact, or a prefix when ending with "/") that need no token; Host and Origin hold there, too."""
@@ -65,6 +65,9 @@ class Rules:
     """A WebSocket without a token passes; the app must ask for it while `Passage.authorized` is false."""
     max_body: int = body_limit(524_288)
     body_timeout_s: float = 60.0
+
+    def __repr__(self) -> str:
+        return f"Rules({sorted(self.hosts)})"  # a token is shown to nobody, not even in a traceback
 
     def knows_host(self, host: str) -> bool:
         return host in self.hosts or (self.port_of_any_address > 0 and self._is_address(host))
@@ -96,7 +99,7 @@ def own_hosts(host: str, port: int, *also: str) -> frozenset[str]:
     return frozenset(f"{name}:{port}" for name in names) | (names if port == 80 else frozenset())
 
 
-@dataclass(slots=True)
+@record
 class Passage:
     """One request on its way through, and what the audit will say of it."""
 
@@ -288,11 +291,11 @@ def _pick(headers: list[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes
     """The headers the gate looks at, and the first one that came twice though it may not."""
     picked: dict[bytes, bytes] = {}
     repeated = b""
-    for name, value in headers:
+    for name, content in headers:
         if name in _LOOKED_AT:
             if name in picked and name in _ONCE:
                 repeated = repeated or name
-            picked[name] = value
+            picked[name] = content
     return picked, repeated
 
 

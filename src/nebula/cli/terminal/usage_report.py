@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nebula.events import Usage
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TurnUsage:
     """What one turn used; `dollars` is None where the price is not known."""
 

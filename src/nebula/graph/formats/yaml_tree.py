@@ -7,18 +7,18 @@ refused, since both can make a small file enormous. Loaded only when a file is n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from nebula.graph.errors import BadFile
 from nebula.language import Sentence
+from nebula.value import field, record
 
 MAX_DEPTH = 30
 
 
-@dataclass(slots=True)
+@record
 class Leaf:
     text: str
     line: int
@@ -28,7 +28,7 @@ class Leaf:
     plain: bool = True
 
 
-@dataclass(slots=True)
+@record
 class Branch:
     """A mapping (`keys` beside `items`) or a sequence (`items` only)."""
 

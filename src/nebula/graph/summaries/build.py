@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nebula.graph.errors import GraphError
@@ -22,7 +21,7 @@ from nebula.language import explain
 from nebula.llm.contract import ModelReply, ModelRequest
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
-from nebula.value import value
+from nebula.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +78,7 @@ class SummarisedGraph(Protocol):
     ) -> Node: ...
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BuildOutcome:
     """What became of one node. `error` is a sentence; empty when it was built."""
 

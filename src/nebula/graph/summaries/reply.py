@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 
 from nebula.errors import NebulaError
+from nebula.value import field, value
 
 MAX_TAGS = 7
 MAX_TAG_LENGTH = 60
@@ -44,7 +44,7 @@ class UnreadableReply(NebulaError):
     """The reply has no summary in it. The sentence says what was missing, for the model to try again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SummaryReply:
     summary: str
     tags: list[str] = field(default_factory=list)

@@ -14,7 +14,6 @@ from typing import Any
 from nebula.language import Sentence
 from nebula.llm.contract import (
     Model,
-    ModelInfo,
     ModelReply,
     ModelRequest,
     Retrying,
@@ -25,6 +24,7 @@ from nebula.llm.contract import (
 from nebula.llm.dialect.reader import DialectReply, read_reply
 from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer
+from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, FormatError
 from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
 from nebula.messages import (
@@ -65,7 +65,7 @@ MAX_QUOTED_REPLY = 4000
 PLAIN_RUNGS = ("json", "stripped", "tags", "tokens", "markup", "pythonic", "fence")
 
 
-class JsonDialect:
+class JsonDialect(WrappedModel):
     """`model`, asked and understood in the dialect whenever a request offers tools.
 
     tool_role   results go back as messages of role `tool`; else as user messages, for templates that drop that role
@@ -79,24 +79,11 @@ class JsonDialect:
         tool_role: bool = False,
         constrain: bool = True,
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._tool_role = tool_role
         self._constrain = constrain
         self._translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
         self._offered: tuple[Sequence[ToolSpec], Offer, str] | None = None
-
-    @property
-    def provider(self) -> str:
-        return self._model.provider
-
-    async def list_models(self) -> list[ModelInfo]:
-        return await self._model.list_models()
-
-    async def describe(self, model: str) -> ModelInfo:
-        return await self._model.describe(model)
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         if not request.tools:

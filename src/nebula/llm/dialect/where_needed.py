@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.language import Sentence
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
+from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, ModelError
 
 if TYPE_CHECKING:
@@ -22,28 +23,15 @@ NO_TOOLS_WORDS = ("does not support tools", "tool choice requires", "tools param
 """How Ollama, vLLM and llama.cpp refuse a request that offers tools."""
 
 
-class DialectWhereNeeded:
+class DialectWhereNeeded(WrappedModel):
     """`remark` is said once, before the first reply."""
 
     def __init__(self, model: Model, remark: Sentence | None = None) -> None:
-        self._model = model
+        super().__init__(model)
         self._remark = remark
         self._in_dialect: set[str] = set()
         """Models that turned out to need it."""
         self._dialects: dict[bool, JsonDialect] = {}
-
-    @property
-    def provider(self) -> str:
-        return self._model.provider
-
-    async def list_models(self) -> list[ModelInfo]:
-        return await self._model.list_models()
-
-    async def describe(self, model: str) -> ModelInfo:
-        return await self._model.describe(model)
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         if self._remark is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from nebula.config import Settings
@@ -12,12 +11,13 @@ from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistory
 from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.turns import Turns
+from nebula.value import field, record, value
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ServerContext:
     graph: Graph
     edits: EditHistory
@@ -32,7 +32,7 @@ class ServerContext:
         return await in_thread(self.edits.do, lambda: call(*args, **kwargs))
 
 
-@dataclass(slots=True, eq=False)
+@record
 class Client:
     """One connection."""
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nebula.errors import NebulaError
-from nebula.value import value
+from nebula.value import field, value
 
 MAX_MESSAGE: Final = 1 << 20
 """Bytes of one request; a larger one is answered with an error."""
@@ -45,7 +44,7 @@ class ActionRequest:
     id: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ActionResult:
     """What an action has to say; `beside` stands next to `data`, where the seed's example looks for it."""
 

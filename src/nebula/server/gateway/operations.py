@@ -7,7 +7,6 @@ client learns that they are there from the `x-gateway-extras` header of /healthz
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -15,11 +14,11 @@ from pydantic_core import to_json
 
 from nebula.server.bodies import RequestBody
 from nebula.server.gateway import bodies
-from nebula.value import value
+from nebula.value import field, value
 from nebula.workspace.contract import DEFAULT_SEARCH_FILES, Listing, PathState, Workspace
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OperationReply:
     body: Mapping[str, Any]
     size: int | None = None

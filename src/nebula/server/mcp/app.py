@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -32,6 +31,7 @@ from nebula.tools.declaration import ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import WRITERS, mcp_tools
 from nebula.tools.toolset import CallAudit, ToolSet
+from nebula.value import field, value
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace
 
@@ -48,7 +48,7 @@ Context = Any
 """The SDK's request context; its type parameters say nothing that is used here."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GuardedTools:
     """What one server offers, built anew for each call around the workspace that call may use."""
 

@@ -9,8 +9,7 @@ from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.files.text_edits import TextEdit, apply_edits, read_edits
-from nebula.tools.ledger import ReadLedger
-from nebula.tools.writing import Proposal, WritingTool, content_argument
+from nebula.tools.writing import Proposal, WritingTool, content_argument, learns_from
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.guard.paths import normal_path
 
@@ -104,18 +103,12 @@ def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
     return (read_edits(args["edits"]), None) if by_edits else ([], content_argument(args, "new_content"))
 
 
-def _learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:
-    path, content = args.get("path"), args.get("new_content")
-    if isinstance(path, str) and isinstance(content, str):
-        ledger.saw(path, content)
-
-
 TOOL = ToolDeclaration(
     "editFile",
     lambda kit: EditFile(kit.workspace, kit.ledger),
     writes=True,
     in_plan=False,
     over_mcp=True,
-    learn=_learn,
+    learn=learns_from("new_content"),
     method="write_file",
 )

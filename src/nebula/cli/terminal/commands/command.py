@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -13,7 +14,7 @@ Handler = Callable[["TerminalSession", str], Awaitable[None]]
 """Is handed what was typed behind the command."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SessionCommand:
     name: str
     help: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.output.width import cut, display_width, pad
 from nebula.language import translate
 from nebula.stage import one_line
+from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.input.contract import TerminalInput
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 9
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Choice:
     resume: str | None = None
     """The id of a session; None begins a new one."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
+
+from nebula.value import value
 
 
 class Interrupted(Exception):
@@ -16,7 +17,7 @@ class EndOfInput(Exception):
     """Ctrl-D, or the end of a pipe."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Watch:
     """What keys do while a turn runs."""
 

@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import Completer
@@ -28,6 +27,7 @@ from nebula.cli.terminal.input.keys import (
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.prompt_history import PrivateHistory
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
+from nebula.value import value
 
 # The prompt names a colour, if only the usual one: the renderer leaves out blanks at the end of a line without style,
 # and whoever reads the terminal by program waits for the prompt as it is written, with its blank.
@@ -35,7 +35,7 @@ _STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt
 _PLAIN_STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "prompt": "ansidefault"})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PromptParts:
     """What the prompt is made of; the session hands it in."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TextIO
 
 from prompt_toolkit.filters import is_searching
@@ -17,6 +16,7 @@ from prompt_toolkit.keys import Keys
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
+from nebula.value import value
 
 ESCAPE_WAIT_S = 0.1
 """An Esc that nothing follows for so long is the key, not the beginning of a sequence."""
@@ -25,7 +25,7 @@ ESCAPE_WAIT_S = 0.1
 # The prompt
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PromptActions:
     switch_mode: Callable[[], None]
     toggle_backstage: Callable[[], None]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+
+from nebula.value import field, record
 
 QUIET_S = 0.6
 """A question is put only when nobody has been typing for so long."""
 
 
-@dataclass(slots=True)
+@record
 class TypedAhead:
     lines: list[str] = field(default_factory=list)
     """Finished with Enter: sent in order, one after each turn."""

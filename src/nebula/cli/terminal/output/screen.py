@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
 
 from nebula.cli.terminal.output.width import cut, wrap
 from nebula.stage import neutralise, one_line
+from nebula.value import record
 
 CLEAR_TO_END = "\x1b[K"
 _STYLES: Mapping[str, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _WITHOUT_COLOUR = frozenset({"dim", "bold"})
 
 
-@dataclass(slots=True)
+@record
 class Screen:
     out: TextIO
     capable: bool = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nebula.attachments import Attachment
@@ -23,13 +22,14 @@ from nebula.server.conversation.turns.model_sizes import TurnPreview
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import AnyQuestion, Decision, has_part
+from nebula.value import field, record, value
 from nebula.workspace.contract import Workspace
 
 _log = logging.getLogger(__name__)
 Ask = Callable[[AnyQuestion], Awaitable[Decision]]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Job:
     """What a client asked for, checked."""
 
@@ -78,7 +78,7 @@ class Runner(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(slots=True)
+@record
 class _Running:
     job: Job
     sender: object
