@@ -72,3 +72,19 @@ def test_a_killed_turn_is_there_however_often_the_session_is_resumed(bench):
     killed = ["user", "assistant", "tool", "assistant"]
     assert first == ["user", "assistant", *killed, "user"]
     assert second == ["user", "assistant", *killed, "user", "assistant", "user"]
+
+
+def test_a_killed_turn_of_a_session_that_branched_is_there_too(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "1\n"})
+    killed = [Turn("Writing.", [write]), Turn("late", fault=Fault.slow(30))]
+    with ScriptedModel([Turn("zero"), Turn("nought"), *killed, Turn("one"), Turn("two"), Turn("three")]) as server:
+        bench.run("nebula", stdin="begin\n/retry\nexit\n", **server.env())
+        with bench.start("nebula", "-p", "do it", "--resume", "--yes", **server.env()) as running:
+            server.wait_until(lambda: len(server.turns) == 4)
+            running.kill()
+        for prompt in ("go on", "and on", "and on"):
+            assert bench.run("nebula", "-p", prompt, "--resume", **server.env()).code == 0
+    sent = [[message["content"] for message in request.json["messages"][1:]] for request in server.turns[4:]]
+    for said, ends in zip(sent, ([], ["one"], ["one", "two"]), strict=True):
+        assert said[1] == "nought" and "do it" in said[2] and said[3] == "Writing." and "cut short" in said[5]
+        assert [each for each in said[6:] if each in ("one", "two")] == ends

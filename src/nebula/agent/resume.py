@@ -2,7 +2,7 @@
 
 The memory knows every message, also of a turn that was killed before it could become a node; the graph knows the
 path, branches and merges included. A session that went straight on is taken from memory alone. One that branched is
-taken from the graph, and what came after its last node from memory.
+taken from the graph, and from memory what no node speaks of: each such turn stands before the node that came next.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:
     remembered = [PastTurn(tuple(turn)) for turn in turns]
     made = archive.session_nodes(session_id)
-    if _went_straight_on(made):
-        kept = _turns_with_a_node([turn for turn in remembered if turn.answer.strip()], made, archive)
-        if len(kept) == len(made):
-            for turn, node in zip(kept, made, strict=True):
-                turn.node_id = node.node_id
+    kept = _turns_with_a_node([turn for turn in remembered if turn.answer.strip()], made, archive)
+    if len(kept) == len(made):
+        for turn, node in zip(kept, made, strict=True):
+            turn.node_id = node.node_id
+        if _went_straight_on(made):
             return remembered
     leaf = archive.find(made[-1].node_id) if made else None
     if leaf is None:
         return remembered
     path = [turn_of(node) for node in archive.path_to([leaf.id])]
-    return path + _after(remembered, leaf.prompt)
+    return _with_unfinished(path, remembered) if len(kept) == len(made) else path + _after(remembered, leaf.prompt)
 
 
 def _went_straight_on(made: Sequence[SessionNode]) -> bool:
@@ -59,6 +59,19 @@ def _turns_with_a_node(
 
 def _is_of(turn: PastTurn, node: Node) -> bool:
     return (turn.prompt.strip(), turn.answer.strip()) == (node.prompt.strip(), node.response.strip())
+
+
+def _with_unfinished(path: Sequence[PastTurn], remembered: Sequence[PastTurn]) -> list[PastTurn]:
+    """The path, and the turns without a node where they happened: before the node that was made next, or at the end."""
+    unfinished: dict[str | None, list[PastTurn]] = {}
+    waiting: list[PastTurn] = []
+    for turn in remembered:
+        if turn.node_id is None:
+            waiting.append(turn)
+        else:
+            unfinished[turn.node_id], waiting = waiting, []
+    found = [each for turn in path for each in (*unfinished.get(turn.node_id, ()), turn)]
+    return found + waiting
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
