@@ -11,6 +11,7 @@ headless output and web page carry out the cues and decide nothing. All text in 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -263,9 +264,18 @@ def _named(*groups: Iterable[int]) -> dict[int, str]:
 _SYMBOLS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: "␡"}
 _OBEYED = _SYMBOLS | _named(range(0x80, 0xA0), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _OBEYED |= dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-"""What a terminal obeys instead of showing it, what turns the order of reading round, and what no output can carry."""
+_OBEYED |= _named((0x180E, 0x3164, 0xFEFF, 0xFFA0), range(0x2060, 0x2065), range(0x206A, 0x2070), range(0xFFF9, 0xFFFC))
+"""What a terminal obeys instead of showing it, what turns the order of reading round, what no output can carry, and
+what nobody sees and no script needs."""
+_SMUGGLED = (
+    r"(?P<flag>\U0001F3F4[\U000E0030-\U000E007A]{2,8}\U000E007F)|[\U000E0000-\U000E007F]+"
+    r"|[\u200B-\u200D]{2,}|(?<=[\uFE00-\uFE0F\U000E0100-\U000E01EF])[\uFE00-\uFE0F\U000E0100-\U000E01EF]+"
+)
+"""Letters that cannot be seen: tags that make no flag; joiners and variants, which mean something only singly."""
 _UNSEEN = _OBEYED | _named(
-    (0x061C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0xFEFF), range(0x2060, 0x2065), range(0xE0000, 0xE0080)
+    (0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029),
+    range(0x1D173, 0x1D17B),
+    range(0xE0000, 0xE0080),
 )
 """Also what is harmless in talk, and needed there by some scripts and flags, but hides in what is to be approved."""
 _UNSEEN_IN_LINE = _UNSEEN | {0x09: "␉", 0x0A: "␊"}
@@ -273,7 +283,12 @@ _UNSEEN_IN_LINE = _UNSEEN | {0x09: "␉", 0x0A: "␊"}
 
 def neutralise(text: str) -> str:
     """The text with every control sequence made visible and harmless; line breaks and tabs stay, CR LF becomes LF."""
-    return text.replace("\r\n", "\n").translate(_OBEYED)
+    text = text.replace("\r\n", "\n").translate(_OBEYED)
+    return text if text.isascii() else re.sub(_SMUGGLED, _made_visible, text)
+
+
+def _made_visible(found: re.Match[str]) -> str:
+    return found[0] if found["flag"] else "".join(f"<U+{ord(each):04X}>" for each in found[0])
 
 
 def one_line(text: str) -> str:

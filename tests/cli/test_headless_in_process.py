@@ -285,3 +285,14 @@ def test_a_key_that_was_taken_for_a_model_is_in_no_record(bench: Bench, key: str
             stdin = f"model openai/{key}\nhello\nexit\n" if door == ("-c",) else None
             run_here(bench, "nebula", *door, "--model", key, stdin=stdin, **server.env() | env)
     assert _records_with(bench, key.removeprefix("provider/")) == []
+
+
+# Checks that nobody trusts
+
+
+def test_checks_that_are_held_back_name_the_option_that_lets_them_run(bench: Bench) -> None:
+    bench.write(".nebula/config.json", '{"checks": ["true"]}')
+    said = "This project's checks are not run: its folder is not trusted. To let them run add --trust."
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        assert run_here(bench, "nebula", "-p", "hi", **server.env()).err == f"nebula: {said}\n"
+        assert run_here(bench, "nebula", "-p", "hi", "--trust", **server.env()).err == ""

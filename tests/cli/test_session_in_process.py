@@ -416,3 +416,11 @@ def test_the_tree_shows_this_talk_and_all_of_them_when_asked(bench: Bench) -> No
     part, everything = ran.out.split("/tree all")
     assert "an older talk" not in part.split("Two.")[1] and part.count("this talk") == 3
     assert "an older talk" in everything and "this talk" in everything
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_terminal_that_reads_no_keys_is_told_of_none(bench: Bench, lang: str) -> None:
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", stdin="/help\nexit\n", TERM="dumb", NEBULA_LANG=lang, **server.env())
+    assert "/help" in ran.out and "plan" in ran.out
+    assert not re.search("Shift|Ctrl|Tab", ran.out)

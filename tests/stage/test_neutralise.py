@@ -25,6 +25,13 @@ OBEYED = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0
         ("a\x00b\x7f", "a␀b␡"),
         ("x\u202etxt.exe", "x<U+202E>txt.exe"),
         ("\ud83d", "\ufffd"),
+        ("go\U000e0073\U000e0061on", "go<U+E0073><U+E0061>on"),
+        ("🏴\U000e0073", "🏴<U+E0073>"),
+        ("🏴\U000e0001\U000e0072\U000e006d", "🏴<U+E0001><U+E0072><U+E006D>"),
+        ("a\u2063\u2064b\ufeffc", "a<U+2063><U+2064>b<U+FEFF>c"),
+        ("a\u200b\u200c\u200bb", "a<U+200B><U+200C><U+200B>b"),
+        ("😀\ufe0f\U000e0121\U000e0142", "😀\ufe0f<U+E0121><U+E0142>"),
+        ("\u3164 = 1", "<U+3164> = 1"),
     ],
 )
 def test_control_sequences_become_visible(raw, shown):
@@ -38,6 +45,8 @@ def test_control_sequences_become_visible(raw, shown):
         "👨‍👩‍👧‍👦 🏳️‍🌈 🦀",
         "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
         "葛\U000e0100飾区",
+        "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f and 🏴‍☠️ 1\ufe0f⃣",
+        "ខ្ញុំ\u200bសរសេរ שלום\u200f!",
         "क्‍ष मی‌خواهم",
         "ｶﾀｶﾅ が か\u3099",
         "",

@@ -112,13 +112,14 @@ def _stored(settings: Settings) -> list[SessionInfo]:
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
-    terminal.screen.line(
-        translate(
-            "{model} · /help lists the commands, Shift-Tab switches to plan mode, Ctrl-D leaves",
-            model=one_line(terminal.session.chosen.name),
-        ),
-        "dim",
-    )
+    model = one_line(terminal.session.chosen.name)
+    if terminal.screen.capable:
+        text = translate(
+            "{model} · /help lists the commands, Shift-Tab switches to plan mode, Ctrl-D leaves", model=model
+        )
+    else:  # nothing reads keys there
+        text = translate("{model} · /help lists the commands, plan switches to plan mode, exit leaves", model=model)
+    terminal.screen.line(text, "dim")
     if resumed and terminal.session.conversation.turns:
         show_resumed(terminal)
     terminal.screen.line()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli.printing import print_remark
-from nebula.language import explain, use_language
+from nebula.language import explain, translate, use_language
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -21,3 +21,10 @@ def open_settings(prog: str, root: str | None = None, overrides: Mapping[str, An
     for remark in settings.remarks:
         print_remark(f"{prog}: {one_line(explain(remark))}")
     return settings
+
+
+def remark_on_trust(prog: str, settings: Settings) -> None:
+    """Where nobody is there to be asked, whoever reads is told how to have the checks."""
+    if settings.checks_need_trust:
+        remark = translate("This project's checks are not run: its folder is not trusted. To let them run add --trust.")
+        print_remark(f"{prog}: {remark}")

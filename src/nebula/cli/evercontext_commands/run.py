@@ -12,7 +12,7 @@ from nebula.cli.arguments import Parser, UsageError, allow_option, check_allowed
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
 from nebula.cli.printing import print_json
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.events import Final, Reader, Stamped
 from nebula.language import translate
 
@@ -27,6 +27,7 @@ def main(argv: Sequence[str]) -> int:
     root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
     overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     settings = open_settings("evercontext", root, overrides)
+    remark_on_trust("evercontext", settings)
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings)

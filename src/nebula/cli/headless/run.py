@@ -16,7 +16,7 @@ from nebula.cli.arguments import checked_root
 from nebula.cli.headless.prompt import read_images, read_prompt
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_json, print_remark
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Error, EventStream, Final, Reader, Stamped, Task
@@ -59,6 +59,7 @@ def run_headless(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
     show = _face(options.output_format, settings)
+    remark_on_trust("nebula", settings)
     try:
         session = await open_session(
             settings,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, model_options, root_option, server_options
 from nebula.cli.printing import print_remark
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.language import explain, translate
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def main(argv: Sequence[str]) -> int:
     from nebula.server.conversation.turns.agent import AgentTurns
     from nebula.workspace.state_folder import prepare_state_folder
 
+    remark_on_trust("nebula serve", settings)
     for remark in prepare_state_folder(root).remarks:
         print_remark(f"nebula serve: {explain(remark)}")
     graph = Graph(os.path.join(settings.state_dir, "graph"))

@@ -32,6 +32,8 @@ async def show_help(terminal: TerminalSession, _: str = "") -> None:
     for command in TABLE:
         name = f"{command.name}, /{command.name}" if command.bare else f"/{command.name}"
         line(f"  {pad(name, _HELP_COLUMN)} {translate(command.help)}", hang=_HELP_COLUMN + 3)
+    if not terminal.screen.capable:
+        return  # nothing reads keys there
     line(translate("Keys:"), "bold")
     for key, meaning in KEYS:
         line(f"  {pad(key, _HELP_COLUMN)} {translate(meaning)}", hang=_HELP_COLUMN + 3)
