@@ -65,3 +65,10 @@ async def test_a_check_that_takes_too_long_has_failed(tmp_path):
     repairer, _, reports = make(tmp_path, "sleep 30", timeout_s=0.1, rounds=1)
     assert not await repairer.verify()
     assert "was stopped" in reports[0]
+
+
+async def test_a_check_that_cannot_be_started_is_not_for_the_model_to_repair(tmp_path):
+    repairer, seen, reports = make(tmp_path, "no-such-program --check")
+    assert not await repairer.verify()
+    assert reports == []
+    assert isinstance(seen[-1], Notice) and "could not be started" in seen[-1].message

@@ -27,6 +27,9 @@ REPORT = (
     "change as does it. Do not weaken a test or a check to make it pass."
 )
 
+NOT_STARTED = (126, 127)
+"""How a shell says that it cannot run, or cannot find, a program."""
+
 Ask = Callable[[str, int], Awaitable[bool]]
 """(report, round): has the model repair it; False where it could not be asked to the end."""
 
@@ -47,7 +50,7 @@ class Repairer:
         before: list[str] = []
         for number in range(1, self.rounds + 1):
             now = sorted(fingerprint(each.output) for each in failing)
-            if not failing or now == before:
+            if not failing or now == before or self._missing(failing):
                 break
             before = now
             self.stream.emit(Repair(number, self.rounds, tuple(each.command for each in failing)))
@@ -57,6 +60,19 @@ class Repairer:
         if failing and sorted(fingerprint(each.output) for each in failing) == before:
             self.stream.emit(Notice("The repair left the failure exactly as it was; it was not tried again."))
         return not failing
+
+    def _missing(self, failing: Sequence[CheckResult]) -> bool:
+        """A check whose program is not there says nothing of the work, and no model can repair that."""
+        missing = [each.command for each in failing if each.code in NOT_STARTED]
+        for command in missing:
+            self.stream.emit(
+                Notice(
+                    "The check '{command}' could not be started. In a layer it sees the system, the project and what "
+                    "`sandbox_read` names.",
+                    {"command": command},
+                )
+            )
+        return bool(missing)
 
     async def _run_all(self, names: Sequence[str], number: int) -> list[CheckResult]:
         failing = []
