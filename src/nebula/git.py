@@ -148,6 +148,16 @@ def find_repository(root: str) -> tuple[str, str] | None:
             return None
 
 
+def innermost_repository(root: str, path: str) -> str:
+    """The folder of the repository inside the root that a path belongs to, ending in "/"; "" for the root's own."""
+    folder = path
+    while folder:
+        if os.path.lexists(os.path.join(root, folder, ".git")):
+            return f"{folder}/"
+        folder = os.path.dirname(folder)
+    return ""
+
+
 _LIST_FILTERS = ("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.")
 
 

@@ -255,6 +255,19 @@ class TestWithoutYes:
         assert not [event for event in events if event["type"] == "approval"]
 
 
+def test_what_a_submodule_ignores_is_asked_of_the_submodule(bench, project: Path) -> None:
+    inner = project / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / ".gitignore").write_text("*.tmp\n")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-q", "-m", "inner")
+    (project / "folder-link").symlink_to("src")
+    line = "touch a.log inner/b.tmp; rm folder-link; mkdir folder-link; touch folder-link/c.log; echo x > inner/d.txt"
+    _, _, events = ran(bench, line, "--yes")
+    assert set(proposed(events)) == {"folder-link", "folder-link/c.log", "inner/d.txt"}
+
+
 class TestLimits:
     def test_a_limit_is_said_and_nothing_proposed(self, bench, project: Path) -> None:
         done, told, events = ran(bench, "echo x > new.txt; sleep 60", "--yes", timeout_s=1)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.git import GitFailed, find_repository, safe_git
+from nebula.git import GitFailed, find_repository, innermost_repository, safe_git
 from nebula.index.constants import GIT_TIMEOUT_S, MAX_NESTED_REPOSITORIES
 from nebula.value import value
 
@@ -51,22 +51,12 @@ def list_some(root: str, paths: Sequence[str]) -> list[str]:
         return sorted(found)
     by_repository: dict[str, list[str]] = {}
     for path in paths:
-        prefix = _innermost_repository(root, path)
+        prefix = innermost_repository(root, path)
         by_repository.setdefault(prefix, []).append(path[len(prefix) :] or ".")
     try:
         return sorted({path for prefix, some in by_repository.items() for path in _git_files(root, prefix, 0, some)})
     except GitFailed:
         return []
-
-
-def _innermost_repository(root: str, path: str) -> str:
-    """The folder of the repository inside the root that a path belongs to, ending in "/"; "" for the root's own."""
-    folder = path
-    while folder:
-        if os.path.lexists(os.path.join(root, folder, ".git")):
-            return f"{folder}/"
-        folder = os.path.dirname(folder)
-    return ""
 
 
 def head(root: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from nebula.git import GitFailed, safe_git
+from nebula.git import GitFailed, innermost_repository, safe_git
 from nebula.sandbox.contract import Layer, LayerChange
 
 Changes = list[LayerChange]
@@ -32,13 +32,36 @@ def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> tu
 
 
 def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
-    names = {f"{change.path}/" if _is_folder(change) else change.path for change in changes}
+    """Each repository is asked about its own files: git gives up at the first one that lies in a submodule, or behind
+    what is still a link in the project."""
+    asked: dict[str, list[str]] = {}
+    folders: dict[str, str | None] = {}
+    for change in changes:
+        folder = os.path.dirname(change.path)
+        if folder not in folders:
+            folders[folder] = None if _is_behind_link(root, folder) else innermost_repository(root, folder)
+        repository = folders[folder]
+        if repository is not None:
+            name = f"{change.path}/" if _is_folder(change) else change.path
+            asked.setdefault(repository, []).append(name)
+    return {
+        repository + name
+        for repository, names in asked.items()
+        for name in _ask_git(root, repository, [name[len(repository) :] for name in names])
+    }
+
+
+def _is_behind_link(root: str, folder: str) -> bool:
+    return any(os.path.islink(os.path.join(root, each)) for each in (folder, *_folders_above(folder)) if each)
+
+
+def _ask_git(root: str, repository: str, names: list[str]) -> list[str]:
     feed = b"\0".join(os.fsencode(name) for name in sorted(names)) + b"\0"
     try:
-        found = safe_git(root, "check-ignore", "--stdin", "-z", feed=feed) if names else None
+        found = safe_git(os.path.join(root, repository), "check-ignore", "--stdin", "-z", feed=feed)
     except GitFailed:
-        return set()  # without git nothing is ignored
-    return set(map(os.fsdecode, found.stdout.split(b"\0"))) - {""} if found is not None and found.ok else set()
+        return []  # without git nothing is ignored
+    return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
 
 
 def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:
