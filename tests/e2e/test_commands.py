@@ -324,3 +324,29 @@ def test_nothing_of_it_is_loaded_before_a_command_runs(bench, project: Path) -> 
     assert "nebula.sandbox.remembered" in loaded, loaded
     assert "command" not in loaded
     assert "contract" not in loaded
+
+
+def test_a_commit_in_a_layer_has_the_users_name(bench, project: Path) -> None:
+    (bench.home / ".gitconfig").write_text('[user]\n\tname = A \\"B\\" C\n\temail = one@example.org\n')
+    line = "git commit -q --allow-empty -m x && git log -1 --format='%an <%ae>'; ls -A ~"
+    assert ran(bench, line, "--yes")[1]["output"] == 'A "B" C <one@example.org>\n'
+    line = "git init -q /tmp/own && cd /tmp/own && git config user.name Own && git commit -q --allow-empty -m x"
+    assert ran(bench, f"{line} && git log -1 --format=%an", "--yes")[1]["output"] == "Own\n"
+
+
+def test_an_interpreter_that_commands_do_not_see_is_pointed_out(bench, project: Path) -> None:
+    program = bench.home / "pythons" / "3" / "bin" / "python3"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho seen\n")
+    program.chmod(0o755)
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "bin" / "python").symlink_to(program)
+    place = str(bench.home / "pythons" / "3")
+    _, told, events = ran(bench, ".venv/bin/python", "--yes")
+    assert place in told["remark"] and "sandbox_read" in told["remark"]
+    assert [event for event in events if event["type"] == "notice" and place in json.dumps(event)]
+    assert place in bench.run("nebula", "doctor").out
+    (bench.home / ".nebula" / "config.json").write_text(json.dumps({"sandbox_read": ["~/pythons"]}))
+    _, told, _ = ran(bench, ".venv/bin/python", "--yes")
+    assert (told["output"], told.get("remark")) == ("seen\n", None)
+    assert place not in bench.run("nebula", "doctor").out

@@ -46,6 +46,8 @@ class Command:
     """Finds the files (or folders) that are empty for the command; keep one for a session, it remembers."""
     env: Mapping[str, str] | None = None
     """Added to the short list of variables a command gets."""
+    git_user: tuple[str, str] = ("", "")
+    """Name and address for commits, wherever the command's own git settings say nothing."""
 
 
 @value

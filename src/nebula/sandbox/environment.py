@@ -18,6 +18,17 @@ def reduced_environment(ours: Mapping[str, str], *, network: bool) -> dict[str, 
     return env | {"HOME": home_folder(ours), "SHELL": find_shell(), "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
 
 
+GIT_SETTINGS = "/run/gitconfig"
+"""Where a command's git finds its lowest settings: below those of its home and of any repository, so that a test suite
+with settings of its own is not disturbed."""
+
+
+def git_settings(name: str, address: str) -> str:
+    """Who commits, beside what the machine says."""
+    quoted = (each.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") for each in (name, address))
+    return '[include]\n\tpath = /etc/gitconfig\n[user]\n\tname = "{}"\n\temail = "{}"\n'.format(*quoted)
+
+
 def home_folder(ours: Mapping[str, str]) -> str:
     """Where the empty home is: the path that programs know."""
     home = os.path.realpath(ours.get("HOME") or os.path.expanduser("~"))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nebula.files.home import nebula_home
 from nebula.sandbox.contract import Command
-from nebula.sandbox.environment import find_shell, home_folder, reduced_environment
+from nebula.sandbox.environment import GIT_SETTINGS, find_shell, git_settings, home_folder, reduced_environment
 from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.launcher import Launcher
 from nebula.sandbox.output import KeptOutput
@@ -76,12 +76,19 @@ class Launch:
             "proxy": bool(command.hosts),
             "shell": find_shell(),
             "command": command.line,
-            "env": {**reduced_environment(os.environ, network=command.network), **(command.env or {})},
+            "env": self._environment(),
+            "files": {GIT_SETTINGS: git_settings(*command.git_user)} if any(command.git_user) else {},
             "layer_bytes": limits.layer_bytes,
             "memory_bytes": limits.memory_bytes,
             "processes": limits.processes,
         }
         self._launcher.send(marshal.dumps(config))
+
+    def _environment(self) -> dict[str, str]:
+        env = reduced_environment(os.environ, network=self.command.network)
+        if any(self.command.git_user):
+            env["GIT_CONFIG_SYSTEM"] = GIT_SETTINGS
+        return env | dict(self.command.env or {})
 
     def _read_only(self) -> tuple[str, ...]:
         return self.command.read_only + (_resolver_files() if self.command.network else ())

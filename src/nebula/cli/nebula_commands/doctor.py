@@ -48,6 +48,8 @@ def main(argv: Sequence[str]) -> int:
 def _print_commands(settings: Settings) -> None:
     """Tried out, not looked up: what was in the way may be gone since."""
     from nebula.sandbox.capability import capability
+    from nebula.tools.commands.layers import CommandLayers, unseen_interpreter
+    from nebula.tools.commands.run_command import UNSEEN
 
     found = capability(settings.home, fresh=True)
     if found.available:
@@ -55,6 +57,9 @@ def _print_commands(settings: Settings) -> None:
     else:
         said = f"{translate('not offered:')} {found.reason} {found.advice}"
     print_line(f"{translate('commands')} {said}")
+    readable = CommandLayers(settings).readable
+    if found.available and (path := unseen_interpreter(settings.root, readable)) is not None:
+        print_line(f"{'':8} {translate(UNSEEN, path=one_line(path))}")
 
 
 def _print_settings(settings: Settings) -> None:

@@ -121,6 +121,9 @@ def _put_own_folders(stage: str, layer: str, config: dict[str, Any]) -> None:
     os.makedirs(f"{stage}/var")
     os.symlink("/tmp", f"{stage}/var/tmp")  # noqa: S108 - the private one
     os.symlink("/run", f"{stage}/var/run")
+    for path, text in config["files"].items():
+        with open(_below(stage, path), "w", encoding="utf-8") as file:
+            file.write(text)
     home = config["home"]
     for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("home", home)):  # noqa: S108 - the private one
         os.makedirs(_below(stage, path), exist_ok=True)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nebula.sandbox.launcher import Launchers
     from nebula.sandbox.secrets import SecretFinder
 
+_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/", "/opt/", "/nix/", "/gnu/")
+_ENVIRONMENTS = (".venv", "venv", "env")
 OnOutput = Callable[[bytes], None]
 
 
@@ -28,8 +30,11 @@ class CommandLayers:
     """Secret files that the user allowed by name: commands see them."""
     network: bool = False
     """The user has said yes to the network for the whole session, or beforehand."""
+    pointed_out: bool = False
+    """The user knows what the project's virtual environment lacks."""
     _launchers: Launchers | None = None
     _secrets: SecretFinder | None = None
+    _git_user: tuple[str, str] = ("", "")
 
     @property
     def available(self) -> bool:
@@ -56,7 +61,9 @@ class CommandLayers:
         """To its end. Cancelled, it ends the command and everything that it started. Raises SandboxError."""
         from nebula.sandbox.command import Stop, run
 
-        command = self._command(line, timeout_s or self.settings.command_timeout_s, network, hosts)
+        command = await asyncio.to_thread(
+            self._command, line, timeout_s or self.settings.command_timeout_s, network, hosts
+        )
         stop = Stop()
         work = asyncio.get_running_loop().run_in_executor(
             None,
@@ -81,6 +88,7 @@ class CommandLayers:
         if self._secrets is None:
             self._secrets = SecretFinder(self._is_secret)
             self._launchers = Launchers()
+            self._git_user = _git_user(self.settings.root)
         said = self.settings
         limits = Limits(
             timeout_s=min(timeout_s, said.command_timeout_s),
@@ -89,8 +97,13 @@ class CommandLayers:
             output_bytes=said.command_output_bytes,
             layer_bytes=said.command_layer_mb * MIB,
         )
-        readable = tuple(os.path.abspath(os.path.expanduser(path)) for path in said.sandbox_read)
-        return Command(said.root, line, limits, network, hosts, readable, secrets=self._secrets)
+        return Command(
+            said.root, line, limits, network, hosts, self.readable, secrets=self._secrets, git_user=self._git_user
+        )
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        return tuple(os.path.abspath(os.path.expanduser(path)) for path in self.settings.sandbox_read)
 
     def _is_secret(self, path: str) -> bool:
         try:
@@ -108,3 +121,24 @@ class CommandLayers:
         launchers, self._launchers, self._secrets = self._launchers, None, None
         if launchers is not None:
             launchers.close()
+
+
+def unseen_interpreter(root: str, readable: tuple[str, ...]) -> str | None:
+    """What has to be readable for the project's virtual environment to work in a layer, and is not."""
+    for name in _ENVIRONMENTS:
+        program = os.path.join(root, name, "bin", "python")
+        real = os.path.realpath(program)
+        seen = (*_SYSTEM, f"{os.path.realpath(root)}/", *(f"{os.path.realpath(path)}/" for path in readable))
+        if os.path.islink(program) and not real.startswith(seen):
+            return os.path.dirname(os.path.dirname(real))
+    return None
+
+
+def _git_user(root: str) -> tuple[str, str]:
+    """Whoever commits here, as the user's own git says."""
+    from nebula.git import GitFailed, git_setting
+
+    try:
+        return git_setting(root, "user.name") or "", git_setting(root, "user.email") or ""
+    except GitFailed:
+        return "", ""

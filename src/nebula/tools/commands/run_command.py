@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
-from nebula.events import Approval, Output, new_trace_id
+from nebula.events import Approval, Notice, Output, new_trace_id
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
@@ -31,6 +31,12 @@ NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
 )
 NOT_REACHED = "Not reached, because the user's sandbox_network does not list them: {hosts}."
+UNSEEN = (
+    "The project's virtual environment needs {path}, which commands do not see. "
+    'To show it to them, add it to "sandbox_read" in ~/.nebula/config.json.'
+)
+_NOT_STARTED = (126, 127)
+"""What a shell says of a program that cannot be started."""
 NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
 PLAN_REMARK = "Plan mode: whatever the command changed was thrown away."
 ROOM_FOR_REST = 4_000
@@ -79,6 +85,7 @@ class RunCommand:
             await self._ask_for_network(line, call)
         try:
             with await self._run(line, timeout_s, network and not hosts, hosts, call) as result:
+                self._point_out_unseen(result, call)
                 return replace(await self._outcome(result, call), secret=self._layers.shows_secrets)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500) from None
@@ -90,7 +97,7 @@ class RunCommand:
 
     async def _outcome(self, result: CommandResult, call: Call) -> Outcome:
         if result.stopped or self._workspace is None:
-            return Outcome.ok(_told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
+            return Outcome.ok(self._told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
         return await self._propose(result, call, self._workspace)
 
     async def _run(
@@ -128,12 +135,12 @@ class RunCommand:
         approvals = self._approvals
         assert approvals is not None  # noqa: S101 - there is a workspace to write to
         if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
-            return Outcome.ok(_told(result, call, [], map(str, changes.remarks())))
+            return Outcome.ok(self._told(result, call, [], map(str, changes.remarks())))
         decision = await self._decide(changes, approvals, call)
         chosen = changes.known(decision.paths) if decision.paths else None
         if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
-            told = _told(result, call, [], map(str, changes.remarks())) | {"error": reason}
+            told = self._told(result, call, [], map(str, changes.remarks())) | {"error": reason}
             return Outcome((Json(told),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
 
         def apply() -> Outcome:
@@ -178,20 +185,34 @@ class RunCommand:
         if decision.paths:
             dropped = [each.path for each in changes.proposed if each.path not in decision.paths]
             remarks.append(f"The user left out: {', '.join(dropped)}.")
-        told = _told(result, call, [each.path for each in applied], remarks)
+        told = self._told(result, call, [each.path for each in applied], remarks)
         return Outcome.ok(told, changes=tuple(applied), decision=decision.word())
 
+    def _told(self, result: CommandResult, call: Call, changed: list[str], remarks: Iterable[str]) -> dict[str, Any]:
+        """What the model reads: both ends of the output, however long it was."""
+        output, _ = cut_middle(result.output, max(call.room // 2 - ROOM_FOR_REST, 0))
+        told: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
+        if result.stopped:
+            told["stopped"] = result.stopped
+        said = list(remarks)
+        if result.refused_hosts:
+            said.append(NOT_REACHED.format(hosts=", ".join(result.refused_hosts)))
+        if (path := self._unseen(result)) is not None:
+            said.append(UNSEEN.format(path=path))
+        return told | ({"remark": " ".join(said)} if said else {})
 
-def _told(result: CommandResult, call: Call, changed: list[str], remarks: Any) -> dict[str, Any]:
-    """What the model reads: both ends of the output, however long it was."""
-    output, _ = cut_middle(result.output, max(call.room // 2 - ROOM_FOR_REST, 0))
-    told: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
-    if result.stopped:
-        told["stopped"] = result.stopped
-    if result.refused_hosts:
-        remarks = [*remarks, NOT_REACHED.format(hosts=", ".join(result.refused_hosts))]
-    said = " ".join(remarks)
-    return told | ({"remark": said} if said else {})
+    def _unseen(self, result: CommandResult) -> str | None:
+        if result.exit_code not in _NOT_STARTED:
+            return None
+        from nebula.tools.commands.layers import unseen_interpreter
+
+        return unseen_interpreter(self._layers.settings.root, self._layers.readable)
+
+    def _point_out_unseen(self, result: CommandResult, call: Call) -> None:
+        path = self._unseen(result)
+        if path is not None and not self._layers.pointed_out:
+            self._layers.pointed_out = True
+            call.emit(Notice(UNSEEN, {"path": path}))
 
 
 class _Backstage:
