@@ -81,7 +81,7 @@ def sit_down_here(
     bench: Bench, person: Callable[[Person], None], *argv: str, columns: int = 100, **env: str
 ) -> tuple[int, Person]:
     """At a terminal; `person` types and reads."""
-    with surroundings(bench.project, bench.env(TERM="xterm-256color", COLUMNS=str(columns), **env)):
+    with surroundings(bench.project, bench.env(**{"TERM": "xterm-256color", "COLUMNS": str(columns)} | env)):
         return sit_down(lambda: nebula.main(list(argv)), person, columns=columns)
 
 

@@ -93,6 +93,11 @@ class Person:
             if time.monotonic() > end or not self._read():
                 raise AssertionError(f"never saw {text!r} x{times} on:\n{self._squeezed()}")
 
+    def sees(self, text: str) -> bool:
+        """Whether it is there by now."""
+        self._read()
+        return text in self.text
+
     def prompt(self, label: str = "[AGENT] You:", times: int = 1) -> None:
         """Until a prompt is ready for input: the cursor stands behind it."""
         end = time.monotonic() + self.timeout

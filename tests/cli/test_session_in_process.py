@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
+from nebula.cli.terminal.input.typed_ahead import QUIET_S
 from scripted_model import Call, Fault, ScriptedModel, Turn
 from terminal_driver import CTRL_C, CTRL_D, CTRL_O, CTRL_R, ENTER, ESCAPE, Person
 
@@ -380,6 +382,50 @@ def test_a_project_with_checks_is_trusted_once(bench: Bench) -> None:
         asked = run_here(bench, "nebula", stdin="ok\nexit\n", **server.env())
         again = run_here(bench, "nebula", stdin="exit\n", **server.env())
     assert "Trusted, and remembered for this folder." in asked.out and "Trust this folder" not in again.out
+
+
+def test_what_was_typed_before_a_question_does_not_answer_it_on_a_plain_terminal(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.wait("[AGENT] You:")
+        screen.line("write")
+        server.wait_until(lambda: len(server.turns) == 1)
+        screen.line("y")
+        screen.wait(ASK)
+        screen.line("n")
+        screen.wait("Left as it was.")
+        screen.wait("[AGENT] You:", times=2)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([Turn("", [CREATE], fault=Fault.slow(0.3)), Turn("Left as it was.")]) as server:
+        sit_down_here(bench, person, TERM="dumb", **server.env())
+    assert not (bench.project / "notes.txt").exists()
+
+
+def test_a_question_waits_until_nobody_is_typing(bench: Bench) -> None:
+    waited = []
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("write")
+        screen.wait("working")
+        end = time.monotonic() + 1.2
+        while True:
+            screen.send("y")
+            pressed = time.monotonic()
+            if screen.sees(ASK) or pressed > end:
+                break
+        screen.wait(ASK)
+        waited.append(time.monotonic() - pressed)
+        screen.line("n")
+        screen.wait("Left as it was.")
+        screen.prompt(times=2)
+        screen.send(CTRL_C)
+        leave(screen)
+
+    with ScriptedModel([Turn("", [CREATE], fault=Fault.slow(0.2)), Turn("Left as it was.")]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert waited[0] >= QUIET_S
+    assert not (bench.project / "notes.txt").exists()
 
 
 def test_after_an_interruption_what_was_typed_ahead_waits_to_be_looked_at(bench: Bench) -> None:
