@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -26,6 +27,7 @@ TIMEOUT_S = 180.0
 ATTEMPTS = 2
 ASK = "Answer the request on standard input. Use no tools."
 MOST_SAID = 300
+MOST_PLACES = 50
 
 
 class GeminiCommand:
@@ -116,9 +118,9 @@ def _reply(code: int, out: bytes, err: bytes) -> ModelReply:
 def _object(raw: bytes) -> dict[str, Any] | None:
     """The JSON object that ends the output; remarks may stand before it."""
     text = raw.decode("utf-8", "replace")
-    for start in (at for at, char in enumerate(text) if char == "{"):
+    for start in list(re.finditer(r"^\{", text, re.MULTILINE))[:MOST_PLACES]:
         try:
-            found = json.loads(text[start:])
+            found = json.loads(text[start.start() :])
         except ValueError:
             continue
         return found if isinstance(found, dict) else None
