@@ -1,18 +1,20 @@
 """A session with everything on (memory, log, trace, journal, graph), and coming back to a long one.
 
-agent.py [--turns 50] [--runs 5] [--messages 10000]
+agent.py [--turns 50] [--runs 5] [--messages 10000] [--long 2000]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import sys
 import time
 from itertools import pairwise
 
 from harness import BIN, Place, bar, median, place, table, timed
-from scripted_model import Call, ScriptedModel, Turn
+from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
 
 FILES = {f"src/module_{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(20)}
 
@@ -67,6 +69,82 @@ def remember(here: Place, messages: int) -> str:
     return session
 
 
+def one_line_edit(rounds: int = 20) -> tuple[int, float]:
+    """Bytes of arguments of a one-line edit in a file of 5,000 lines, and the median time of such a round, in ms."""
+    lines = [f"value_{n} = {n}\n" for n in range(5_000)]
+    edits = [
+        {"path": "big.py", "edits": [{"old_text": f"value_{n} = {n}\n", "new_text": f"value_{n} = -{n}\n"}]}
+        for n in range(100, 100 + rounds)
+    ]
+    read = Call("readFile", {"path": "big.py", "start_line": 90, "end_line": 90 + 2 * rounds})
+    script = [Turn("", [read]), *(Turn("", [Call("editFile", edit)]) for edit in edits), Turn("Done.")]
+    with place({"big.py": "".join(lines)}) as here, ScriptedModel(script) as server:
+        run = timed([str(BIN / "nebula"), "-p", "work", "--yes"], here.project, here.env(server.env()))
+        changed = (here.project / "big.py").read_text(encoding="utf-8").count("= -")
+        if run.code != 0 or changed != rounds:
+            raise SystemExit(f"nebula ended with exit code {run.code} after {changed} of {rounds} edits")
+        found = [(later.arrived - (sooner.answered or 0)) * 1000 for sooner, later in pairwise(server.turns[1:])]
+    return max(len(json.dumps(edit)) for edit in edits), median(found)
+
+
+LONG_CONTEXT = 16_000
+FACT = "Remember that the key of the lighthouse is 4711."
+
+
+class LongTalk:
+    """A model for thousands of turns: it answers, makes summaries, and at the end looks for the first fact."""
+
+    def __init__(self) -> None:
+        self.largest = 0
+        self.sent: list[int] = []
+
+    def __call__(self, request: RecordedRequest) -> Turn:
+        from nebula.graph.tokens import estimate_tokens
+
+        body = request.json
+        tokens = estimate_tokens(json.dumps([body["messages"], body.get("tools")], ensure_ascii=False))
+        self.largest = max(self.largest, tokens)
+        words = body["messages"][-1]["content"]
+        if "要約とタグ付けを行う専門家" in words:
+            return Turn("要約: It was said that things go on as they did before.\nタグ: talk, more")
+        self.sent.append(tokens)
+        results = [each["content"] for each in body["messages"] if each["role"] == "tool"]
+        if "find the first fact" not in str(body["messages"][-1 - 2 * len(results)]["content"]):
+            return Turn("An answer of the usual length. " * 30, input_tokens=tokens)
+        if results and "prompt" in (last := json.loads(results[-1])):
+            return Turn("Found: " + last["prompt"], input_tokens=tokens)
+        system = body["messages"][0]["content"]
+        lines = json.loads(results[-1])["turns"] if results else re.findall(r"turns \d+-\d+", system)
+        wanted = re.search(r"\[([^\]]+)\]", lines[0]) or re.search(r"(turns \d+-\d+)", lines[0])
+        return Turn("", [Call("readNode", {"id": wanted[1] if wanted else ""})], input_tokens=tokens)
+
+
+def long_session(turns: int) -> tuple[list[float], LongTalk, str]:
+    """The time of each turn in ms, everything of the model included; what the model saw; its last answer."""
+    import asyncio
+
+    from nebula.agent.assembly import open_session
+    from nebula.config import load_settings
+    from nebula.tools.approval import allow_all
+
+    async def talk(root: str, env: dict[str, str]) -> tuple[list[float], str]:
+        settings = load_settings(root, env, {"context_tokens": LONG_CONTEXT})
+        session = await open_session(settings, approver=allow_all, summarises_ahead=True)
+        times = []
+        for n in range(turns):
+            begun = time.perf_counter()
+            await session.turn(FACT if n == 0 else f"Question {n}: how does it go on?")
+            times.append((time.perf_counter() - begun) * 1000)
+        final = await session.turn("Now find the first fact.")
+        await session.close()
+        return times, final.text
+
+    model = LongTalk()
+    with place() as here, ScriptedModel(model) as server:
+        times, answer = asyncio.run(talk(str(here.project), here.env(server.env())))
+    return times, model, answer
+
+
 def first_request(here: Place, *args: str) -> float:
     with ScriptedModel([Turn("ok")]) as server:
         run = timed([str(BIN / "nebula"), "-p", "go on", *args], here.project, here.env(server.env()))
@@ -93,6 +171,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=50)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--messages", type=int, default=10_000)
+    parser.add_argument("--long", type=int, default=2_000, help="turns of the long session; 0 leaves it out")
     options = parser.parse_args()
     runs = [gaps(options.turns) for _ in range(options.runs)]
     kinds = {kind: [gap for run, _ in runs for gap in run[kind]] for kind in runs[0][0]}
@@ -117,7 +196,23 @@ def main() -> int:
     holds = bar("median turn", median(everything), 10, " ms")
     holds &= bar("last third / first third", growth, 1.5, "×")
     holds &= bar("resuming, beyond a new session", resumed - plain, 0.5, " s")
-    return 0 if holds else 1
+    size, round_ms = one_line_edit()
+    holds &= bar("one-line edit in 5,000 lines, arguments", size, 1_024, " bytes")
+    holds &= bar("one-line edit in 5,000 lines, round", round_ms, 10, " ms")
+    return 0 if (not options.long or report_long(options.long)) and holds else 1
+
+
+def report_long(turns: int) -> bool:
+    times, model, answer = long_session(turns)
+    tenth = turns // 10
+    first, last = median(times[tenth : 2 * tenth]), median(times[-tenth:])
+    before, after = median(model.sent[tenth : 2 * tenth]), median(model.sent[-tenth - 5 : -5])
+    print(f"{turns} turns over {LONG_CONTEXT} tokens: {first:.1f} ms a turn at first, {last:.1f} ms at last")
+    print(f"the first fact, after them: {answer}")
+    holds = bar("largest request", model.largest, LONG_CONTEXT, " tokens")
+    holds &= bar("time of a turn, last tenth / second tenth", last / first, 1.5, "×")
+    holds &= bar("tokens of a request, last tenth / second tenth", after / before, 1.1, "×")
+    return holds and FACT in answer
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ def test_an_interrupted_turn_ends_properly_and_is_no_node(vizprompt: Vizprompt, 
         assert process.stdin is not None
         process.stdin.write(b"hello\nnever asked\n" if piped else b"")
         process.stdin.flush()
-        server.wait_until(lambda: bool(server.requests), 20)
+        server.wait_until(lambda: bool(server.turns), 20)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130 and out == b"" and b"Traceback" not in err and b"Interrupted" in err

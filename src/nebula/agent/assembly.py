@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation
+from nebula.agent.past.kept_state import KeptState
 from nebula.agent.resume import resumed_turns
 from nebula.agent.session import CHAT, ProjectAccess, Session
 from nebula.agent.session_nodes import SessionNodes
@@ -52,6 +53,7 @@ async def open_session(
     allow: Sequence[str] = (),
     chosen: ChosenModel | None = None,
     open_graph: Callable[[], Graph] | None = None,
+    summarises_ahead: bool = False,
 ) -> Session:
     """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
     chosen = chosen or await choose_model(settings)
@@ -75,6 +77,8 @@ async def open_session(
         memory=memory,
         lock=lock,
         mode=mode,
+        summarises_ahead=summarises_ahead,
+        kept=KeptState(folder, session_id),
     )
     for remark in state.remarks:
         session.remark(remark)
@@ -89,6 +93,7 @@ async def open_session(
         turns = memory.turns(session_id, lambda row: session.remark(Sentence(row.sentence, **row.values)))
         session.conversation = Conversation(resumed_turns(turns, archive, session_id))
         learn_from(session.ledger, session.conversation.messages())
+        session.recall()
     if from_nodes:
         session.continue_from(archive.known(from_nodes))
     return session

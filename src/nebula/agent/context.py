@@ -8,11 +8,12 @@ were built, else extracts), then tags, then nothing; what is left out is named. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import message_texts, message_tokens, total_tokens
 from nebula.agent.conversation import Conversation, PastTurn
+from nebula.agent.past.chapters import TOKENS_A_LINE, outline
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import (
     AssistantMessage,
@@ -25,7 +26,7 @@ from nebula.messages import (
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
-    from nebula.graph.context.packing import Part
+    from nebula.graph.context.packing import Packer, Part
     from nebula.graph.values import Node
 
     FindNode = Callable[[str], Node | None]
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 SHARE_OF_ONE_MESSAGE = 4
 """A past message larger than this part of the room is cut before any turn is summarised."""
 CUT = "[Parts of this turn were left out to make room; `readNode` with the id {node_id} gives it in full.]"
+KEPT = "# What the user wanted kept of this conversation"
+SHARE_OF_CHAPTERS = 4
+"""So much of the room for what is not sent whole goes to naming what is left out."""
+MOST_PACKED = 200
+"""Turns that are looked at for a summary, however many there are."""
 SMALLEST_FRAME = 64
 """Tokens for the words around the summaries."""
 
@@ -87,11 +93,13 @@ def build_context(conversation: Conversation, room: int, find: FindNode, referen
         whole.append(WholeTurn(_name(turns[index], index), messages, size))
         used += size
     older = turns[: len(turns) - len(whole)]
+    kept = f"{KEPT}\n{conversation.digest}\n\n" if older and conversation.digest else ""
     shown = {turn.name for turn in whole}
     beside = [each for each in dict.fromkeys(references) if each not in shown]
     if not older and not beside:
         return PastContext(tuple(reversed(whole)))
-    return _packed(tuple(reversed(whole)), older, beside, room - used, find)
+    past = _packed(tuple(reversed(whole)), older, beside, room - used - estimate_tokens(kept), find)
+    return replace(past, earlier=kept + past.earlier) if kept else past
 
 
 def _packed(
@@ -100,19 +108,43 @@ def _packed(
     from nebula.graph.context.packing import Packer
     from nebula.graph.context.text import AGENT, layout
 
+    near = max(0, len(older) - MOST_PACKED)
     # A prompt that was withdrawn is nothing to remember once it is old.
-    path = {_name(turn, index): turn for index, turn in enumerate(older) if turn.answer}
+    path = {_name(turn, near + index): turn for index, turn in enumerate(older[near:]) if turn.answer}
     references = [each for each in beside if each not in path]
-    packer = Packer(_Nodes(path, find), estimate_tokens, AGENT, room - SMALLEST_FRAME)
+    nodes = _Nodes(path, find)
+    room -= SMALLEST_FRAME
+    packer = _fill(Packer(nodes, estimate_tokens, AGENT, room), path, references)
+    chapters: list[str] = []
+    if len(packer.parts) < len(path) + len(references) or near:
+        chapters = outline(older[: _first_packed(older, packer.parts)], room // SHARE_OF_CHAPTERS)
+        room -= sum(estimate_tokens(line) + 1 for line in chapters)
+        packer = _fill(Packer(nodes, estimate_tokens, AGENT, room), path, references)
+        if chapters:
+            chapters = outline(older[: _first_packed(older, packer.parts)], len(chapters) * TOKENS_A_LINE)
+    flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))
+    far = (_name(turn, index) for index, turn in enumerate(older[:near]))
+    left_out = tuple(each for each in (*far, *path, *references) if each not in packer.parts)
+    if not packer.parts and not chapters:
+        return PastContext(whole, left_out=left_out)
+    lines = [*chapters, *(part.text for part in flow)]
+    text = layout(AGENT, "", lines, [part.text for part in named], len(left_out))
+    return PastContext(whole, strip_hidden_characters(text), tuple(flow), tuple(named), left_out)
+
+
+def _fill(packer: Packer, path: Iterable[str], references: Sequence[str]) -> Packer:
     packer.pack_references(references)
     packer.pack_earlier(list(path))
     packer.complete(references)
-    flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))
-    left_out = tuple(each for each in (*path, *references) if each not in packer.parts)
-    if not packer.parts:
-        return PastContext(whole, left_out=left_out)
-    text = layout(AGENT, "", [part.text for part in flow], [part.text for part in named], len(left_out))
-    return PastContext(whole, strip_hidden_characters(text), tuple(flow), tuple(named), left_out)
+    return packer
+
+
+def _first_packed(older: Sequence[PastTurn], packed: Container[str]) -> int:
+    """The place of the oldest turn that is told of; what is before it is left out."""
+    place = len(older)
+    while place and (_name(older[place - 1], place - 1) in packed or not older[place - 1].answer):
+        place -= 1
+    return place
 
 
 class _Nodes:
@@ -121,8 +153,14 @@ class _Nodes:
     def __init__(self, path: dict[str, PastTurn], find: FindNode) -> None:
         self._path = path
         self._find = find
+        self._known: dict[str, Node | None] = {}
 
     def get(self, node_id: str) -> Node | None:
+        if node_id not in self._known:
+            self._known[node_id] = self._read(node_id)
+        return self._known[node_id]
+
+    def _read(self, node_id: str) -> Node | None:
         turn = self._path.get(node_id)
         if turn is None or turn.node_id:
             found = self._find(node_id)

@@ -82,6 +82,8 @@ class Conversation:
     turns: list[PastTurn] = field(default_factory=list)
     compact_until: int = 0
     """Turns before this one are sent as summaries even where they would fit: `/compact` moves it."""
+    digest: str = ""
+    """What the user wanted kept of those turns, in one text."""
 
     @property
     def leaf(self) -> str | None:
@@ -94,7 +96,7 @@ class Conversation:
             return self
         gone = {place for place, turn in enumerate(self.turns) if turn.node_id in node_ids}
         kept = [turn for place, turn in enumerate(self.turns) if place not in gone]
-        return Conversation(kept, self.compact_until - sum(place < self.compact_until for place in gone))
+        return Conversation(kept, self.compact_until - sum(place < self.compact_until for place in gone), self.digest)
 
     def messages(self) -> list[Message]:
         return [message for turn in self.turns for message in turn.messages]

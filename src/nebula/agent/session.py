@@ -17,6 +17,8 @@ from nebula.agent.context import PastContext, build_context
 from nebula.agent.conversation import Conversation, Fit, PastTurn
 from nebula.agent.loop import Turn, run_rounds, run_turn
 from nebula.agent.nodes import turn_of
+from nebula.agent.past.kept_state import KeptState, SessionState
+from nebula.agent.past.summaries import SummaryWork, soon_needed, summarise
 from nebula.agent.project_context import gather_project_context
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import chat_prompt, system_prompt
@@ -57,6 +59,8 @@ RECENT_FILES = 10
 """Files read last, which weigh in the outline of the project."""
 SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
+SHARE_OF_ANSWER = 12
+"""So much of the context is left for what the model says."""
 SURE_BYTES_PER_TOKEN = 2
 """Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
 
@@ -109,6 +113,10 @@ class Session:
     _pending_remarks: list[Sentence] = field(default_factory=list)
     _remarked: set[str] = field(default_factory=set)
     _parents_of_next: tuple[str, ...] | None = None
+    summarises_ahead: bool = False
+    """Whether turns that will soon not fit are summarised in the background: for sessions that go on for long."""
+    summaries: SummaryWork = field(default_factory=SummaryWork)
+    kept: KeptState | None = None
     _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def turn(
@@ -140,7 +148,7 @@ class Session:
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id, prompt)
         past = await asyncio.to_thread(self._past, self.conversation.without(without), system, tools, beside)
-        room = int(self.chosen.context * (1 - SHARE_FOR_PAST))
+        room = self._room_for_turn(system, tools, past)
         path = tuple(self._parents(parents))
         task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside, attached)
         turn = Turn(
@@ -166,8 +174,8 @@ class Session:
         if final.node_id:
             self._parents_of_next = None
         self.last = final
-        if final.node_id and self.settings.auto_summary:
-            self._chores.append(asyncio.create_task(self._summarise(final.node_id)))
+        if final.node_id:
+            self._summarise_later(system, tools)
         return final
 
     def made(self, turn_id: str) -> bool:
@@ -222,16 +230,19 @@ class Session:
         room = int(self.chosen.context * (1 - SHARE_FOR_PAST)) * SURE_BYTES_PER_TOKEN
         return min(MAX_USER_MESSAGE_SIZE, room) * 2 // 3
 
-    async def _summarise(self, node_id: str) -> None:
-        """In the background. A summary that could not be made is due again, and the next build makes it."""
-        from nebula.graph.errors import GraphError
-        from nebula.graph.summaries.build import build_one
-        from nebula.graph.summaries.reply import UnreadableReply
-
-        graph = self.archive.graph
-        if graph is not None:
-            with suppress(ModelError, GraphError, UnreadableReply):
-                await build_one(graph, node_id, self.chosen)
+    def _summarise_later(self, system: str, tools: ToolSet) -> None:
+        """In the background: the turn just made where `auto_summary` says so, and those that will soon not fit."""
+        self._chores = [chore for chore in self._chores if not chore.done()]
+        if self._chores or self.summaries.is_hopeless or self.archive.graph is None:
+            return
+        due: list[PastTurn] = []
+        if self.summarises_ahead:
+            due = soon_needed(self.conversation, self._room_for_past(system, tools), self.archive.find)
+        if self.settings.auto_summary and self.conversation.turns[-1] not in due:
+            due.insert(0, self.conversation.turns[-1])
+        if due:
+            chore = summarise(due, self.archive.graph, self.chosen, self.summaries)
+            self._chores.append(asyncio.create_task(chore))
 
     def system(self, trace_id: str, prompt: str = "") -> str:
         """The system prompt of a turn begun now; what of the project cannot be read is remarked on."""
@@ -285,7 +296,49 @@ class Session:
         """The plan of the last turn is agreed on: from now on it is carried out. Returns the prompt that does so."""
         self.plan = self.last.text if self.last else ""
         self.mode = "agent"
+        self._keep()
         return "Carry out the plan." if self.settings.lang != "ja" else "計画を実行してください。"
+
+    async def compact(self, focus: str = "") -> int:
+        """From now on all turns but the newest go as summaries, made now where there are none; how many more those are.
+
+        With a focus the model also writes down what is to be kept in sight. Where it cannot be asked, the turns go as
+        extracts, and what was wrong is remarked on.
+        """
+        from nebula.agent.past import compaction
+        from nebula.agent.past.summaries import without_summary
+
+        turns = self.conversation.turns[:-1]
+        if self.archive.graph is not None and turns:
+            due = await asyncio.to_thread(without_summary, turns[-compaction.MOST_SUMMARIES :], self.archive.find)
+            await summarise(due, self.archive.graph, self.chosen, self.summaries)
+        try:
+            if focus and turns:
+                self.conversation.digest = await compaction.make_digest(
+                    self.conversation, focus, self.chosen, self.summaries
+                )
+        except ModelError as problem:
+            self.remark(Sentence(problem.sentence, **problem.values))
+        count = self.conversation.compact()
+        self._keep()
+        return count
+
+    def recall(self) -> None:
+        """What an earlier run of this session kept."""
+        from nebula.agent.past.compaction import place_of
+
+        state = self.kept.read() if self.kept is not None else SessionState()
+        self.plan = state.plan
+        self.conversation.compact_until = place_of(self.conversation.turns, state.compacted)
+        self.conversation.digest = state.digest if self.conversation.compact_until else ""
+
+    def _keep(self) -> None:
+        if self.kept is None:
+            return
+        here = self.conversation
+        compacted = here.turns[here.compact_until - 1].node_id if here.compact_until else None
+        with suppress(OSError):  # it can be typed again; the turn counts
+            self.kept.write(SessionState(self.plan, compacted or "", here.digest))
 
     def step_back(self) -> PastTurn | None:
         """Leaves the last turn aside, so that the next one becomes its sibling. Nothing is deleted."""
@@ -335,7 +388,7 @@ class Session:
         plan = self.mode == "plan"
         files = (project.read_only if plan else project.workspace).for_turn(trace_id)
         kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan, project.commands, project.approvals)
-        kit = replace(kit, code=project.code, trace_id=trace_id)
+        kit = replace(kit, code=project.code, trace_id=trace_id, look_up=self._look_up)
         audit = CallAudit(project.audit, trace_id, self.redactor.text) if project.audit is not None else None
         if self.mode == CHAT:
             return chat_tools(kit, audit=audit)
@@ -359,6 +412,11 @@ class Session:
         rounds = self.settings.repair_rounds
         await Repairer(turn.stream, project.checks, project.layers, files, ask, rounds).verify()
 
+    def _look_up(self, asked: str) -> list[str]:
+        from nebula.agent.past.chapters import look_up
+
+        return look_up(self.conversation.turns, asked)
+
     async def _tell_index(self, change: AppliedChange, _: Call) -> None:
         if self.project.code is not None:
             await asyncio.to_thread(self.project.code.changed, change.path)
@@ -377,6 +435,12 @@ class Session:
         self, conversation: Conversation, system: str, tools: ToolSet, references: Sequence[str] = ()
     ) -> PastContext:
         return build_context(conversation, self._room_for_past(system, tools), self.archive.find, references)
+
+    def _room_for_turn(self, system: str, tools: ToolSet, past: PastContext) -> int:
+        """What the turn itself may grow to: its share, or less where system prompt and tools alone take more of it."""
+        taken = estimate_tokens(system) + tool_tokens(tools.specs) + past.tokens
+        left = self.chosen.context - taken - self.chosen.context // SHARE_OF_ANSWER
+        return max(0, min(int(self.chosen.context * (1 - SHARE_FOR_PAST)), left))
 
     def _room_for_past(self, system: str, tools: ToolSet) -> int:
         fixed = estimate_tokens(system) + tool_tokens(tools.specs)

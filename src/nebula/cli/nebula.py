@@ -157,7 +157,11 @@ def _session_options(parser: Parser) -> None:
         help=translate("go on with a session (without ID: the newest)"),
     )
     parser.add_argument(
-        "--compact", action="store_true", help=translate("send all earlier turns but the newest as summaries")
+        "--compact",
+        metavar="FOCUS",
+        nargs="?",
+        const="",
+        help=translate("send all earlier turns but the newest as summaries, with an eye on FOCUS"),
     )
     parser.add_argument(
         "--from",

@@ -11,6 +11,8 @@ import re
 import sys
 from typing import Any
 
+from nebula.language import translate, translate_count
+
 _PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
 
 
@@ -49,3 +51,14 @@ def print_json(value: Any) -> None:
     from nebula.memory.trace import json_line
 
     print(json_line(value), flush=True)
+
+
+def compacted(count: int) -> str:
+    """What there is to say after the past was made small."""
+    if not count:
+        return translate("There is nothing to compact: only the newest turn is sent in full.")
+    return translate_count(
+        count,
+        "From now on {count} more turn goes as a summary; readNode still gives all of it.",
+        "From now on {count} more turns go as summaries; readNode still gives all of them.",
+    )

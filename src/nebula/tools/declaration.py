@@ -30,6 +30,10 @@ class Checks:
     timeout_s: float = 120.0
 
 
+def _nothing(_: str) -> list[str]:
+    return []
+
+
 @value
 class ToolKit:
     """What there is to build tools from. A tool that needs a part which is missing is not offered."""
@@ -45,6 +49,8 @@ class ToolKit:
     approvals: Approvals | None = None
     code: CodeSearch | None = None
     trace_id: str = ""
+    look_up: Callable[[str], list[str]] = _nothing
+    """Lists earlier turns by their numbers, or by words in them."""
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]

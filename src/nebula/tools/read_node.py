@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 SPEC = DeclaredSpec(
     "readNode",
-    "Read one earlier turn of this conversation in full: its prompt and its answer. Use the id that a summary names.",
-    schema(["id"], id={"type": "string", "description": "The id of the turn."}),
+    "Read one earlier turn of this conversation in full: its prompt and its answer. Use the id that a summary names. "
+    "Where turns were left out, 'turns 1-100' as the id lists those, and any words list the turns that hold them.",
+    schema(["id"], id={"type": "string", "description": "The id of the turn, or what lists turns."}),
     (DialectForm("read_node"),),
     reads_only=True,
 )
@@ -26,12 +27,15 @@ SPEC = DeclaredSpec(
 class ReadNode:
     spec = SPEC
 
-    def __init__(self, find: Callable[[str], Node | None]) -> None:
+    def __init__(self, find: Callable[[str], Node | None], look_up: Callable[[str], list[str]]) -> None:
         self._find = find
+        self._look_up = look_up
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         node_id = text_argument(args, "id").strip()
         node = await asyncio.to_thread(self._find, node_id)
+        if node is None and (listed := await asyncio.to_thread(self._look_up, node_id)):
+            return Outcome.ok({"turns": listed})
         if node is None:
             raise ToolFailure(f"There is no turn with the id '{node_id}'. Use an id exactly as a summary names it.")
         prompt, _ = cut_middle(node.prompt, call.room // 4)
@@ -41,7 +45,7 @@ class ReadNode:
 
 TOOL = ToolDeclaration(
     "readNode",
-    lambda kit: ReadNode(kit.find_node) if kit.find_node else None,
+    lambda kit: ReadNode(kit.find_node, kit.look_up) if kit.find_node else None,
     method="read_node",
     subject="id",
 )

@@ -15,11 +15,11 @@ from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
 from nebula.cli.headless.prompt import read_images, read_prompt
 from nebula.cli.headless.text import TextFace
-from nebula.cli.printing import print_json, print_remark
+from nebula.cli.printing import compacted, print_json, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
-from nebula.events import Error, EventStream, Final, Reader, Stamped, Task
+from nebula.events import Error, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.memory.trace import TraceReader
@@ -73,9 +73,13 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
     except NebulaError as error:
         code = EXIT_USAGE if isinstance(error, GraphError) and options.from_nodes else error.exit_code
         return _not_begun(error, code, options, settings, prompt, show)
-    if options.compact:
-        session.conversation.compact()
     try:
+        if options.compact:
+            await session.compact(options.compact)
+        elif options.compact is not None:
+            session.conversation.compact()
+        if (focus := compact_focus(prompt)) is not None:
+            return await _compact(session, focus, prompt, show)
         references = _references(session, options.references)
         turn = partial(session.turn, prompt, references=references, attachments=attachments)
         final = await interruptible(settings, turn, show)
@@ -86,6 +90,22 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
     if options.output_format == "text" and final.status == "interrupted":
         print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
     return final.exit_code
+
+
+def compact_focus(prompt: str) -> str | None:
+    """The one command of a session that also makes sense alone; None for anything else."""
+    word, _, focus = prompt.strip().partition(" ")
+    return focus.strip() if word == "/compact" else None
+
+
+async def _compact(session: Session, focus: str, prompt: str, show: Callable[[Stamped], None]) -> int:
+    count = await session.compact(focus)
+    stream = EventStream(session.id, recorders=_trace(session.settings), audience=(show,), redactor=session.redactor)
+    stream.emit(Task(prompt, session.mode, session.chosen.name, session.chosen.provider))
+    for remark in session.take_remarks():
+        stream.emit(Notice(remark.sentence, remark.values))
+    stream.emit(Final(compacted(count), "ok", 0, usage=session.summaries.usage))
+    return 0
 
 
 def _references(session: Session, named: Sequence[str]) -> Sequence[str]:

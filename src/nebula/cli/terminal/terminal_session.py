@@ -62,10 +62,11 @@ class TerminalSession:
             resume=resume,
             from_nodes=from_nodes,
             allow=self.options.allow,
+            summarises_ahead=True,
         )
         self.session.project.approvals.attended = True
-        if self.options.compact:
-            self.session.conversation.compact()
+        if self.options.compact is not None:
+            await self.session.compact(self.options.compact)
         self.usage = self._usage_before() if resume is not None else []
         self.view = None
         self.plan_offered = False

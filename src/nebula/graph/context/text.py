@@ -54,7 +54,7 @@ AGENT = replace(
     flow="Turns that are not shown in full, oldest first:",
     references="Turns that the user refers to:",
     left_out="({count} more were left out)",
-    ask="`readNode` with an id gives that turn in full.",
+    ask="`readNode` with an id gives that turn in full; with a range (turns 1-100) or with words it lists turns.",
 )
 
 _SEAMS = 6

@@ -18,7 +18,7 @@ from nebula.graph.summaries.extract import MARKS, cut, extract, is_extract, lead
 from nebula.graph.summaries.reply import SummaryReply, UnreadableReply, read_reply
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import explain
-from nebula.llm.contract import ModelReply, ModelRequest
+from nebula.llm.contract import ModelReply, ModelRequest, Usage
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
 from nebula.value import field, value
@@ -54,6 +54,7 @@ SLACK = 2
 
 
 T = TypeVar("T")
+Spent = Callable[[Usage], None]
 
 
 class SummarisedGraph(Protocol):
@@ -132,9 +133,14 @@ async def build(
     return BuildReport(run.built, run.failed, run.waiting[::-1], run.stopped)
 
 
-async def build_one(graph: SummarisedGraph, node_id: str, model: ChosenModel | None = None) -> Node:
-    """Builds one node, due or not, and returns it. Raises ModelError, UnreadableReply, NotFound, BadFile."""
-    return await _build(graph, BuiltTags(graph.data_dir), node_id, model)
+async def build_one(
+    graph: SummarisedGraph, node_id: str, model: ChosenModel | None = None, spent: Spent | None = None
+) -> Node:
+    """Builds one node, due or not, and returns it; `spent` hears what each call of the model used.
+
+    Raises ModelError, UnreadableReply, NotFound, BadFile.
+    """
+    return await _build(graph, BuiltTags(graph.data_dir), node_id, model, spent)
 
 
 def build_node(graph: SummarisedGraph, node_id: str, model: ChosenModel | str | None = None) -> Node:
@@ -237,13 +243,19 @@ class _Run:
         return BuildOutcome(node_id, node.summary, list(node.tags))
 
 
-async def _build(graph: SummarisedGraph, built_tags: BuiltTags, node_id: str, model: ChosenModel | None) -> Node:
+async def _build(
+    graph: SummarisedGraph,
+    built_tags: BuiltTags,
+    node_id: str,
+    model: ChosenModel | None,
+    spent: Spent | None = None,
+) -> Node:
     node = await asyncio.to_thread(graph.get_node, node_id)
     limit = (await asyncio.to_thread(lambda: graph.settings)).summary_token_limit
     if model is None:
         made = extract(node.prompt, node.response, limit)
     else:
-        made = await _asked(model, node, limit)
+        made = await _asked(model, node, limit, spent)
 
     def save() -> Node:
         tags = built_tags.merged(graph.get_node(node_id), made.tags)
@@ -254,27 +266,29 @@ async def _build(graph: SummarisedGraph, built_tags: BuiltTags, node_id: str, mo
     return await asyncio.to_thread(save)
 
 
-async def _asked(model: ChosenModel, node: Node, limit: int) -> SummaryReply:
+async def _asked(model: ChosenModel, node: Node, limit: int, spent: Spent | None) -> SummaryReply:
     """The model's answer; one that cannot be read, or a fault that may pass, is met by asking once more."""
     messages: list[Message] = [UserMessage.new_prompt(summary_prompt(node.prompt, node.response))]
     try:
-        text = await _reply(model, messages)
+        text = await _reply(model, messages, spent)
         made = read_reply(text)
     except UnreadableReply as problem:
         again = f"{problem}. 次の2行だけを出力してください：\n要約: …\nタグ: …, …"
         messages += [AssistantMessage.new_response(None, text or "…"), UserMessage.new_prompt(again)]
-        made = read_reply(await _reply(model, messages))
+        made = read_reply(await _reply(model, messages, spent))
     except ModelError as error:
         if not error.retryable:
             raise
-        made = read_reply(await _reply(model, messages))
+        made = read_reply(await _reply(model, messages, spent))
     return SummaryReply(_within(made.summary, limit * SLACK), made.tags)
 
 
-async def _reply(model: ChosenModel, messages: Sequence[Message]) -> str:
+async def _reply(model: ChosenModel, messages: Sequence[Message], spent: Spent | None) -> str:
     request = ModelRequest(model=model.name, system="", messages=messages)
     async for item in model.connector.stream(request):
         if isinstance(item, ModelReply):
+            if spent is not None:
+                spent(item.usage)
             return item.message.content
     raise UnreadableReply("the model said nothing")
 

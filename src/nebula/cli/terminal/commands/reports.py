@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from nebula.cli.printing import compacted
 from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.output.live_line import waiting
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import translate, translate_count
+from nebula.language import explain, translate, translate_count
 from nebula.llm.catalog import cost as price
 from nebula.stage import one_line
 
@@ -19,13 +21,24 @@ if TYPE_CHECKING:
 
 
 async def cost(terminal: TerminalSession, _: str = "") -> None:
-    if not terminal.usage:
+    summaries = _summaries(terminal)
+    if not terminal.usage and summaries is None:
         terminal.screen.line(translate("Nothing was asked in this session yet."))
         return
     for each in by_model(terminal.usage).values():
         terminal.screen.line(f"{one_line(each.model)}: {_figures(each)}")
+    if summaries is not None:
+        made = translate_count(terminal.session.summaries.count, "{count} summary", "{count} summaries")
+        terminal.screen.line(f"{made}: {_figures(summaries)}")
     turns = translate_count(len(terminal.usage), "This session: {count} turn", "This session: {count} turns")
-    terminal.screen.line(f"{turns}, {_figures(total(terminal.usage))}")
+    terminal.screen.line(f"{turns}, {_figures(total([*terminal.usage, *([summaries] if summaries else [])]))}")
+
+
+def _summaries(terminal: TerminalSession) -> TurnUsage | None:
+    """What summaries made in the background or by /compact have cost; they belong to no turn."""
+    session = terminal.session
+    used = session.summaries.usage
+    return TurnUsage(session.chosen.name, used, session.chosen.cost(used)) if used != Usage() else None
 
 
 def _figures(used: TurnUsage) -> str:
@@ -71,18 +84,18 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
         )
 
 
-async def compact(terminal: TerminalSession, _: str = "") -> None:
-    count = terminal.session.conversation.compact()
-    if not count:
-        terminal.screen.line(translate("There is nothing to compact: only the newest turn is sent in full."))
+async def compact(terminal: TerminalSession, argument: str = "") -> None:
+    """Makes the summaries that are missing; Ctrl-C stops that, and what was made is kept."""
+    count = await waiting(terminal, terminal.session.compact(argument))
+    for sentence in terminal.session.take_remarks():
+        terminal.screen.line(one_line(explain(sentence)), "yellow")
+    if count is None:
+        terminal.screen.line(translate("Stopped; the turns go on as before."), "yellow")
         return
-    terminal.screen.line(
-        translate_count(
-            count,
-            "From now on {count} more turn goes as a summary; readNode still gives all of it.",
-            "From now on {count} more turns go as summaries; readNode still gives all of them.",
-        )
-    )
+    terminal.measure_context()
+    terminal.screen.line(compacted(count))
+    if count and terminal.session.conversation.digest and argument:
+        terminal.screen.say(terminal.session.conversation.digest)
 
 
 def _money(dollars: float | None) -> str:
@@ -97,5 +110,10 @@ COMMANDS = (
     SessionCommand("cost", "tokens and dollars of this session", cost, ("usage", "stats")),
     SessionCommand("context", "what is sent with the next prompt, and what it costs", context),
     SessionCommand("tools", "what the model may call in this mode", tools),
-    SessionCommand("compact", "send all turns but the newest as summaries", compact, ("compress", "summarize")),
+    SessionCommand(
+        "compact",
+        "send all turns but the newest as summaries; /compact FOCUS keeps that in sight",
+        compact,
+        ("compress", "summarize"),
+    ),
 )

@@ -45,7 +45,7 @@ class AgentTurns:
     async def run(self, job: Job, hear: Reader, ask: Ask) -> None:
         mode = self._only_mode or job.mode
         session = self._session_of(job.parents) or await open_session(
-            self._settings, approver=ask, mode=mode, open_graph=lambda: self._graph
+            self._settings, approver=ask, mode=mode, open_graph=lambda: self._graph, summarises_ahead=True
         )
         try:
             session.mode = mode

@@ -1,0 +1,64 @@
+"""Turns that are left out of a request, by number: so that a model can find its way back to any of them.
+
+A conversation of any length is a handful of ranges, each of which `readNode` opens into smaller ones, down to single
+turns with their ids. Nothing is stored for it: the turns themselves tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nebula.agent.conversation import PastTurn
+
+MOST_RANGES = 20
+WORDS_SHOWN = 60
+"""Characters of a prompt that tell it from others."""
+MOST_FOUND = 20
+TOKENS_A_LINE = 32
+
+_RANGE = re.compile(r"(?:turns?\s*)?#?([1-9][0-9]{0,6})(?:\s*(?:-|–|to)\s*#?([1-9][0-9]{0,6}))?", re.IGNORECASE)
+
+
+def outline(turns: Sequence[PastTurn], room: int) -> list[str]:
+    """The turns as ranges, in about so many tokens."""
+    most = min(MOST_RANGES, room // TOKENS_A_LINE)
+    return [_line(turns, first, last) for first, last in ranges(1, len(turns), most)] if most > 0 else []
+
+
+def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, int]]:
+    """The numbers from first to last in ranges that begin and end at round ones: as small as `most` of them allow."""
+    size = 1
+    while (last - 1) // size - (first - 1) // size + 1 > max(most, 1):
+        size *= 10
+    starts = range((first - 1) // size * size + 1, last + 1, size)
+    return [(max(start, first), min(start + size - 1, last)) for start in starts]
+
+
+def look_up(turns: Sequence[PastTurn], asked: str) -> list[str]:
+    """What a model that asks for `turns 1-100` or for some words is told; nothing where there is no such turn."""
+    numbers = _RANGE.fullmatch(asked.strip())
+    if numbers is not None:
+        first = int(numbers[1])
+        last = min(int(numbers[2] or first), len(turns))
+        return [_line(turns, *each) for each in ranges(first, last)] if first <= last else []
+    words = asked.lower().split()
+    found = [number for number, turn in enumerate(turns, start=1) if words and _has(turn, words)]
+    return [_line(turns, number, number) for number in found[:MOST_FOUND]]
+
+
+def _has(turn: PastTurn, words: Sequence[str]) -> bool:
+    text = f"{turn.prompt}\n{turn.answer}".lower()
+    return all(word in text for word in words)
+
+
+def _line(turns: Sequence[PastTurn], first: int, last: int) -> str:
+    if first == last:
+        turn = turns[first - 1]
+        return f"turn {first} [{turn.node_id or 'not kept'}]: {turn.summary or _opening(turn)}"
+    return f"turns {first}-{last}: from “{_opening(turns[first - 1])}” to “{_opening(turns[last - 1])}”"
+
+
+def _opening(turn: PastTurn) -> str:
+    text = " ".join(turn.prompt[: WORDS_SHOWN * 4].split())
+    return text if len(text) <= WORDS_SHOWN else text[:WORDS_SHOWN] + "…"

@@ -1,0 +1,43 @@
+"""What a session keeps beside its messages: the plan that was accepted, and how far the past was compacted."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from nebula.files.folder import Folder
+from nebula.value import value
+
+MAX_BYTES = 1 << 20
+
+
+@value
+class SessionState:
+    plan: str = ""
+    compacted: str = ""
+    """The newest node that goes as a summary even where it would fit."""
+    digest: str = ""
+    """What the user wanted kept of the past, in one text."""
+
+
+class KeptState:
+    """One small file a session, beside its trail; disposable."""
+
+    def __init__(self, folder: str, session_id: str) -> None:
+        self._path = os.path.join(folder, f"{session_id}.json")
+
+    def read(self) -> SessionState:
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                found: Any = json.loads(file.read(MAX_BYTES))
+            return SessionState(*(str(found.get(name, "")) for name in SessionState.__match_args__))
+        except (OSError, ValueError, AttributeError):
+            return SessionState()
+
+    def write(self, state: SessionState) -> None:
+        folder, name = os.path.split(self._path)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        fields = {name: getattr(state, name) for name in SessionState.__match_args__}
+        with Folder.at(folder) as here:
+            here.replace(name, json.dumps(fields, ensure_ascii=False).encode(), perm=0o600)
