@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from struct import Struct
 
 from nebula.index.constants import LEVELS
 
 _SHIFT = 16
 _MASK = (1 << _SHIFT) - 1
+_TOP = LEVELS - 1
+_ONE = Struct("<BBHH")
+_LEVEL = Struct("<BH")
 _SWAPS = sys.byteorder == "big"
 
 WEIGHTS = [(level + 0.5) / LEVELS for level in range(LEVELS)]
@@ -29,19 +33,22 @@ def levels_for(k1: float, b: float, average: float, length: int, most: int) -> l
 
 
 def occurrence(level: int, place: int) -> int:
-    """Level and place as one number, as `encode` wants them."""
-    return level << _SHIFT | place
+    """Level and place as one number, as `encode` wants them: in order, the heaviest come first."""
+    return (_TOP - level) << _SHIFT | place
 
 
 def encode(occurrences: list[int]) -> bytes:
     if len(occurrences) == 1:  # most terms of a project occur once
-        level, place = occurrences[0] >> _SHIFT, occurrences[0] & _MASK
-        return bytes((1, level, 1, 0, place & 255, place >> 8))
-    occurrences.sort(reverse=True)
-    by_level = Counter([each >> _SHIFT for each in occurrences])  # in order of first occurrence: the heaviest first
-    head = bytearray((len(by_level),))
-    for level, size in by_level.items():
-        head += bytes((level, size & 255, size >> 8))
+        return _ONE.pack(1, _TOP - (occurrences[0] >> _SHIFT), 1, occurrences[0] & _MASK)
+    occurrences.sort()
+    head = bytearray(1)
+    start, end = 0, len(occurrences)
+    while start < end:
+        step = occurrences[start] >> _SHIFT
+        past = bisect_left(occurrences, (step + 1) << _SHIFT, start)
+        head += _LEVEL.pack(_TOP - step, past - start)
+        start = past
+    head[0] = len(head) // _LEVEL.size
     places = array("H", [each & _MASK for each in occurrences])
     if _SWAPS:
         places.byteswap()
@@ -74,5 +81,8 @@ def by_level(data: bytes) -> Iterator[tuple[int, array[int]]]:
 def moved(data: bytes, new_places: Mapping[int, int]) -> list[int]:
     """The occurrences at their new places, for `encode`; those without one are left out."""
     return [
-        level << _SHIFT | new_places[place] for level, found in by_level(data) for place in found if place in new_places
+        occurrence(level, new_places[place])
+        for level, found in by_level(data)
+        for place in found
+        if place in new_places
     ]

@@ -5,8 +5,9 @@ Places are counted within the segment, so a worker can make one without knowing 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from hashlib import sha256
+from itertools import chain
 
 from nebula.index.chunks.cutting import cut
 from nebula.index.chunks.lines import Lines
@@ -25,15 +26,15 @@ from nebula.index.constants import (
 from nebula.index.postings import encode, levels_for, occurrence
 from nebula.index.ranking.kinds import is_marked_generated
 from nebula.index.records import ChunkRow, FileRow, Segment, Source
-from nebula.index.terms.words import terms_of, words_of
+from nebula.index.terms.words import TERMS, words_of
 
 
 class SegmentBuilder:
     def __init__(self) -> None:
         self._files: list[FileRow] = []
         self._chunk_count = 0
-        self._in_chunks: dict[str, list[int]] = {}
-        self._in_files: dict[str, list[int]] = {}
+        self._in_chunks: defaultdict[str, list[int]] = defaultdict(list)
+        self._in_files: defaultdict[str, list[int]] = defaultdict(list)
 
     @property
     def chunk_count(self) -> int:
@@ -42,41 +43,27 @@ class SegmentBuilder:
     def add(self, source: Source) -> None:
         lines = Lines(source.data)
         language = language_of(source.path)
-        whole: Counter[str] = Counter()
-        length = 0
+        words: list[str] = []
+        names: list[str] = []
         chunks = []
         for span in cut(lines, source.data, language):
             text = lines.text(span.start, span.end)
             digest = sha256(f"{span.symbol}\n{text}".encode("utf-8", "replace")).hexdigest()[:32]
             chunks.append(ChunkRow(span.start, span.end, span.symbol, digest))
-            length += self._add_chunk(text, span.symbol, whole)
-        self._add_file(whole, length)
+            here, named = words_of(text)[:MAX_WORDS_A_CHUNK], words_of(span.symbol)
+            counts, length = _counted(here, named)
+            levels = levels_for(CHUNK_K1, CHUNK_B, CHUNK_AVERAGE, length, max(counts.values(), default=0))
+            _collect(self._in_chunks, counts, levels, self._chunk_count)
+            self._chunk_count += 1
+            words += here
+            names += named
+        if len(chunks) != 1:
+            counts, length = _counted(words, names)
+        levels = levels_for(FILE_K1, FILE_B, FILE_AVERAGE, length, max(counts.values(), default=0))
+        _collect(self._in_files, counts, levels, len(self._files))
         generated = is_marked_generated(source.data) or len(source.data) > MINIFIED_LINE_BYTES * max(1, len(lines))
         stat = (source.path, source.blob, source.size, source.mtime_ns)
         self._files.append(FileRow(*stat, language, generated, len(lines), tuple(chunks)))
-
-    def _add_chunk(self, text: str, symbol: str, whole: Counter[str]) -> int:
-        counts: dict[str, int] = {}
-        length = 0
-        get = counts.get
-        words = words_of(text)
-        for word, times in Counter(words[:MAX_WORDS_A_CHUNK]).items():
-            for term in terms_of(word):
-                counts[term] = get(term, 0) + times
-                length += times
-        for word in words_of(symbol):
-            for term in terms_of(word):
-                counts[term] = get(term, 0) + SYMBOL_WEIGHT
-                length += SYMBOL_WEIGHT
-        levels = levels_for(CHUNK_K1, CHUNK_B, CHUNK_AVERAGE, length, max(counts.values(), default=0))
-        _collect(self._in_chunks, counts, levels, self._chunk_count)
-        self._chunk_count += 1
-        whole.update(counts)
-        return length
-
-    def _add_file(self, counts: Counter[str], length: int) -> None:
-        levels = levels_for(FILE_K1, FILE_B, FILE_AVERAGE, length, max(counts.values(), default=0))
-        _collect(self._in_files, counts, levels, len(self._files))
 
     def finished(self) -> Segment:
         in_files = self._in_files
@@ -84,10 +71,16 @@ class SegmentBuilder:
         return Segment(tuple(self._files), tuple(terms))
 
 
-def _collect(postings: dict[str, list[int]], counts: dict[str, int], levels: list[int], place: int) -> None:
+def _counted(words: list[str], names: list[str]) -> tuple[dict[str, int], int]:
+    """Each term with how often it counts, and how many there are.
+
+    Most of the time of a first index goes here, so nothing in it is done word by word in Python.
+    """
+    counts = Counter(chain.from_iterable(map(TERMS.__getitem__, words + names * SYMBOL_WEIGHT)))
+    return counts, counts.total()
+
+
+def _collect(postings: defaultdict[str, list[int]], counts: dict[str, int], levels: list[int], place: int) -> None:
     by_count = [occurrence(level, place) for level in levels]
     for term, times in counts.items():
-        if term in postings:
-            postings[term].append(by_count[times])
-        else:
-            postings[term] = [by_count[times]]
+        postings[term].append(by_count[times])

@@ -6,6 +6,7 @@ processes of one program. Its end of input is its end.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 
@@ -14,6 +15,7 @@ from nebula.index.reading import Root
 
 
 def main() -> None:
+    gc.disable()  # segments hold no cycles, and looking for some in a million small lists takes time
     root = Root(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while True:

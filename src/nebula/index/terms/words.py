@@ -10,29 +10,37 @@ import re
 
 from nebula.index.constants import MAX_NUMBER_LETTERS, MAX_TERM_LETTERS
 
-ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
+_BETWEEN_WORDS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 WORD = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _UNSPACED = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff66-\uff9f]+")
 """Scripts written without spaces between words (and Korean, whose particles stick to its words)."""
 _OTHER_LETTERS = re.compile(r"[^\W\d_]+")
 
-_memo: dict[str, tuple[str, ...]] = {}
 _MEMO_WORDS = 200_000
 
 
+class _Terms(dict[str, tuple[str, ...]]):
+    """Word → its terms, worked out when a word is first asked for: words repeat."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) > _MEMO_WORDS:
+            self.clear()
+        terms = self[word] = tuple(_ascii_terms(word) if word.isascii() else _other_terms(word))
+        return terms
+
+
+TERMS = _Terms()
+
+
 def words_of(text: str) -> list[str]:
-    return (ASCII_WORD if text.isascii() else WORD).findall(text)
+    """Letters, digits and underscores that stand together. ASCII, as nearly all code is, is cut faster."""
+    return text.translate(_BETWEEN_WORDS).split() if text.isascii() else WORD.findall(text)
 
 
 def terms_of(word: str) -> tuple[str, ...]:
-    """The terms of one word; words repeat, so they are remembered."""
-    terms = _memo.get(word)
-    if terms is None:
-        if len(_memo) > _MEMO_WORDS:
-            _memo.clear()
-        terms = _memo[word] = tuple(_ascii_terms(word) if word.isascii() else _other_terms(word))
-    return terms
+    """The terms of one word."""
+    return TERMS[word]
 
 
 def parts_of(word: str) -> list[str]:
