@@ -203,7 +203,7 @@ class TaskRun:
         if not await access.roll_back():
             return replace(final, rolled_back=False)
         if self._progress is not None:
-            self._progress.restart(self.request.done)
+            self._progress.restart()
         return replace(final, rolled_back=True, files_changed=(), node_id=None)
 
     def _result(self, final: Final) -> TaskResult:
