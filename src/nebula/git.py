@@ -19,6 +19,8 @@ from nebula.programs import ProgramResult, find_program, run, safe_path
 from nebula.value import value
 
 DEFAULT_TIMEOUT: Final = 10.0
+CHECKOUT_TIMEOUT: Final = 300.0
+"""For a whole tree to be written."""
 
 _DIFF = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 _LOG = ("--no-ext-diff", "--no-textconv", "--no-show-signature")
@@ -113,6 +115,30 @@ def safe_git(
     except TimeoutError as error:
         raise GitFailed(f"{error}.") from None
     return GitResult(outcome.returncode, outcome.stdout, outcome.stderr.decode(errors="replace"))
+
+
+def add_worktree(root: str, place: str) -> None:
+    """A work tree of the repository's last commit at `place`, apart from the user's. Raises GitFailed."""
+    _change_worktrees(root, "add", "--detach", "--quiet", place, "HEAD")
+
+
+def remove_worktree(root: str, place: str) -> None:
+    """Takes it away with all that was changed in it. Raises GitFailed."""
+    _change_worktrees(root, "remove", "--force", place)
+
+
+def _change_worktrees(root: str, *args: str) -> None:
+    """The one thing that is written: a list of work trees in `.git`. Filters and hooks are off here as well."""
+    start = _start_of_command(root)
+    settings = dict(_OVERRIDES)
+    try:
+        listed = run([*start, *_LIST_FILTERS], cwd=root, env=_environment(root, settings), timeout=DEFAULT_TIMEOUT)
+        env = _environment(root, settings | _without_filters(listed))
+        outcome = run([*start, "worktree", *args], cwd=root, env=env, timeout=CHECKOUT_TIMEOUT)
+    except TimeoutError as error:
+        raise GitFailed(f"{error}.") from None
+    if outcome.returncode:
+        raise GitFailed(outcome.stderr.decode(errors="replace").strip() or "git worktree failed")
 
 
 def git_setting(root: str, key: str) -> str | None:

@@ -18,6 +18,7 @@ COMMANDS = {
     "gateway": "nebula.cli.evercontext_commands.gateway:main",
     "rag": "nebula.cli.evercontext_commands.rag:main",
     "hook": "nebula.cli.evercontext_commands.hook:main",
+    "batch": "nebula.cli.evercontext_commands.batch:main",
     "kpi": "nebula.cli.evercontext_commands.kpi:main",
 }
 
@@ -44,6 +45,7 @@ def _parser() -> Parser:
         "gateway": translate("the guarded files over REST"),
         "rag": translate("the code index over REST"),
         "hook": translate("hand every commit over to the code index"),
+        "batch": translate("many tasks, each in a place of its own"),
         "kpi": translate("how well tasks go and what they cost"),
     }
     parser = Parser(

@@ -1,0 +1,68 @@
+"""A place for one task: a git work tree of the last commit, or a copy where the project is in no repository.
+
+What the task changes stays there; the project is never written. The place is made anew for each attempt, so that a
+task that was killed begins from the start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+
+from nebula.config.parsing import MAX_CONFIG_BYTES
+from nebula.files.home import derived_folder
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.git import GitFailed, add_worktree, find_repository, remove_worktree
+from nebula.workspace.project_copy import copy_project
+
+PROJECT_CONFIG = ".nebula/config.json"
+
+
+def make_place(root: str, place: str) -> str:
+    """The project's directory in the place. What an earlier attempt left there is gone."""
+    _clear(root, place)
+    return _work_tree(root, place) or _copy(root, place)
+
+
+def clear_place(root: str, place: str, inside: str, home: str) -> None:
+    """With what was derived from it."""
+    _clear(root, place)
+    forget_derived(inside, home)
+
+
+def forget_derived(inside: str, home: str) -> None:
+    """What the user's home keeps of a project that is gone."""
+    for each in (inside, os.path.join(inside, ".nebula", "graph")):
+        shutil.rmtree(derived_folder(each, home), ignore_errors=True)
+
+
+def _work_tree(root: str, place: str) -> str | None:
+    repository = find_repository(root)
+    if repository is None:
+        return None
+    try:
+        add_worktree(root, place)
+    except GitFailed:  # no commit yet, no git: what is there can still be copied
+        shutil.rmtree(place, ignore_errors=True)
+        return None
+    inside = os.path.join(place, os.path.relpath(os.path.realpath(root), repository[0]))
+    os.makedirs(inside, exist_ok=True)  # a folder that no commit has yet
+    return os.path.normpath(inside)
+
+
+def _copy(root: str, place: str) -> str:
+    copy_project(root, place)
+    with suppress(UnreadableFile):
+        settings = read_below(root, PROJECT_CONFIG, MAX_CONFIG_BYTES)
+        if settings is not None:
+            os.makedirs(os.path.join(place, ".nebula"), mode=0o700, exist_ok=True)
+            with open(os.path.join(place, PROJECT_CONFIG), "wb") as file:
+                file.write(settings)
+    return place
+
+
+def _clear(root: str, place: str) -> None:
+    with suppress(GitFailed):
+        remove_worktree(root, place)
+    shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,97 @@
+"""What became of one task of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nebula.agent.batch.task_file import BatchTask
+from nebula.agent.figures.gather import gather
+from nebula.agent.figures.kpis import Spending, spending
+from nebula.errors import EXIT_FAILED
+from nebula.events import Final
+from nebula.value import value
+from nebula.workspace.diff import diff_texts
+from nebula.workspace.local import open_workspace
+
+_NAMES = (
+    "id", "digest", "root", "trace_id", "status", "exit_code", "verified", "steps_done", "steps", "calls",
+    "input_tokens", "output_tokens", "cost", "unpriced_tokens", "seconds", "files", "remark",
+)  # fmt: skip
+
+
+@value
+class TaskOutcome:
+    id: str
+    digest: str
+    root: str
+    trace_id: str = ""
+    status: str = "error"
+    exit_code: int = EXIT_FAILED
+    verified: bool | None = None
+    steps_done: int = 0
+    steps: int = 0
+    """Of the plan."""
+    calls: int = 0
+    """Of tools."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    unpriced_tokens: int = 0
+    seconds: float = 0.0
+    files: tuple[str, ...] = ()
+    remark: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _NAMES}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> TaskOutcome:
+        known = {name: found[name] for name in _NAMES if name in found}
+        return cls(**{**known, "files": tuple(found.get("files") or ())})
+
+
+def outcome_of(task: BatchTask, place: str, trace_id: str, final: Final) -> TaskOutcome:
+    """Read off the task's last event and its trace."""
+    found = gather([place])
+    [spent] = spending(found.tasks, "all") or [Spending("")]
+    steps = final.steps or ()
+    return TaskOutcome(
+        id=task.id,
+        digest=task.digest,
+        root=task.root,
+        trace_id=trace_id,
+        status=final.status,
+        exit_code=final.exit_code,
+        verified=final.verified,
+        steps_done=sum(step.state == "done" for step in steps),
+        steps=len(steps),
+        calls=sum(each.steps for each in found.tasks),
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost=spent.cost,
+        unpriced_tokens=spent.unpriced_tokens,
+        seconds=final.duration_s,
+        files=tuple(change.path for change in final.files_changed),
+        remark=final.remark,
+    )
+
+
+def patch_of(place: str, prefix: str = "") -> str:
+    """All that was changed in a place, as one unified diff of its texts; paths begin with `prefix`."""
+    with open_workspace(place) as workspace:
+        history = workspace.history
+        first: dict[str, str | None] = {}
+        last: dict[str, str | None] = {}
+        for change in history.changes():
+            first.setdefault(change.path, change.before)
+            last[change.path] = change.after
+        diffs = []
+        for path in sorted(first):
+            old, new = (_text(history.content(state) if state else None) for state in (first[path], last[path]))
+            diffs.append(diff_texts(prefix + path, old, new).text)
+    return "".join(diffs)
+
+
+def _text(content: bytes | None) -> str | None:
+    return content.decode("utf-8", "surrogateescape") if content is not None else None

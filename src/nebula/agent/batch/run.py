@@ -1,0 +1,122 @@
+"""A batch on this machine: so many tasks at a time, in one process, each in a place of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Protocol
+
+from nebula.agent.batch.isolation import clear_place, make_place
+from nebula.agent.batch.outcome import TaskOutcome, patch_of
+from nebula.agent.batch.results import Results
+from nebula.agent.batch.task_file import BatchTask
+from nebula.agent.batch.work import Said, carry_out
+from nebula.config import Settings, load_settings
+from nebula.errors import EXIT_INTERRUPTED, NebulaError
+from nebula.events import Stamped
+from nebula.git import find_repository
+from nebula.value import record
+
+FILES_A_TASK = 40
+"""Descriptors that one task may hold open at a time; generous."""
+
+
+class Watch(Protocol):
+    """Somebody who looks on."""
+
+    def started(self, task: BatchTask) -> None: ...
+
+    def happened(self, task: BatchTask, stamped: Stamped) -> None: ...
+
+    def ended(self, outcome: TaskOutcome) -> None: ...
+
+
+Engine = Callable[[BatchTask, Watch], Awaitable[TaskOutcome]]
+"""Carries out one task somewhere, and keeps its result. Never raises for what is wrong with one task alone."""
+
+
+async def run_batch(tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: Watch) -> list[TaskOutcome]:
+    """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run."""
+    _allow_open_files(parallel)
+    free = asyncio.Semaphore(parallel)
+
+    async def one(task: BatchTask) -> TaskOutcome:
+        async with free:
+            watch.started(task)
+            outcome = await engine(task, watch)
+            watch.ended(outcome)
+            return outcome
+
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(one(task)) for task in tasks]
+    return [each.result() for each in running]
+
+
+def clear_left_behind(results: Results, tasks: Sequence[BatchTask], home: str) -> None:
+    """The places of a batch that was killed. A task may have ended there, so that nobody would make its place again."""
+    for task in tasks:
+        place = results.place(task)
+        if os.path.lexists(place):
+            clear_place(task.root, place, os.path.normpath(os.path.join(place, prefix_of(task.root))), home)
+
+
+def _allow_open_files(parallel: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 256 + parallel * FILES_A_TASK
+    if soft < wanted:
+        with suppress(ValueError, OSError):  # then it is as it is
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+@record
+class LocalEngine:
+    results: Results
+    settings: Settings
+    said: Said
+    keep: bool = False
+    """Leave the places as they are, to look at."""
+
+    async def __call__(self, task: BatchTask, watch: Watch) -> TaskOutcome:
+        try:
+            outcome = await self._carry_out(task, watch)
+        except NebulaError as problem:
+            return self._failed(task, str(problem))
+        except OSError as problem:
+            return self._failed(task, problem.strerror or str(problem))
+        if outcome.exit_code == EXIT_INTERRUPTED:
+            raise asyncio.CancelledError
+        return outcome
+
+    async def _carry_out(self, task: BatchTask, watch: Watch) -> TaskOutcome:
+        place = self.results.place(task)
+        inside = await asyncio.to_thread(make_place, task.root, place)
+        try:
+            trusted = await asyncio.to_thread(load_settings, task.root, overrides=self.said)
+            outcome = await carry_out(task, inside, self.said, trusted, [partial(watch.happened, task)])
+            if outcome.exit_code != EXIT_INTERRUPTED:
+                await asyncio.to_thread(self._keep, task, outcome, inside)
+            return outcome
+        finally:
+            if not self.keep:
+                await asyncio.to_thread(clear_place, task.root, place, inside, self.settings.home)
+
+    def _keep(self, task: BatchTask, outcome: TaskOutcome, inside: str) -> None:
+        patch = patch_of(inside, prefix_of(task.root))
+        self.results.keep(task, outcome, patch, os.path.join(inside, ".nebula"))
+
+    def _failed(self, task: BatchTask, remark: str) -> TaskOutcome:
+        outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark)
+        self.results.keep(task, outcome, "", "")
+        return outcome
+
+
+def prefix_of(root: str) -> str:
+    """Where a project lies in its repository, as paths in a patch for that repository begin."""
+    repository = find_repository(root)
+    inside = os.path.relpath(os.path.realpath(root), repository[0]) if repository else "."
+    return "" if inside == "." else f"{inside}/"

@@ -1,0 +1,113 @@
+"""The tasks of a batch: one JSON object a line. What is wrong with one is said with its line before anything begins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
+from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.value import value
+
+MOST_TASKS = 100_000
+_KEYS = ("id", "task", "root", "planner", "executor", "plan")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+
+
+class BadTaskFile(NebulaError):
+    """The file of tasks cannot be used as it is."""
+
+    exit_code = EXIT_USAGE
+
+
+@value
+class BatchTask:
+    id: str
+    prompt: str
+    root: str
+    planner: str = ""
+    executor: str = ""
+    plan: StepPlan | None = None
+
+    @property
+    def digest(self) -> str:
+        """Another one where anything of the task is another: then a result of before does not count."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"id": self.id, "task": self.prompt, "root": self.root}
+        body |= {name: getattr(self, name) for name in ("planner", "executor") if getattr(self, name)}
+        return body | ({"plan": self.plan.to_json()} if self.plan else {})
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> BatchTask:
+        plan = read_plan(found["plan"]) if found.get("plan") else None
+        return cls(found["id"], found["task"], found["root"], found.get("planner", ""), found.get("executor", ""), plan)
+
+
+def read_task_file(path: str, root: str | None = None) -> list[BatchTask]:
+    """Roots are relative to the file; a task without one has `root`, else the file's own folder. Raises BadTaskFile."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise BadTaskFile("{path} cannot be read: {reason}", path=path, reason=reason) from None
+    folder = os.path.dirname(os.path.abspath(path))
+    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    if len(numbered) > MOST_TASKS:
+        raise BadTaskFile("{path} has more than {most} tasks", path=path, most=f"{MOST_TASKS:,}")
+    tasks = [_read_task(number, line, folder, root or folder) for number, line in numbered]
+    if not tasks:
+        raise BadTaskFile("{path} has no tasks", path=path)
+    _refuse_repeated(tasks)
+    return tasks
+
+
+def _read_task(number: int, line: str, folder: str, root: str) -> BatchTask:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadTaskFile("line {number}: not JSON", number=number) from None
+    if not isinstance(found, dict):
+        raise BadTaskFile("line {number}: a task is a JSON object", number=number)
+    for key, said in found.items():
+        if key not in _KEYS:
+            known = ", ".join(_KEYS)
+            raise BadTaskFile(
+                "line {number}: unknown key {key!r} (there are {known})", number=number, key=key, known=known
+            )
+        if key != "plan" and not isinstance(said, str):
+            raise BadTaskFile("line {number}: {key!r} must be a string", number=number, key=key)
+    task_id = found.get("id") or f"{number:03}"
+    if not _ID.fullmatch(task_id):
+        raise BadTaskFile("line {number}: an id has letters, digits and . _ - only, 60 at most", number=number)
+    place = os.path.abspath(os.path.join(folder, found["root"])) if found.get("root") else os.path.abspath(root)
+    if not os.path.isdir(place):
+        raise BadTaskFile("line {number}: there is no directory {root}", number=number, root=place)
+    plan = _plan(number, found.get("plan"))
+    prompt = found.get("task", "").strip()
+    if not prompt and plan is None:
+        raise BadTaskFile('line {number}: "task" says what to do; it is missing', number=number)
+    return BatchTask(task_id, prompt, place, found.get("planner", ""), found.get("executor", ""), plan)
+
+
+def _plan(number: int, found: Any) -> StepPlan | None:
+    if found is None:
+        return None
+    try:
+        return read_plan(found)
+    except BadPlan as problem:
+        raise BadTaskFile("line {number}: {problem}", number=number, problem=problem) from None
+
+
+def _refuse_repeated(tasks: Sequence[BatchTask]) -> None:
+    seen: set[str] = set()
+    for task in tasks:
+        if task.id in seen:
+            raise BadTaskFile("two tasks have the id {id!r}; each needs its own", id=task.id)
+        seen.add(task.id)

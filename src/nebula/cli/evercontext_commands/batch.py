@@ -1,0 +1,131 @@
+"""evercontext batch: many tasks, each in a place of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nebula.cli.arguments import Parser, checked_root, examples
+from nebula.cli.evercontext_commands.run import model_options
+from nebula.cli.printing import print_json, print_remark
+from nebula.cli.settings import open_settings
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
+from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.agent.batch.outcome import TaskOutcome
+    from nebula.agent.batch.results import Results
+    from nebula.agent.batch.run import Engine
+    from nebula.agent.batch.task_file import BatchTask
+    from nebula.config import Settings
+
+MOST_PARALLEL = 1_000
+_FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    root = checked_root(options.root) if options.root else None
+    said = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
+    settings = open_settings("evercontext", root, said)
+
+    from nebula.agent.batch.results import Results
+    from nebula.agent.batch.task_file import read_task_file
+
+    tasks = read_task_file(options.tasks, root)
+    results = Results(options.out or os.path.splitext(options.tasks)[0] + ".results")
+    try:
+        return asyncio.run(_run(tasks, results, settings, said, options))
+    finally:
+        results.close()
+
+
+async def _run(
+    tasks: list[BatchTask], results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace
+) -> int:
+    from nebula.agent.batch.run import clear_left_behind, run_batch
+    from nebula.cli.evercontext_commands.batch_view import BatchView, print_table
+
+    done = results.done(tasks, again=options.again)
+    waiting = [task for task in tasks if task.id not in done]
+    clear_left_behind(results, tasks, settings.home)
+    if done:
+        print_remark(translate("{count} tasks were done before; their results stand.", count=len(done)))
+    view = BatchView(len(tasks), len(done))
+    started = time.monotonic()
+    work = asyncio.create_task(run_batch(waiting, options.parallel, _engine(results, settings, said, options), view))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, work.cancel)
+    try:
+        fresh = {outcome.id: outcome for outcome in await work}
+    except asyncio.CancelledError:
+        view.close()
+        print_remark(translate("Interrupted: what has ended is kept, the same command goes on with the rest."))
+        return EXIT_INTERRUPTED
+    view.close()
+    outcomes = [fresh.get(task.id) or done[task.id] for task in tasks]
+    if options.json:
+        print_json(_report(outcomes, results))
+    else:
+        print_table(outcomes, time.monotonic() - started)
+        print_remark(translate("Patches and traces: {folder}", folder=results.folder))
+    return 0 if all(outcome.exit_code == 0 for outcome in outcomes) else EXIT_FAILED
+
+
+def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]:
+    ok = sum(outcome.exit_code == 0 for outcome in outcomes)
+    tasks = [{**outcome.to_json(), "patch": results.patch(outcome.id)} for outcome in outcomes]
+    return {"ok": ok, "failed": len(outcomes) - ok, "results": results.folder, "tasks": tasks}
+
+
+def _engine(results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace) -> Engine:
+    if options.on:
+        from nebula.agent.batch.ray_engine import RayEngine
+
+        return RayEngine(results, settings, said, options.on)
+    from nebula.agent.batch.run import LocalEngine
+
+    return LocalEngine(results, settings, said, options.keep)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "evercontext batch",
+        translate(
+            "Carries out many tasks, each in a place of its own: a git work tree of the last commit, or a copy. No\n"
+            "project is changed: what each task did is a patch in the folder of results. Started again after it was\n"
+            "stopped or killed, it goes on with what is left. The file has one JSON object a line:"
+        )
+        + f"\n\n  {_FORM}",
+        epilog=examples(
+            "evercontext batch tasks.jsonl --parallel 8", "evercontext batch tasks.jsonl --on ray://head:10001"
+        )
+        + "\n",
+    )
+    parser.add_argument("tasks", metavar="FILE", help=translate("the tasks, one JSON object a line"))
+    parser.add_argument(
+        "--parallel", type=_count, default=os.cpu_count() or 1, metavar="N", help=translate("so many at a time")
+    )
+    parser.add_argument("--root", metavar="DIR", help=translate("the project of tasks that name none"))
+    parser.add_argument("--out", metavar="DIR", help=translate("folder of results (default: FILE.results)"))
+    parser.add_argument(
+        "--on", metavar="ADDRESS", help=translate("a Ray cluster: ray://HOST:PORT, or 'ray' for one on this machine")
+    )
+    model_options(parser)
+    parser.add_argument("--again", action="store_true", help=translate("do tasks that failed once more"))
+    parser.add_argument("--keep", action="store_true", help=translate("leave the places of the tasks to look at"))
+    parser.add_argument("--trust", action="store_true", help=translate("let the projects' own checks run"))
+    parser.add_argument("--json", action="store_true", help=translate("print JSON"))
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_PARALLEL:
+        raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=MOST_PARALLEL))
+    return int(text)

@@ -1,0 +1,113 @@
+"""What is seen of a batch: one live line on a terminal, a line for each task that ended, and a table at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from nebula.agent.batch.outcome import TaskOutcome
+from nebula.agent.batch.task_file import BatchTask
+from nebula.agent.figures.kpis import Spending
+from nebula.cli.figures.tables import dollars, table
+from nebula.cli.printing import fit_to_print, print_line, print_remark
+from nebula.cli.terminal.output.width import cut
+from nebula.events import Stamped
+from nebula.language import translate
+from nebula.stage import one_line
+
+REDRAW_S = 0.1
+
+
+class BatchView:
+    """On stderr: results alone go to stdout."""
+
+    def __init__(self, total: int, done_before: int) -> None:
+        self._total = total
+        self._done = done_before
+        self._failed = 0
+        self._running: dict[str, str] = {}
+        self._begun = time.monotonic()
+        self._drawn = 0.0
+        self._live = sys.stderr.isatty()
+
+    def started(self, task: BatchTask) -> None:
+        self._running[task.id] = ""
+        self._draw()
+
+    def happened(self, task: BatchTask, stamped: Stamped) -> None:
+        if stamped.event.type == "progress":
+            self._running[task.id] = str(getattr(stamped.event, "title", ""))
+        self._draw()
+
+    def ended(self, outcome: TaskOutcome) -> None:
+        self._running.pop(outcome.id, None)
+        self._done += 1
+        self._failed += outcome.exit_code != 0
+        self._clear()
+        remark = f"  {one_line(outcome.remark)}" if outcome.remark else ""
+        print_remark(
+            f"{self._done}/{self._total}  {outcome.id}  {status_word(outcome)}  {outcome.seconds:.1f} s{remark}"
+        )
+        self._draw(at_once=True)
+
+    def close(self) -> None:
+        self._clear()
+
+    def _draw(self, *, at_once: bool = False) -> None:
+        now = time.monotonic()
+        if not self._live or (now - self._drawn < REDRAW_S and not at_once):
+            return
+        self._drawn = now
+        counts = {"done": self._done, "total": self._total, "failed": self._failed, "running": len(self._running)}
+        line = translate("{done} of {total} done, {failed} failed, {running} at work", **counts)
+        at_work = ", ".join(f"{name} {what}".rstrip() for name, what in self._running.items())
+        text = one_line(f"{line}, {now - self._begun:.0f} s: {at_work}")
+        print(f"\r\x1b[2K{cut(fit_to_print(text), _columns() - 1)}", end="", file=sys.stderr, flush=True)
+
+    def _clear(self) -> None:
+        if self._live:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def _columns() -> int:
+    try:
+        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
+    except OSError:
+        return 80
+
+
+def status_word(outcome: TaskOutcome) -> str:
+    if outcome.exit_code == 0:
+        return translate("verified") if outcome.verified else translate("done")
+    return translate("refused") if outcome.status == "refused" else translate("failed")
+
+
+def print_table(outcomes: Sequence[TaskOutcome], seconds: float) -> None:
+    titles = (
+        translate("task"), translate("result"), translate("steps"), translate("files"), translate("tokens in"),
+        translate("tokens out"), translate("cost"), translate("seconds"),
+    )  # fmt: skip
+    rows = [titles, *(_row(each) for each in outcomes)]
+    for line in table(rows, align="<<>>>>>>"):
+        print_line(line)
+    ok = sum(each.exit_code == 0 for each in outcomes)
+    counts = {"ok": ok, "failed": len(outcomes) - ok, "seconds": f"{seconds:.1f}"}
+    print_line("\n" + translate("{ok} done, {failed} failed, {seconds} s", **counts))
+
+
+def _row(outcome: TaskOutcome) -> tuple[str, ...]:
+    spent = Spending(
+        "",
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        cost=outcome.cost,
+        unpriced_tokens=outcome.unpriced_tokens,
+    )
+    steps = f"{outcome.steps_done}/{outcome.steps}"
+    tokens = (f"{outcome.input_tokens:,}", f"{outcome.output_tokens:,}")
+    return (
+        one_line(outcome.id), status_word(outcome), steps, str(len(outcome.files)), *tokens, dollars(spent),
+        f"{outcome.seconds:.1f}",
+    )  # fmt: skip

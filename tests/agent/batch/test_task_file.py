@@ -1,0 +1,90 @@
+"""Tasks of a batch: what is wrong with a line is said before anything begins. Results: kept whole, read back, never lost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nebula.agent.batch.outcome import TaskOutcome
+from nebula.agent.batch.results import Results
+from nebula.agent.batch.task_file import BadTaskFile, BatchTask, read_task_file
+
+
+def written(folder, *lines):
+    file = folder / "tasks.jsonl"
+    file.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
+    return str(file)
+
+
+def test_roots_are_relative_to_the_file_and_ids_are_line_numbers(tmp_path):
+    (tmp_path / "app").mkdir()
+    path = written(tmp_path, {"task": " 作って "}, "", {"task": "b", "root": "app", "id": "b-1", "executor": "m"})
+    assert read_task_file(path) == [
+        BatchTask("001", "作って", str(tmp_path)),
+        BatchTask("b-1", "b", str(tmp_path / "app"), executor="m"),
+    ]
+    assert read_task_file(path, str(tmp_path / "app"))[0].root == str(tmp_path / "app")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "has no tasks"),
+        (["{"], "line 1: not JSON"),
+        (["[" * 100_000], "line 1: not JSON"),
+        (["[]"], "line 1: a task is a JSON object"),
+        ([{"task": "a"}, {"tusk": "b"}], "line 2: unknown key 'tusk'"),
+        ([{"task": 3}], "line 1: 'task' must be a string"),
+        ([{"root": "."}], 'line 1: "task" says what to do'),
+        ([{"task": "a", "id": "../x"}], "line 1: an id has letters"),
+        ([{"task": "a", "root": "nowhere"}], "line 1: there is no directory"),
+        ([{"task": "a", "id": "x"}, {"task": "b", "id": "x"}], "two tasks have the id 'x'"),
+        ([{"plan": {"tasks": []}}], "line 1: The plan has no tasks."),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path, lines, said):
+    with pytest.raises(BadTaskFile, match=said):
+        read_task_file(written(tmp_path, *lines))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(BadTaskFile, match="cannot be read: No such file"):
+        read_task_file(str(tmp_path / "missing"))
+
+
+def test_a_task_survives_the_way_to_another_machine():
+    step = {"id": "1", "goal": "g", "files": ["a"]}
+    [task] = [BatchTask.from_json({"id": "a", "task": "", "root": "/r", "planner": "p", "plan": {"tasks": [step]}})]
+    assert BatchTask.from_json(json.loads(json.dumps(task.to_json()))) == task
+
+
+def kept(results, task, code=0):
+    outcome = TaskOutcome(task.id, task.digest, task.root, exit_code=code, status="ok", files=("a",), cost=0.5)
+    results.keep(task, outcome, "--- patch\n", "")
+    return outcome
+
+
+def test_results_are_there_after_a_crash_and_stand_for_the_same_task_only(tmp_path):
+    one, two, three = (BatchTask(name, "do it", "/r") for name in ("one", "two", "three"))
+    results = Results(str(tmp_path / "out"))
+    first, second = kept(results, one), kept(results, two, code=1)
+    with open(tmp_path / "out" / "results.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"id": "three", "dig')  # a line that a crash cut off
+    results.close()
+    again = Results(str(tmp_path / "out"))
+    changed = BatchTask("one", "do something else", "/r")
+    assert again.done([one, two, three]) == {"one": first, "two": second}
+    assert again.done([one, two, three], again=True) == {"one": first}
+    assert again.done([changed]) == {}
+    third = kept(again, three)
+    assert again.done([three]) == {"three": third}
+    assert (tmp_path / "out/three/changes.patch").read_text() == "--- patch\n"
+
+
+def test_two_batches_do_not_share_a_folder(tmp_path):
+    results = Results(str(tmp_path))
+    with pytest.raises(BadTaskFile, match="another batch is at work"):
+        Results(str(tmp_path))
+    results.close()
+    Results(str(tmp_path)).close()

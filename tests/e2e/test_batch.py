@@ -1,0 +1,171 @@
+"""`evercontext batch` as a user runs it: many tasks, no project touched, resumable after a kill, one table."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from batch_model import batch_model
+from conftest import Bench
+from scripted_model import Fault, ScriptedModel, Turn
+
+
+@pytest.fixture
+def batch(bench: Bench) -> Bench:
+    """Two projects: one in a repository, one plain."""
+    bench.write("repo/app/a.txt", "a\n")
+    bench.write("plain/b.txt", "b\n")
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "Begin")):
+        subprocess.run(["git", *who, *words], cwd=bench.project / "repo", check=True)
+    return bench
+
+
+def tasks(bench: Bench, *lines: dict[str, str]) -> None:
+    bench.write("tasks.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if ".git/" not in f"{path}/")
+
+
+def test_every_task_has_a_place_of_its_own_and_no_project_is_touched(batch: Bench) -> None:
+    tasks(
+        batch,
+        {"task": "write one.md", "root": "repo/app"},
+        {"task": "write one.md", "root": "repo/app"},
+        {"task": "write two.md", "root": "plain", "id": "two"},
+        {"task": "refuse x.md", "root": "plain"},
+        {"task": "fail", "root": "repo"},
+    )
+    before = files_below(batch.project / "repo"), files_below(batch.project / "plain")
+    with ScriptedModel(batch_model) as model:
+        ran = batch.run("evercontext", "batch", "tasks.jsonl", "--parallel", "3", "--json", **model.env())
+    assert ran.code == 1
+    assert (files_below(batch.project / "repo"), files_below(batch.project / "plain")) == before
+    report = ran.json
+    assert (report["ok"], report["failed"]) == (3, 2)
+    codes = {each["id"]: (each["status"], each["exit_code"]) for each in report["tasks"]}
+    assert codes == {"001": ("ok", 0), "002": ("ok", 0), "two": ("ok", 0), "004": ("refused", 2), "005": ("error", 1)}
+    assert ran.err.count("/5  ") == 5
+    patch = report["tasks"][0]["patch"]
+    subprocess.run(["git", "apply", patch], cwd=batch.project / "repo", check=True)
+    assert batch.read("repo/app/one.md") == "# one.md\n"
+
+
+def test_results_can_be_looked_at_like_any_project(batch: Bench) -> None:
+    tasks(batch, {"task": "write one.md", "root": "repo", "id": "first"})
+    with ScriptedModel(batch_model) as model:
+        table = batch.run("evercontext", "batch", "tasks.jsonl", NEBULA_LANG="ja", **model.env())
+    assert os.listdir(batch.home / ".nebula/projects") == []
+    assert table.code == 0 and "first" in table.out and "1/1" in table.out and "1 件完了" in table.out
+    story = batch.run("nebula", "trace", "show", "--root", "tasks.results/first")
+    assert story.code == 0 and "one.md" in story.out
+    assert batch.run("evercontext", "kpi", "--root", "tasks.results/first", "--json").json["task_success_rate"] == 1.0
+    assert not os.path.exists(batch.project / "tasks.results/work")
+
+
+def test_killed_it_goes_on_with_what_is_left(batch: Bench) -> None:
+    tasks(batch, *({"task": f"write f{number}.md", "root": "repo"} for number in range(8)))
+    killed, asked_last = threading.Event(), threading.Event()
+
+    def slow(request):
+        if "f5.md" in request.body.decode() and not killed.is_set():
+            asked_last.set()
+            return Turn(fault=Fault.slow(3600))
+        return batch_model(request)
+
+    results = batch.project / "tasks.results/results.jsonl"
+    with ScriptedModel(slow) as model:
+        process = batch.start("evercontext", "batch", "tasks.jsonl", "--parallel", "2", **model.env())
+        assert asked_last.wait(60)
+        _until(lambda: results.exists() and len(results.read_text().splitlines()) >= 5)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed.set()
+        done = {json.loads(line)["id"] for line in results.read_text().splitlines()}
+        asked = len(model.turns)
+        ran = batch.run("evercontext", "batch", "tasks.jsonl", "--parallel", "2", "--json", **model.env())
+        later = "".join(request.body.decode() for request in model.turns[asked:])
+    assert ran.code == 0 and ran.json["ok"] == 8
+    assert "were done before" in ran.err and "006" not in done
+    assert not any(f"write f{int(name) - 1}.md" in later for name in done)
+    listed = subprocess.run(["git", "worktree", "list"], cwd=batch.project / "repo", capture_output=True, text=True)
+    assert len(listed.stdout.splitlines()) == 1
+
+
+def test_interrupted_it_says_how_to_go_on(batch: Bench) -> None:
+    tasks(batch, {"task": "write a.md", "root": "plain"}, {"task": "write b.md", "root": "plain"})
+    asked = threading.Event()
+
+    def slow(request):
+        if "b.md" in request.body.decode():
+            asked.set()
+            return Turn(fault=Fault.slow(3600))
+        return batch_model(request)
+
+    results = batch.project / "tasks.results/results.jsonl"
+    with ScriptedModel(slow) as model:
+        process = batch.start("evercontext", "batch", "tasks.jsonl", "--parallel", "2", **model.env())
+        assert asked.wait(60)
+        _until(lambda: results.exists() and results.read_text().count("\n") == 1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and b"goes on with the rest" in err
+    assert [json.loads(line)["id"] for line in results.read_text().splitlines()] == ["001"]
+
+
+def _until(holds, seconds: float = 60) -> None:
+    """Waits for a file of another process, which tells nobody when it is there."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_mistakes_are_one_line(batch: Bench) -> None:
+    tasks(batch, {"tusk": "x"})
+    for words, said in (
+        (("tasks.jsonl",), "line 1: unknown key 'tusk'"),
+        (("missing.jsonl",), "cannot be read"),
+        (("tasks.jsonl", "--parallel", "0"), "from 1 to 1000"),
+    ):
+        ran = batch.run("evercontext", "batch", *words)
+        assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
+
+
+def test_a_task_runs_on_a_cluster_of_this_machine(batch: Bench) -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed (CONTRIBUTING.md says how)")
+    tasks(
+        batch,
+        {"task": "write one.md", "root": "repo/app"},
+        {"task": "write two.md", "root": "plain"},
+        {"task": "refuse x.md", "root": "plain"},
+    )
+    before = files_below(batch.project / "repo"), files_below(batch.project / "plain")
+    with ScriptedModel(batch_model) as model:
+        ran = batch.run(
+            "evercontext", "batch", "tasks.jsonl", "--on", "ray", "--json", timeout=110,
+            PYTHONWARNINGS="default", **model.env(),
+        )  # fmt: skip
+    assert ran.code == 1, ran.err
+    assert [each["exit_code"] for each in ran.json["tasks"]] == [0, 0, 2]
+    assert "+# one.md" in (batch.project / "tasks.results/001/changes.patch").read_text()
+    assert (batch.project / "tasks.results/002/.nebula/trace.jsonl").exists()
+    assert (files_below(batch.project / "repo"), files_below(batch.project / "plain")) == before
+
+
+@pytest.mark.skipif("ray" in sys.modules, reason="Ray is loaded")
+def test_without_ray_one_line_says_what_to_install(batch: Bench) -> None:
+    batch.write("ray.py", "raise ImportError('not here')\n")
+    tasks(batch, {"task": "write one.md", "root": "plain"})
+    ran = batch.run("evercontext", "batch", "tasks.jsonl", "--on", "ray", PYTHONPATH=str(batch.project))
+    assert (ran.code, ran.out) == (64, "") and "nebula-agent[ray]" in ran.err and ran.err.count("\n") == 1
