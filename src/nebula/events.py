@@ -170,6 +170,8 @@ class Plan(Event):
     duration_s: float | None = None
     evidence: tuple[Evidence, ...] | None = None
     """The places of the project that the planner was shown."""
+    given: bool | None = None
+    """It was handed in, not made for this task."""
 
 
 @value

@@ -13,6 +13,7 @@ from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import KPI_NAMES, figures_json, kpis, percentile, spending
 from nebula.events import CheckRun, Citations, Message, Plan, Retry, Step, ToolResult, Usage
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
+from nebula.value import replace
 from trace_lines import write_lines, write_task
 
 
@@ -87,6 +88,7 @@ def test_plans_of_the_same_request_agree_by_their_steps_not_their_words(tmp_path
     write_task(tmp_path, plan("a.py", "./b.py", words="Now make it."))
     write_task(tmp_path, plan("b.py", "a.py"))
     write_task(tmp_path, plan("c.py"), prompt="another request, planned once")
+    write_task(tmp_path, replace(plan("d.py"), given=True))
     assert measures(tmp_path)["plan_reproducibility"] == 2 / 3
 
 

@@ -5,32 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-
-def plan_shape(plan: Any) -> str:
-    """A short name that plans of the same shape have in common. Ids become places in the list; a step is its tool with
-    its parameters, or the files it is about, or where it names none its goal."""
-    tasks = plan.get("tasks") if isinstance(plan, Mapping) else None
-    steps = [each for each in tasks if isinstance(each, Mapping)] if isinstance(tasks, list) else []
-    place = {str(step.get("id")): number for number, step in enumerate(steps)}
-    shape = [_step_shape(step, place) for step in steps]
-    return digest(json.dumps(shape, sort_keys=True, ensure_ascii=False, default=str))
+from nebula.agent.plan.plan import BadPlan, read_plan, step_graph
 
 
-def _step_shape(step: Mapping[str, Any], place: Mapping[str, int]) -> list[Any]:
-    files = sorted(str(path).removeprefix("./") for path in _listed(step, "files"))
-    about: Any = [step["tool"], step.get("parameters")] if step.get("tool") else files
-    if not about:
-        about = " ".join(str(step.get("goal", "")).casefold().split())
-    waits_for = sorted(place.get(str(each), -1) for each in _listed(step, "depends_on"))
-    return [about, waits_for, step.get("on_error") or "stop"]
-
-
-def _listed(step: Mapping[str, Any], key: str) -> Sequence[Any]:
-    found = step.get(key)
-    return found if isinstance(found, list) else ()
+def plan_shape(found: Any) -> str:
+    """A short name that plans with the same graph of steps have in common."""
+    try:
+        return digest(step_graph(read_plan(found)))
+    except BadPlan:  # one of another program, or of another time
+        return digest(json.dumps(found, sort_keys=True, default=str))
 
 
 def agreement(shapes: Iterable[str]) -> tuple[int, int]:

@@ -101,7 +101,8 @@ def _retry(task: TaskRecord, _: Mapping[str, Any]) -> None:
 
 
 def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    task.plans.append(plan_shape(line.get("plan")))
+    if line.get("given") is not True:  # one that was handed in says nothing of a planner
+        task.plans.append(plan_shape(line.get("plan")))
     task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
     if line.get("usage"):
         _add_use(task, line)

@@ -110,7 +110,7 @@ class TaskRun:
             return
         self.plan = self.request.plan or await self._make_plan(access)
         if self.request.plan is not None:
-            self.stream.emit(Plan(self.plan.to_json()))
+            self.stream.emit(Plan(self.plan.to_json(), given=True))
         self._begin_plan(self.plan)
         executor = self._executor(access, self.plan)
         self.stream.read_first_by(executor)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli.arguments import Parser, checked_root, examples
-from nebula.cli.evercontext_commands.run import model_options
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
@@ -117,7 +116,10 @@ def _parser() -> Parser:
     parser.add_argument(
         "--on", metavar="ADDRESS", help=translate("a Ray cluster: ray://HOST:PORT, or 'ray' for one on this machine")
     )
-    model_options(parser)
+    parser.add_argument(
+        "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
+    )
+    parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
     parser.add_argument("--again", action="store_true", help=translate("do tasks that failed once more"))
     parser.add_argument("--keep", action="store_true", help=translate("leave the places of the tasks to look at"))
     parser.add_argument("--trust", action="store_true", help=translate("let the projects' own checks run"))
