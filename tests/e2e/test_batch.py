@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from batch_model import batch_model
@@ -129,6 +131,18 @@ def _until(holds, seconds: float = 60) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_a_terminal_has_one_live_line_and_the_table_at_the_end(batch: Bench) -> None:
+    tasks(batch, {"task": "write a.md", "root": "plain"}, {"task": "write b.md", "root": "plain"})
+    with ScriptedModel(lambda request: replace(batch_model(request), fault=Fault.slow(0.3))) as model:
+        env = batch.env(TERM="xterm-256color", **model.env())
+        words = batch.argv("evercontext", "batch", "tasks.jsonl", "--parallel", "2")
+        with pexpect.spawn(words[0], words[1:], cwd=str(batch.project), env=env, dimensions=(24, 120)) as terminal:
+            terminal.expect_exact("0 of 2 done, 0 failed, 2 at work")
+            terminal.expect_exact("2/2  ")
+            terminal.expect_exact("2 done, 0 failed")
+            terminal.expect(pexpect.EOF)
 
 
 def test_mistakes_are_one_line(batch: Bench) -> None:

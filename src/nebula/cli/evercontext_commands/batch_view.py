@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from collections.abc import Sequence
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.figures.kpis import Spending
+from nebula.cli.evercontext_commands.task_view import live_line
 from nebula.cli.figures.tables import dollars, table
-from nebula.cli.printing import fit_to_print, print_line, print_remark
-from nebula.cli.terminal.output.width import cut
-from nebula.events import Stamped
+from nebula.cli.printing import print_line, print_remark
+from nebula.events import Progress, Stamped
 from nebula.language import translate
 from nebula.stage import one_line
-
-REDRAW_S = 0.1
 
 
 class BatchView:
@@ -28,54 +23,36 @@ class BatchView:
         self._done = done_before
         self._failed = 0
         self._running: dict[str, str] = {}
-        self._begun = time.monotonic()
-        self._drawn = 0.0
-        self._live = sys.stderr.isatty()
+        """Tasks at work, with the step that each is at."""
+        self._live = live_line()
 
     def started(self, task: BatchTask) -> None:
         self._running[task.id] = ""
         self._draw()
 
     def happened(self, task: BatchTask, stamped: Stamped) -> None:
-        if stamped.event.type == "progress":
-            self._running[task.id] = str(getattr(stamped.event, "title", ""))
-        self._draw()
+        if isinstance(stamped.event, Progress):
+            self._running[task.id] = stamped.event.title
+            self._draw()
 
     def ended(self, outcome: TaskOutcome) -> None:
         self._running.pop(outcome.id, None)
         self._done += 1
         self._failed += outcome.exit_code != 0
-        self._clear()
+        self._live.lower()
         remark = f"  {one_line(outcome.remark)}" if outcome.remark else ""
-        print_remark(
-            f"{self._done}/{self._total}  {outcome.id}  {status_word(outcome)}  {outcome.seconds:.1f} s{remark}"
-        )
-        self._draw(at_once=True)
+        place = f"{self._done}/{self._total}  {outcome.id}"
+        print_remark(f"{place}  {status_word(outcome)}  {outcome.seconds:.1f} s{remark}")
+        self._draw()
 
     def close(self) -> None:
-        self._clear()
+        self._live.lower()
 
-    def _draw(self, *, at_once: bool = False) -> None:
-        now = time.monotonic()
-        if not self._live or (now - self._drawn < REDRAW_S and not at_once):
-            return
-        self._drawn = now
+    def _draw(self) -> None:
         counts = {"done": self._done, "total": self._total, "failed": self._failed, "running": len(self._running)}
         line = translate("{done} of {total} done, {failed} failed, {running} at work", **counts)
         at_work = ", ".join(f"{name} {what}".rstrip() for name, what in self._running.items())
-        text = one_line(f"{line}, {now - self._begun:.0f} s: {at_work}")
-        print(f"\r\x1b[2K{cut(fit_to_print(text), _columns() - 1)}", end="", file=sys.stderr, flush=True)
-
-    def _clear(self) -> None:
-        if self._live:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
-
-
-def _columns() -> int:
-    try:
-        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
-    except OSError:
-        return 80
+        self._live.raise_(one_line(at_work), doing=line)
 
 
 def status_word(outcome: TaskOutcome) -> str:
