@@ -162,7 +162,9 @@ class Settings:
         declared = TABLE.get(name)
         if declared is not None and declared.secret:
             return "(set)" if getattr(self, name) else ""
-        said = str(getattr(self, name))
+        found = getattr(self, name)
+        # Of an object the names alone: what stands under them may hold a key.
+        said = ", ".join(found) if isinstance(found, tuple | Mapping) else str(found)
         return without_credentials(said) if declared is not None and declared.check is address else said
 
     def is_from_project(self, name: str) -> bool:

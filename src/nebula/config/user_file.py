@@ -35,10 +35,11 @@ def read_user_file(path: str) -> dict[str, Any]:
 def save_choice(settings: Settings, **choices: Any) -> None:
     """Puts choices of the user, such as the model, into the user's config.json and leaves the rest of it as it is.
 
-    A file that cannot be read as JSON is not overwritten.
+    None takes a choice back. A file that cannot be read as JSON is not overwritten.
     """
-    current = read_user_file(settings.config_path)
-    _write_private(settings.config_path, json.dumps({**current, **choices}, ensure_ascii=False, indent=2) + "\n")
+    said = {**read_user_file(settings.config_path), **choices}
+    kept = {key: each for key, each in said.items() if each is not None}
+    _write_private(settings.config_path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
 
 
 def is_trusted(settings: Settings) -> bool:
