@@ -291,6 +291,8 @@ class Approval(Event):
     """What else there is to know before the answer, one sentence each."""
     network: str | None = None
     """The command that asks for the network; then nothing is written by a yes."""
+    call: str | None = None
+    """The arguments with which a tool of an MCP server would be called."""
 
 
 @value

@@ -242,6 +242,7 @@ def _seen_whole(approval: Approval) -> Approval:
         changes=changes,
         remarks=approval.remarks and tuple(map(one_line, approval.remarks)),
         network=None if approval.network is None else approval.network.translate(_UNSEEN),
+        call=None if approval.call is None else approval.call.translate(_UNSEEN),
     )
 
 

@@ -39,6 +39,7 @@ from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_
 if TYPE_CHECKING:
     from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
+    from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.contract import Workspace
 
 
@@ -63,14 +64,15 @@ async def open_session(
     archive = open_archive(settings, state, SessionNodes(folder), open_graph)
     # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
     place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
-    redactor = Redactor(settings.secrets)
+    project = open_project_access(settings, Approvals(approver, by_rule), allow, state)
+    redactor = Redactor((*settings.secrets, *(project.external.secrets if project.external else ())))
     session_id = _session_id(memory, place, redactor.text(chosen.name), resume)
     lock = SessionLock(folder, session_id)
     session = Session(
         id=session_id,
         settings=settings,
         chosen=chosen,
-        project=open_project_access(settings, Approvals(approver, by_rule), allow, state),
+        project=project,
         archive=archive,
         recorders=_recorders(settings, memory, session_id, state),
         redactor=redactor,
@@ -136,7 +138,18 @@ def open_project_access(
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), settings.allow_network)
     audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
-    return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code)
+    external = _external(settings)
+    return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code, external)
+
+
+def _external(settings: Settings) -> ExternalServers | None:
+    """Loads nothing where no server is configured."""
+    if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
+        return None
+    from nebula.tools.external.configured import configured_servers
+    from nebula.tools.external.servers import ExternalServers
+
+    return ExternalServers(configured_servers(settings, os.environ))
 
 
 def take_back_half_applied(files: Workspace) -> list[Sentence]:

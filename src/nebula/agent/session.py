@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nebula.memory.sessions import Sessions
     from nebula.tools.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.audit import AuditLog
 
 MODES = ("agent", "plan")
@@ -80,6 +81,8 @@ class ProjectAccess:
     """None where the files are on another machine."""
     code: CodeSearch | None = None
     """None where no index knows these files."""
+    external: ExternalServers | None = None
+    """MCP servers, where any are configured."""
 
     @property
     def layers(self) -> CommandLayers | None:
@@ -145,6 +148,7 @@ class Session:
         beside = await asyncio.to_thread(self._referenced, prompt, references)
         found = await self._gather(prompt, attachments, stream.trace_id) if attachments or "@" in prompt else None
         attached, told = (tuple(found.attachments), found.notices()) if found else ((), [])
+        await self._open_external()
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id, prompt)
         past = await asyncio.to_thread(self._past, self.conversation.without(without), system, tools, beside)
@@ -372,7 +376,14 @@ class Session:
             self.lock.release()
         if self.project.commands is not None:
             await asyncio.to_thread(self.project.commands.close)
+        if self.project.external is not None:
+            await self.project.external.close()
         await self.chosen.connector.aclose()
+
+    async def _open_external(self) -> None:
+        if self.project.external is not None and self.mode != CHAT:
+            for problem in await self.project.external.open():
+                self.remark(problem)
 
     def _parents(self, parents: Sequence[str] | None) -> Sequence[str]:
         if parents is not None:
@@ -388,7 +399,8 @@ class Session:
         plan = self.mode == "plan"
         files = (project.read_only if plan else project.workspace).for_turn(trace_id)
         kit = ToolKit(files, self.ledger, project.checks, self.archive.find, plan, project.commands, project.approvals)
-        kit = replace(kit, code=project.code, trace_id=trace_id, look_up=self._look_up)
+        external = project.external.tools(project.approvals, plan=plan) if project.external is not None else {}
+        kit = replace(kit, code=project.code, trace_id=trace_id, look_up=self._look_up, external=external)
         audit = CallAudit(project.audit, trace_id, self.redactor.text) if project.audit is not None else None
         if self.mode == CHAT:
             return chat_tools(kit, audit=audit)

@@ -26,7 +26,7 @@ from nebula.events import (
 )
 from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, ToolUseResult
-from nebula.tools.registry import WRITERS
+from nebula.tools.registry import BY_NAME, WRITERS
 from nebula.value import field, record, replace, value
 
 _EXIT_CODES: Mapping[Status, int] = {
@@ -127,8 +127,11 @@ class TurnResult:
         if event.check is not None:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)
-        if event.refused and step is not None and (step.orig_name or step.name) in WRITERS:
+        name = (step.orig_name or step.name) if step is not None else ""
+        if step is not None and event.refused and name in WRITERS:
             self._refused.add(_path_of(step.args))
+        elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
+            (self._refused.add if event.refused else self._refused.discard)(name)
 
     @property
     def files(self) -> tuple[FileChange, ...]:

@@ -48,7 +48,7 @@ async def _run(terminal: TerminalSession) -> int:
     folder = one_line(_short(terminal.settings))
     screen.line(translate("nebula {version} · {folder}", version=__version__, folder=folder), "bold")
     try:
-        if terminal.settings.checks_need_trust:
+        if terminal.settings.needs_trust:
             terminal.settings = await ask_trust(terminal.settings, terminal.input, screen)
         choice = await _choice(terminal)
         if choice.leave:

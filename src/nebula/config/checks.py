@@ -64,6 +64,41 @@ def extensions(value: Any) -> tuple[str, ...]:
     return tuple(part if part.startswith(".") else "." + part for part in cleaned)
 
 
+_TEXTS = {"args", "read_only"}
+_PAIRS = {"env", "headers"}
+_WORDS = {"command", "cwd", "url"}
+
+
+def mcp_servers(value: Any) -> dict[str, Any]:
+    """Name → how to reach it: a `command` to start, or a `url`."""
+    if not isinstance(value, dict):
+        raise ConfigError("expected an object of servers")
+    for name, entry in value.items():
+        if not name or "__" in name or not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+            raise ConfigError("'{name}': a server's name has letters, digits, - and _", name=name)
+        if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
+            raise ConfigError("'{name}': expected an object with either 'command' or 'url'", name=name)
+        for key, said in entry.items():
+            _check_entry(name, key, said)
+    return value
+
+
+def _check_entry(name: str, key: str, said: Any) -> None:
+    pairs = isinstance(said, dict) and all(isinstance(each, str) for each in said.values())
+    try:
+        if key in _TEXTS:
+            strings(said)
+        elif key in _WORDS:
+            string(said)
+        elif key == "timeout_s":
+            seconds(said)
+        elif key not in _PAIRS or not pairs:
+            known = ", ".join(sorted(_TEXTS | _WORDS | _PAIRS | {"timeout_s"}))
+            raise ConfigError("expected an object of strings" if key in _PAIRS else "known are {known}", known=known)
+    except ConfigError as problem:
+        raise ConfigError("'{name}': '{key}': {problem}", name=name, key=key, problem=problem) from None
+
+
 def trusted(value: Any) -> dict[str, str]:
     """Real path → what its commands were when the user trusted them."""
     if isinstance(value, list):

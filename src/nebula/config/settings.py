@@ -12,7 +12,19 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from nebula.config.addresses import password_in, without_credentials
-from nebula.config.checks import address, count, extensions, flag, one_of, positive, seconds, string, strings, trusted
+from nebula.config.checks import (
+    address,
+    count,
+    extensions,
+    flag,
+    mcp_servers,
+    one_of,
+    positive,
+    seconds,
+    string,
+    strings,
+    trusted,
+)
 from nebula.language import LANGUAGES, Sentence
 from nebula.value import replace, value
 
@@ -112,6 +124,9 @@ class Settings:
     allow_network: bool = setting(False, flag, file=NOBODY)
     """Commands that ask for the network get all of it without a question; for one run, by a flag."""
 
+    mcp_servers: Mapping[str, Any] = setting(MappingProxyType({}), mcp_servers, file=PROJECT, runs=True)
+    """Servers whose tools join ours: name → `command`, `args`, `env` or `url`, `headers`; `read_only`, `timeout_s`."""
+
     database_path: str = setting("", string)
     audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)
     mcp_url: str = setting("", address, "EC_MCP_URL", file=NOBODY)
@@ -176,13 +191,19 @@ class Settings:
         return bool(self.checks) and self.is_from_project("checks") and not self.trust
 
     @property
+    def needs_trust(self) -> bool:
+        """The project wants to run something, and nobody has trusted it yet."""
+        return bool(self.commands) and not self.trust
+
+    @property
     def allowed_checks(self) -> tuple[str, ...]:
         return () if self.checks_need_trust else self.checks
 
     @property
     def commands(self) -> list[tuple[str, Any]]:
         """What the project would run, for whoever is asked to trust it."""
-        return [(each.name, getattr(self, each.name)) for each in TABLE.values() if each.runs]
+        said = [(each.name, getattr(self, each.name)) for each in TABLE.values() if each.runs]
+        return [(name, found) for name, found in said if found and self.is_from_project(name)]
 
 
 def variable_of(name: str) -> str:

@@ -111,7 +111,16 @@ class NetworkQuestion:
     command: str
 
 
-AnyQuestion = Question | SetQuestion | NetworkQuestion
+@value
+class CallQuestion:
+    """A tool of an MCP server to be called. A yes for the session holds for this tool."""
+
+    approval_id: str
+    tool: str
+    arguments: str
+
+
+AnyQuestion = Question | SetQuestion | NetworkQuestion | CallQuestion
 Approver = Callable[[AnyQuestion], Awaitable[Decision]]
 
 

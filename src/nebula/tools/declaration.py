@@ -6,6 +6,7 @@ A new tool is one file that ends with its `TOOL`, and one line in `registry`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nebula.tools.contract import Tool
@@ -51,6 +52,8 @@ class ToolKit:
     trace_id: str = ""
     look_up: Callable[[str], list[str]] = _nothing
     """Lists earlier turns by their numbers, or by words in them."""
+    external: Mapping[str, Tool] = MappingProxyType({})
+    """Tools of MCP servers, ready made."""
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]

@@ -42,7 +42,8 @@ def agent_tools(
         writers[tool.spec.name] = tool
         return Approved(tool, approvals, writers)
 
-    return ToolSet(_built(TOOLS, kit, asking), {}, BY_NAME, tuple(after_change), audit)
+    offered = {**_built(TOOLS, kit, asking), **kit.external}
+    return ToolSet(offered, {}, BY_NAME, tuple(after_change), audit)
 
 
 def plan_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
@@ -52,7 +53,7 @@ def plan_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
         if not tool.in_plan
     }
     offered = [tool for tool in TOOLS if tool.in_plan]
-    return ToolSet(_built(offered, kit, Unasked), missing, BY_NAME, audit=audit)
+    return ToolSet({**_built(offered, kit, Unasked), **kit.external}, missing, BY_NAME, audit=audit)
 
 
 def chat_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:

@@ -17,6 +17,8 @@
  * @property {Change[]} [changes] What a command would do; the first one's path and diff stand above, too.
  * @property {string[]} [remarks]
  * @property {string} [network] The command that asks for the network.
+ * @property {string} [call] What a tool of an MCP server would be called with.
+ * @property {string} [tool]
  */
 
 /**

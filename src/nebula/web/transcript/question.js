@@ -35,12 +35,14 @@ function agree(event, ask, page) {
 
 function heading(ask, say) {
   if (ask.network) return say("ask_network");
+  if (ask.call) return say("ask_call", { tool: ask.tool });
   return ask.changes ? say("ask_set", { count: ask.changes.length }) : say("ask_write", { path: ask.path });
 }
 
 /** What the answer is about: one diff, a set of them to choose from, or the command that asks for the network. */
 function subject(ask, say) {
   if (ask.network) return diffOf(ask.network, say("diff"));
+  if (ask.call) return diffOf(ask.call, say("diff"));
   if (!ask.changes) return hunks(ask, say);
   const one = (change) => html`<details ?open=${ask.changes.length < 4}>
     <summary><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}>

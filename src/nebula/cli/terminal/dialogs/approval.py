@@ -8,12 +8,21 @@ from glob import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from nebula.cli.terminal.dialogs.change_set import ChangeSetDialog, NetworkDialog
+from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, NetworkDialog
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
 from nebula.stage import neutralise, one_line
-from nebula.tools.approval import AnyQuestion, Decision, NetworkQuestion, Question, SetQuestion, agrees, allow_all
+from nebula.tools.approval import (
+    AnyQuestion,
+    CallQuestion,
+    Decision,
+    NetworkQuestion,
+    Question,
+    SetQuestion,
+    agrees,
+    allow_all,
+)
 from nebula.tools.writing import Proposal
 
 if TYPE_CHECKING:
@@ -60,11 +69,13 @@ class TerminalApprover:
             return ChangeSetDialog(self._terminal, question)
         if isinstance(question, NetworkQuestion):
             return NetworkDialog(self._terminal, question)
+        if isinstance(question, CallQuestion):
+            return CallDialog(self._terminal, question)
         return _WriteDialog(self, question)
 
     def _say_what_comes_of(self, decision: Decision, question: AnyQuestion) -> None:
         screen = self._terminal.screen
-        if decision.scope == "session" and not isinstance(question, NetworkQuestion):
+        if decision.scope == "session" and isinstance(question, Question | SetQuestion):
             screen.line(
                 translate(
                     "From now on every write of this session is allowed without asking. /permissions takes it back."

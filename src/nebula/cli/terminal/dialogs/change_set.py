@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import Sentence, explain, translate, translate_count
 from nebula.stage import neutralise, one_line
-from nebula.tools.approval import Decision, NetworkQuestion, SetQuestion, agrees
+from nebula.tools.approval import CallQuestion, Decision, NetworkQuestion, SetQuestion, agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -111,6 +111,27 @@ class NetworkDialog:
             "yellow",
         )
         screen.line(translate("y yes, once · a yes for this session · n no · or say why not"), "dim")
+
+    def show(self) -> None:
+        self.introduce()
+
+    async def decide(self, answer: str) -> Decision | None:
+        return Decision.read(answer)
+
+
+class CallDialog:
+    """A tool of somebody else's server: what it is called with is all that can be shown beforehand."""
+
+    def __init__(self, terminal: TerminalSession, question: CallQuestion) -> None:
+        self._terminal = terminal
+        self._question = question
+
+    def introduce(self) -> None:
+        screen = self._terminal.screen
+        screen.line(translate("Call {tool} with:", tool=one_line(self._question.tool)), "bold")
+        for line in neutralise(self._question.arguments).split("\n"):
+            screen.verbatim(f"  {line}")
+        screen.line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
 
     def show(self) -> None:
         self.introduce()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
 
 
 async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: Screen) -> Settings:
-    screen.line(translate("This project wants to run these commands as its checks:"))
-    for command in settings.checks:
-        screen.line(f"  {one_line(command)}")
+    if settings.checks_need_trust:
+        screen.line(translate("This project wants to run these commands as its checks:"))
+        for command in settings.checks:
+            screen.line(f"  {one_line(command)}")
+    if settings.is_from_project("mcp_servers"):
+        screen.line(translate("This project wants to use the tools of these MCP servers:"))
+        for name, entry in settings.mcp_servers.items():
+            screen.line(f"  {one_line(f'{name}: {json.dumps(entry, ensure_ascii=False)}')}")
     try:
         answer = await terminal_input.ask(translate("Trust this folder and let them run? (y/N): "))
     except (EndOfInput, Interrupted):
@@ -27,5 +33,5 @@ async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: S
         settings = remember_trust(settings)
         screen.line(translate("Trusted, and remembered for this folder."), "dim")
     else:
-        screen.line(translate("Not trusted: the checks will not run."), "dim")
+        screen.line(translate("Not trusted: they will not run."), "dim")
     return settings

@@ -27,6 +27,7 @@ export const EN = {
   stopping: "Stopping…",
   ask_write: "Write {path}?",
   ask_set: "A command wants to change {count} files. Apply?",
+  ask_call: "Call {tool} with:",
   ask_network: "This command asks for the network, servers of this machine included:",
   take: "Take {path}",
   yes: "Yes",

@@ -27,6 +27,7 @@ export const JA = {
   stopping: "停止しています…",
   ask_write: "{path} に書き込みますか？",
   ask_set: "コマンドが {count} 個のファイルを変更しようとしています。適用しますか？",
+  ask_call: "{tool} を次の引数で呼び出します:",
   ask_network: "このコマンドはネットワークを求めています（このマシンのサーバーも含む）:",
   take: "{path} を採用",
   yes: "はい",

@@ -1,0 +1,71 @@
+"""Which MCP servers a session may use, and what of their entries counts.
+
+The user's own servers always; a project's once its folder is trusted. Only the user says which tools merely read, and
+only in the user's entries does `${NAME}` stand for a variable of the environment: a key stays there, and a project
+cannot ask for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from nebula.config import Settings
+from nebula.value import value
+
+DEFAULT_TIMEOUT_S = 60.0
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@value
+class ExternalServer:
+    """One entry of `mcp_servers`, ready to be used."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    cwd: str = ""
+    url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    read_only: frozenset[str] = frozenset()
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    secrets: tuple[str, ...] = ()
+    """What its entry took from the environment."""
+
+
+def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[ExternalServer, ...]:
+    found: dict[str, ExternalServer] = {}
+    if settings.is_from_project("mcp_servers"):
+        own = settings.overruled.get("mcp_servers", {})
+        if settings.trust:
+            theirs = {name: dict(entry) | {"read_only": []} for name, entry in settings.mcp_servers.items()}
+            found |= {name: _server(name, entry, settings.root, None) for name, entry in theirs.items()}
+    else:
+        own = settings.mcp_servers
+    found |= {name: _server(name, entry, settings.root, environ) for name, entry in own.items()}
+    return tuple(found.values())
+
+
+def _server(name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str, str] | None) -> ExternalServer:
+    secrets: list[str] = []
+
+    def filled(text: str) -> str:
+        if environ is None:
+            return text
+        secrets.extend(environ[each] for each in _VARIABLE.findall(text) if environ.get(each))
+        return _VARIABLE.sub(lambda found: environ.get(found[1], ""), text)
+
+    return ExternalServer(
+        name,
+        command=entry.get("command", ""),
+        args=tuple(filled(each) for each in entry.get("args", ())),
+        env=tuple((key, filled(each)) for key, each in entry.get("env", {}).items()),
+        cwd=entry.get("cwd") or root,
+        url=entry.get("url", ""),
+        headers=tuple((key, filled(each)) for key, each in entry.get("headers", {}).items()),
+        read_only=frozenset(entry.get("read_only", ())),
+        timeout_s=entry.get("timeout_s", DEFAULT_TIMEOUT_S),
+        secrets=tuple(secrets),
+    )

@@ -1,0 +1,87 @@
+"""Which MCP servers count, and what of their entries: the user's word, a project's only once it is trusted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nebula.config import ConfigError, Settings, load_settings, remember_trust
+from nebula.tools.external.configured import configured_servers
+from nebula.tools.external.tool import offered_name
+
+OWN = {"notes": {"command": "notes", "env": {"KEY": "${NOTES_KEY}"}, "read_only": ["search"]}}
+THEIRS = {"theirs": {"command": "run-me", "args": ["${NOTES_KEY}"], "read_only": ["everything"]}}
+
+
+class Places:
+    def __init__(self, folder: Path) -> None:
+        self.home, self.project = folder / "home", folder / "project"
+        self.home.mkdir()
+        (self.project / ".nebula").mkdir(parents=True)
+
+    def settings(self, own: Any = None, theirs: Any = None) -> Settings:
+        for path, said in ((self.home, own), (self.project / ".nebula", theirs)):
+            if said is not None:
+                (path / "config.json").write_text(json.dumps({"mcp_servers": said}))
+        return load_settings(str(self.project), {"NEBULA_HOME": str(self.home)})
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def test_the_users_servers_take_keys_from_the_environment(places: Places) -> None:
+    (server,) = configured_servers(places.settings(OWN), {"NOTES_KEY": "k-123"})
+    assert (server.command, server.env, server.read_only) == ("notes", (("KEY", "k-123"),), {"search"})
+    assert server.secrets == ("k-123",) and server.cwd == str(places.project)
+
+
+def test_a_projects_servers_count_once_it_is_trusted(places: Places) -> None:
+    settings = places.settings(OWN, THEIRS)
+    assert settings.needs_trust
+    assert [each.name for each in configured_servers(settings, {})] == ["notes"]
+    trusted = remember_trust(settings)
+    theirs, own = configured_servers(trusted, {"NOTES_KEY": "k-123"})
+    assert (own.name, theirs.name) == ("notes", "theirs")
+    assert theirs.read_only == frozenset(), "only the user says what merely reads"
+    assert theirs.args == ("${NOTES_KEY}",), "a project is given no key"
+
+
+def test_trust_ends_where_the_servers_change(places: Places) -> None:
+    remember_trust(places.settings(None, THEIRS))
+    assert places.settings(None, THEIRS).trust
+    changed = {"theirs": {"command": "something-else"}}
+    assert places.settings(None, changed).needs_trust
+
+
+def test_the_users_entry_wins_over_a_projects_of_the_same_name(places: Places) -> None:
+    settings = remember_trust(places.settings(OWN, {"notes": {"command": "evil"}}))
+    assert [each.command for each in configured_servers(settings, {})] == ["notes"]
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ([], "an object of servers"),
+        ({"a__b": {"command": "x"}}, "letters, digits"),
+        ({"a": {}}, "either 'command' or 'url'"),
+        ({"a": {"command": "x", "url": "http://y"}}, "either 'command' or 'url'"),
+        ({"a": {"command": ["x"]}}, "expected a string"),
+        ({"a": {"command": "x", "args": "y"}}, "list of strings"),
+        ({"a": {"command": "x", "env": {"K": 1}}}, "object of strings"),
+        ({"a": {"command": "x", "readonly": []}}, "known are"),
+        ({"a": {"command": "x", "timeout_s": 0}}, "seconds above 0"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_said(places: Places, said: Any, hint: str) -> None:
+    with pytest.raises(ConfigError, match=hint):
+        places.settings(said)
+
+
+def test_names_are_what_every_provider_takes() -> None:
+    assert offered_name("wiki", "pages.search/v2") == "wiki__pages_search_v2"
+    assert len(offered_name("wiki", "x" * 100)) == 64
