@@ -233,7 +233,10 @@ def test_repairs_end_after_so_many_rounds(bench):
     ]
     with ollama(plan(step("1")), write("add.py", WRONG), say("Made."), *tries) as server:
         ran = run(bench, server, "--task", "x", "--json")
-    assert (ran.code, ran.json["verified"], ran.json["repairs"]) == (1, False, 2)
+        assert (ran.code, ran.json["verified"], ran.json["repairs"]) == (1, False, 2)
+        bench.write("add.py", RIGHT)
+        resumed = run(bench, server, "--resume-plan", "--json")  # nothing is left to do but to check
+    assert (resumed.code, resumed.json["verified"]) == (0, True)
 
 
 FAILING = {"pytest.ini": "", "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"}

@@ -118,7 +118,7 @@ class TaskRun:
         await self._steps.carry_out()
         if self._steps.exit_code == EXIT_OK and executor.repairer is not None:
             self._unverified = not await executor.repairer.verify()
-        if self._steps.exit_code == EXIT_OK and self._progress is not None:
+        if self._steps.exit_code == EXIT_OK and not self._unverified and self._progress is not None:
             self._progress.finished()
 
     def _executor(self, access: TaskAccess, plan: StepPlan) -> Executor:

@@ -41,8 +41,11 @@ class TaskView:
         self._lang = settings.lang
         self._refusals = Refusals()
         self._live = live_line()
+        self._doing = ""
+        """What the live line says; empty once nothing goes on any more."""
         self._places: dict[str, str] = {}
         """Step id → "2/5"."""
+        self._steps = 0
         self._dry_run = self._only_plan = False
         self._model = ""
         self._executor = ""
@@ -55,6 +58,7 @@ class TaskView:
         if show is not None:
             show(self, event)
         if isinstance(event, Final):
+            self._doing = ""
             self._live.lower()
         if isinstance(event, Final) and not self._only_plan:
             self._report(event, stamped.trace_id)
@@ -63,11 +67,11 @@ class TaskView:
         self._executor = event.model
         self._dry_run = event.mode == "dry-run"
         self._only_plan = event.mode == "plan"
-        self._live.raise_(doing=translate("planning"))
+        self._wait(translate("planning"))
 
     def plan(self, event: Plan) -> None:
-        tasks = event.plan["tasks"]
-        said = translate_count(len(tasks), "plan: {count} step", "plan: {count} steps")
+        self._steps = len(event.plan["tasks"])
+        said = translate_count(self._steps, "plan: {count} step", "plan: {count} steps")
         if event.model is not None:
             said += " · " + translate(
                 "by {model} in {seconds} s", model=event.model, seconds=f"{event.duration_s or 0:.1f}"
@@ -78,8 +82,8 @@ class TaskView:
 
     def progress(self, event: Progress) -> None:
         if event.task_id not in self._places:
-            self._places[event.task_id] = str(len(self._places) + 1)
-        name = f"{self._places[event.task_id]}. {one_line(event.title)}"
+            self._places[event.task_id] = f"{len(self._places) + 1}/{self._steps}"
+        name = f"{self._places[event.task_id]} {one_line(event.title)}"
         if event.state == "started":
             again = " " + translate("(once more)") if event.attempt > 1 else ""
             self._line(f"▸ {name}{again}")
@@ -130,13 +134,18 @@ class TaskView:
             print_line(neutralise(final.forecast).rstrip("\n") or translate("Nothing would change."))
         for line in report(final, trace_id, self._lang):
             print_line(line)
+        if final.status != "ok" and final.steps and final.forecast is None:
+            self._remark(translate("To go on where it stopped: evercontext run --resume-plan"))
 
     def _wait(self, doing: str) -> None:
+        self._doing = doing
         self._live.raise_(doing=doing)
 
     def _line(self, text: str) -> None:
         self._live.lower()
         print_remark(text)
+        if self._doing:
+            self._live.raise_(doing=self._doing)
 
     def _remark(self, text: str) -> None:
         self._line(f"{self._prog}: {text}")
