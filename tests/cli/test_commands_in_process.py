@@ -104,9 +104,33 @@ def test_graph_prints_ids_that_are_accepted_everywhere(bench: Bench) -> None:
         shown = run_here(bench, "nebula", "graph").out
         found = re.search(r"^2  ([\w-]+)  .*second", shown, re.M)
         assert found, shown
-        second = run_here(bench, "nebula", "graph", "node", "show", found[1][:-2]).out
+        second = run_here(bench, "nebula", "graph", "node", "show", found[1]).out
+        shorter = run_here(bench, "nebula", "graph", "node", "show", found[1][:-1])
+        assert shorter.code == 1 and "stands for 2 nodes" in shorter.err, "it is the shortest that will do"
         ran = run_here(bench, "nebula", "-p", "third", "--from", found[1], **server.env())
     assert "Two." in second and ran.code == 0
+
+
+def test_every_list_shows_the_shortest_ids_that_will_do_and_they_are_accepted(bench: Bench) -> None:
+    for number in range(3):
+        run_here(bench, "vizprompt", "create-node", "--prompt", f"p{number}", "--response", "r")
+        run_here(bench, "vizprompt", "flow", "create", f"f{number}")
+    whole = [node["id"] for node in run_here(bench, "vizprompt", "search", "--json").json]
+    lists = (("search",), ("flow", "show", "main", "--nodes"), ("flow", "list"))
+    listed = {
+        argv: re.findall(r"(?m)(?:^|\s)([0-9a-f]{8}[0-9a-f-]*)  ", run_here(bench, "vizprompt", *argv).out)
+        for argv in lists
+    }
+    for argv in lists[:2]:
+        assert sorted(map(len, listed[argv]))[-1] < 36 and all(
+            any(each.startswith(one) for each in whole) for one in listed[argv]
+        )
+        assert len(listed[argv]) == 3
+    assert len(listed[lists[2]]) == 4 and all(len(one) < 36 for one in listed[lists[2]])
+    for one in listed[lists[0]]:
+        assert run_here(bench, "vizprompt", "node", "show", one).code == 0
+    for one in listed[lists[2]]:
+        assert run_here(bench, "vizprompt", "flow", "show", one).code == 0
 
 
 def test_an_ambiguous_beginning_is_refused_with_its_candidates(bench: Bench) -> None:

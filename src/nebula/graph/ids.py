@@ -34,7 +34,7 @@ def shortest_unique(ids: Iterable[str], among: Iterable[str] = (), at_least: int
     wanted = set(ids)
     ordered = sorted(wanted.union(among))
     shared = [_shared(one, other) for one, other in pairwise(ordered)]
-    needed = zip(ordered, [0, *shared], [*shared, 0], strict=True)
+    needed = zip(ordered, [0, *shared], [*shared, 0], strict=False)  # of none there is one neighbour too many
     return {each: each[: max(left + 1, right + 1, at_least)] for each, left, right in needed if each in wanted}
 
 

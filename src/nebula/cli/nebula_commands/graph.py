@@ -64,8 +64,9 @@ def _show_maps(data_dir: str) -> int:
     from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
-        flows = [flow for flow in graph.list_flows() if flow.entries]
-        for line, flow in zip(flow_lines(flows), flows, strict=True):
+        known = graph.list_flows()
+        flows = [flow for flow in known if flow.entries]
+        for line, flow in zip(flow_lines(flows, known), flows, strict=True):
             print_line(line)
             print_line(graph.draw_map(flow.id))
             for each in legend(graph, flow):

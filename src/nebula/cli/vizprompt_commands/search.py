@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, examples
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import node_line, shown_ids, split_list, split_tags
+from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.language import translate
 
 _EXAMPLES = (
@@ -46,7 +46,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             print_remark(
                 translate("Not searched yet, the index is still being built: {count} nodes.", count=nodes.unread)
             )
-        shown = {} if options.json else shown_ids(graph, [node.id for node in nodes])
+        shown = {} if options.json else graph.shortest_unique_ids([node.id for node in nodes])
     if options.json:
         print_json([node.to_json() for node in nodes])
         return 0

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import UsageError
@@ -48,11 +47,6 @@ def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
     return f"{head}  {cut(about, columns)}{'  ' + tags if tags else ''}"
 
 
-def shown_ids(graph: Graph, node_ids: Sequence[str]) -> Mapping[str, str]:
-    """For people the shortest beginning that stands for a node alone; for programs behind a pipe the whole id."""
-    return graph.shortest_unique_ids(node_ids) if sys.stdout.isatty() else {each: each for each in node_ids}
-
-
 def show_node(node: Node) -> None:
     from nebula.stage import one_line
 
@@ -71,13 +65,15 @@ def show_node(node: Node) -> None:
         print_line(f"{translate('file')}: {one_line(file.path)}")
 
 
-def flow_lines(flows: Sequence[Flow]) -> list[str]:
-    """Numbered as `flow show NUMBER` takes them."""
+def flow_lines(flows: Sequence[Flow], among: Sequence[Flow] = ()) -> list[str]:
+    """Numbered as `flow show NUMBER` takes them, each with the shortest beginning of its id that no other one has."""
+    from nebula.graph.ids import shortest_unique
     from nebula.stage import one_line
 
     width = len(str(len(flows)))
+    short = shortest_unique((flow.id for flow in flows), (flow.id for flow in among))
     return [
-        f"{number:{width}}. {one_line(f'{flow.updated}  {flow.id}  {flow.name}')} ({len(flow.entries)})"
+        f"{number:{width}}. {one_line(f'{flow.updated}  {short[flow.id]}  {flow.name}')} ({len(flow.entries)})"
         for number, flow in enumerate(flows, 1)
     ]
 
@@ -127,7 +123,7 @@ def legend(graph: Graph, flow: Flow) -> list[str]:
     from nebula.stage import one_line
 
     width = len(str(max((entry.index for entry in flow.entries), default=0)))
-    short = shown_ids(graph, [entry.id for entry in flow.entries])
+    short = graph.shortest_unique_ids([entry.id for entry in flow.entries])
     lines = []
     for entry in flow.entries:
         try:
