@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import time
+import timeit
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -86,3 +91,30 @@ def test_the_way_to_openai_loads_nothing_heavy() -> None:
     heavy = {"pydantic", "httpx", "urllib.request", "urllib.parse", "http.client", "email", "random", "ipaddress"}
     others = {"nebula.llm.gemini", "nebula.llm.ollama", "nebula.llm.dialect.json_dialect", "nebula.llm.replay"}
     assert not loaded & (heavy | others)
+
+
+@pytest.mark.slow
+async def test_a_long_reply_costs_little_for_each_piece_it_comes_in(tmp_path: Path) -> None:
+    """A server sends a few letters at a time: what each piece costs is counted in readings of its JSON."""
+    letters = {size: "x" * size for size in (50_000, 200_000)}
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"text": text} for text in letters.values()]), encoding="utf-8")
+    event = json.dumps({"id": "m", "choices": [{"index": 0, "delta": {"content": "xxxxx"}, "logprobs": None}]})
+    one_reading = min(timeit.repeat(lambda: json.loads(event), timer=time.process_time, number=5_000)) / 5_000
+    command = [sys.executable, "-m", "scripted_model", "--script", str(script)]
+    tests = str(Path(__file__).parents[1])
+    with subprocess.Popen(  # noqa: ASYNC220 - it only has to be there
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": tests}
+    ) as server:
+        assert server.stdout is not None
+        model = OpenAIModel(server.stdout.readline().decode().strip() + "/v1", "k", environ={})
+        costs = {}
+        for size in letters:
+            begun = time.process_time()
+            *_, reply = [item async for item in model.stream(ModelRequest("m", "", (UserMessage.new_prompt("p"),), ()))]
+            costs[size] = time.process_time() - begun
+            assert isinstance(reply, ModelReply) and len(reply.message.content) == size
+        await model.aclose()
+        server.communicate()
+    assert costs[200_000] < 8 * costs[50_000], costs
+    assert costs[200_000] / 40_000 < 8 * one_reading, (costs, one_reading)

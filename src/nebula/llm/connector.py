@@ -200,9 +200,9 @@ class Connector(ABC):
                     raise self._refusal(response, request.model, refusal)
                 reader = self._reader(request, response)
                 while not reader.is_done and (piece := await response.read_piece()) is not None:
-                    for text in reader.feed(piece):
+                    if text := "".join(reader.feed(piece)):
                         yield TextDelta(text)
-                for text in reader.end():
+                if text := "".join(reader.end()):
                     yield TextDelta(text)
                 await response.drain()
             reply = reader.draft.finish(request.messages)

@@ -20,6 +20,13 @@ Render = Callable[[Message, Message | None], Iterable[object]]
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+
+
 def to_text(value: object) -> str:
     """Compact JSON, fit to be sent: without invisible tag characters."""
     return strip_hidden_characters(_encode(value))
@@ -32,7 +39,7 @@ def to_bytes(value: object) -> bytes:
 def from_text(text: str) -> Any:
     """JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return _decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -222,7 +229,3 @@ def _next_message_id(history: Sequence[Message]) -> str:
 def _number(text: str, prefix: str) -> int:
     digits = text.removeprefix(prefix) if text.startswith(prefix) else ""
     return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 10 else 0
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

@@ -14,7 +14,7 @@ from time import monotonic
 
 import h11
 
-from nebula.llm.errors import BadReplyError, UnavailableError
+from nebula.llm.errors import BadReplyError, ModelError, UnavailableError
 from nebula.llm.http.connection import HttpConnection, Route, connect
 from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.url import Url, parse_url
@@ -56,6 +56,7 @@ class HttpResponse:
         self._parser = parser
         self._idle_s = idle_s
         self._bytes = 0
+        self._problem: ModelError | None = None
 
     @property
     def content_type(self) -> str:
@@ -70,19 +71,39 @@ class HttpResponse:
         return bytes(body)
 
     async def read_piece(self) -> bytes | None:
-        """The next piece of the body as it arrives, None at its end. Raises `UnavailableError` when it is cut."""
+        """The next piece of the body as it arrives, None at its end. Raises `UnavailableError` when it is cut.
+
+        A server sends a chunk for every few letters; all that arrived together are one piece, for each costs its way.
+        """
         while not self.is_finished:
-            event = _next_event(self._parser, self.url)
-            if event is h11.NEED_DATA:
-                self._parser.receive_data(await self._receive())
-            elif isinstance(event, h11.Data):
-                self._bytes += len(event.data)
+            arrived = self._arrived()
+            if arrived:
+                self._bytes += len(arrived)
                 if self._bytes > MAX_STREAM_BYTES:
                     raise self._too_long(MAX_STREAM_BYTES)
-                return bytes(event.data)
-            else:  # the end of the message; anything else has been raised by the parser
-                self.is_finished = True
+                return arrived
+            if not self.is_finished:
+                self._parser.receive_data(await self._receive())
         return None
+
+    def _arrived(self) -> bytes:
+        """What of the body is at hand, in order."""
+        if self._problem is not None:
+            raise self._problem
+        chunks: list[bytes] = []
+        while True:
+            try:
+                event = _next_event(self._parser, self.url)
+            except ModelError as problem:
+                if not chunks:
+                    raise
+                self._problem = problem  # first what came before it
+                break
+            if not isinstance(event, h11.Data):
+                self.is_finished = event is not h11.NEED_DATA  # else the end; all others are raised by the parser
+                break
+            chunks.append(event.data)
+        return b"".join(chunks)
 
     async def drain(self, timeout_s: float = 0.25) -> None:
         """Read to the end, for a moment only, so that the connection can be used again."""
