@@ -109,6 +109,21 @@ def test_citations_are_checked_against_the_files_as_they_are(project):
     assert events[-1]["citations"] == {"held": 0, "total": 1}, "these lines are not what they were when shown"
 
 
+def test_lines_that_a_search_showed_may_be_edited(project):
+    project.write("src/far.py", LIGHT + "\n" * 3 + "x = 1\n" * 80)
+    edits = [{"old_text": "beacon()", "new_text": "lamp()"}]
+    beyond = [{"old_text": "x = 1\n" * 80, "new_text": "y = 2\n"}]
+    script = [
+        Turn("", [Call("searchCode", {"query": "lighthouse beacon", "path_prefix": "src/far.py", "top_k": 1})]),
+        Turn("", [Call("editFile", {"path": "src/far.py", "edits": beyond})]),
+        Turn("", [Call("editFile", {"path": "src/far.py", "edits": edits})]),
+        Turn("done"),
+    ]
+    events, _ = ask(project, script, "--yes")
+    assert [event["status"] for event in of_type(events, "tool_result")] == ["Success", "Error", "Success"]
+    assert "lamp()" in project.read("src/far.py") and "y = 2" not in project.read("src/far.py")
+
+
 def test_a_remote_index_gets_the_trace_id(project, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "src").mkdir(parents=True)

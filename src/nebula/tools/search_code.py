@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,11 +14,13 @@ from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.ledger import ReadLedger
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
 DEFAULT_CHUNKS = 8
 MAX_CHUNKS = 50
+_SPAN = re.compile(r"L(\d{1,9})-L(\d{1,9})")
 SHOWN = ("path", "span", "text", "score")
 
 SPEC = DeclaredSpec(
@@ -39,9 +42,10 @@ SPEC = DeclaredSpec(
 class SearchCode:
     spec = SPEC
 
-    def __init__(self, code: CodeSearch, workspace: Workspace, trace_id: str) -> None:
+    def __init__(self, code: CodeSearch, workspace: Workspace, ledger: ReadLedger, trace_id: str) -> None:
         self._code = code
         self._workspace = workspace
+        self._ledger = ledger
         self._trace_id = trace_id
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
@@ -59,6 +63,7 @@ class SearchCode:
         except NebulaError as problem:
             raise ToolFailure(f"{problem} Use searchInDirectory instead.", code=502) from None
         chunks, left_out = _fitting(found, call.room)
+        await asyncio.to_thread(self._note_as_read, chunks, call.room)
         result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
         if left_out:
             result["remark"] = f"{left_out} more did not fit; ask for fewer, or for a narrower path_prefix."
@@ -68,6 +73,20 @@ class SearchCode:
         """Without what this workspace does not show: secrets, and what lies outside the folders of an MCP client."""
         chunks = self._code.search(query, limit, prefix, self._trace_id)
         return [chunk for chunk in chunks if self._may_be_read(str(chunk.get("path")))]
+
+    def _note_as_read(self, chunks: list[dict[str, Any]], room: int) -> None:
+        """Lines that are shown may be edited without being read again, if the workspace has them as they were shown."""
+        for chunk in chunks:
+            span = _SPAN.fullmatch(str(chunk.get("span")))
+            if span is None or _size(chunk) > room:
+                continue
+            path, first, last = str(chunk.get("path")), int(span[1]), int(span[2])
+            try:
+                lines = self._workspace.read_lines(path, first, last)
+            except WorkspaceError:
+                continue
+            if lines.last == last and lines.content.removesuffix("\n").removesuffix("\r") == chunk.get("text"):
+                self._ledger.saw_part(path, lines.sha256, lines.total_lines, [(first, last)])
 
     def _may_be_read(self, path: str) -> bool:
         try:
@@ -79,11 +98,15 @@ class SearchCode:
 def _fitting(chunks: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
     kept: list[dict[str, Any]] = []
     for chunk in chunks:
-        room -= len(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        room -= _size(chunk)
         if room < 0 and kept:
             break
         kept.append(chunk)
     return kept, len(chunks) - len(kept)
+
+
+def _size(chunk: Mapping[str, Any]) -> int:
+    return len(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def evidence_of(chunk: Mapping[str, Any]) -> Evidence:
@@ -92,7 +115,7 @@ def evidence_of(chunk: Mapping[str, Any]) -> Evidence:
 
 TOOL = ToolDeclaration(
     "searchCode",
-    lambda kit: SearchCode(kit.code, kit.workspace, kit.trace_id) if kit.code else None,
+    lambda kit: SearchCode(kit.code, kit.workspace, kit.ledger, kit.trace_id) if kit.code else None,
     over_mcp=True,
     method="search_code",
     subject="path_prefix",
