@@ -11,6 +11,7 @@ import pytest
 from conftest import Bench
 from in_process import run_here
 from scripted_model import Call, Fault, ScriptedModel, Turn
+from scripted_model.planned import ollama, plan, say, step, write
 
 
 def turn(bench: Bench, *script, prompt: str = "do it", code: int = 0) -> str:
@@ -122,6 +123,40 @@ def test_only_where_it_is_told_to_the_project_itself_is_changed(worked: Bench) -
     assert run_here(worked, "nebula", "trace", "replay", trace_id, "--here").code == 0
     assert worked.read("a.txt") == "two\n"
     assert len([event for event in worked.trace() if event["type"] == "task"]) == 2
+
+
+def planned(bench: Bench, *script, code: int = 0, words=(), **env: str) -> None:
+    with ollama(*script) as model:
+        ran = run_here(bench, "evercontext", "run", "--task", "do it", *words, **model.env("ollama"), **env)
+    assert ran.code == code, ran.err
+
+
+def test_a_planned_task_is_played_step_by_step(worked: Bench) -> None:
+    steps = plan(step("1", "First."), step("2", "Second."))
+    planned(worked, steps, write("b.py", "x\n"), say("One."), write("c.py", "y\n"), say("Two."))
+    story = run_here(worked, "nebula", "trace", "show").out
+    assert [line for line in story.splitlines() if " step " in line and " 2: " in line and "done" in line]
+    before = worked.trace()
+    ran = run_here(worked, "nebula", "trace", "replay", "--json")
+    assert ran.code == 0 and ran.json["same"], ran.json["differences"]
+    assert [each["state"] for each in ran.json["final"]["steps"]] == ["done", "done"]
+    assert worked.trace() == before
+
+
+def test_a_planned_task_that_was_refused_or_never_planned_ends_so_again(worked: Bench) -> None:
+    planned(worked, plan(step("1")), write("run.sh", "x"), say("No."), code=2)
+    refused = run_here(worked, "nebula", "trace", "replay", "--json").json
+    assert refused["same"] and refused["final"]["exit_code"] == 2
+    planned(worked, say("no plan"), say("still none"), code=3)
+    unplanned = run_here(worked, "nebula", "trace", "replay", "--json").json
+    assert unplanned["same"] and unplanned["final"]["exit_code"] == 3
+
+
+def test_a_task_that_was_only_planned_has_nothing_to_play(worked: Bench) -> None:
+    with ollama(plan(step("1"))) as model:
+        assert run_here(worked, "evercontext", "plan", "--task", "do it", **model.env("ollama")).code == 0
+    ran = run_here(worked, "nebula", "trace", "replay")
+    assert (ran.code, ran.out) == (64, "") and "was only planned" in ran.err
 
 
 def test_mistakes_are_one_line(bench: Bench) -> None:

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from nebula.agent.traces.find import TaskTrace
+from nebula.errors import EXIT_FORMAT
 from nebula.events import Stamped, Step
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, StreamItem, Usage
 from nebula.llm.errors import ModelError
 from nebula.messages import AssistantMessage
 from nebula.tools.approval import AnyQuestion, Decision
 
+OUR_FAILURES = frozenset({"internal", "recording", "graph", "output", "start"})
+"""Kinds of errors on our side: they happen by themselves, or they do not. All others came from the model."""
 
-class RecordingEnds(ModelError):
+
+class RecordedFailure(ModelError):
     """What the recorded task was told when its model failed; or that there is nothing more to play."""
 
     kind = "recording"
 
 
+class RecordedNonsense(RecordedFailure):
+    """The recorded model sent what could not be used."""
+
+    exit_code = EXIT_FORMAT
+
+
 class RecordedModel:
-    """Plays the replies of a trace in order, whatever is asked; then it fails as the recorded model did."""
+    """Plays the replies and the failures of a trace in order, whatever is asked."""
 
     def __init__(self, trace: TaskTrace) -> None:
         self.provider = str(trace.task.get("provider") or "replay")
-        self._replies: Iterator[ModelReply] = iter([reply_of(event) for event in trace.of_type("message")])
-        self._failure = next((event for event in trace.of_type("error")), None)
+        self._failure = RecordedNonsense if trace.final.get("exit_code") == EXIT_FORMAT else RecordedFailure
+        self._items = iter([event for event in trace.events if is_reply(event) or is_failure(event)])
 
     async def stream(self, _: ModelRequest) -> AsyncIterator[StreamItem]:
-        reply = next(self._replies, None)
-        if reply is None:
-            if self._failure is not None:
-                raise RecordingEnds("{problem}", problem=str(self._failure.get("message")))
-            raise RecordingEnds("The trace has no further reply: from here on it would go otherwise than recorded.")
-        yield reply
+        event = next(self._items, None)
+        if event is None:
+            raise RecordedFailure("The trace has no further reply: from here on it would go otherwise than recorded.")
+        if is_failure(event):
+            raise self._failure("{problem}", problem=str(event.get("message")))
+        yield reply_of(event)
 
     async def list_models(self) -> list[ModelInfo]:
         return []
@@ -43,6 +53,14 @@ class RecordedModel:
 
     async def aclose(self) -> None:
         return None
+
+
+def is_reply(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == "message" and isinstance(event.get("message"), dict)
+
+
+def is_failure(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == "error" and event.get("kind") not in OUR_FAILURES
 
 
 def reply_of(event: Mapping[str, Any]) -> ModelReply:

@@ -12,15 +12,21 @@ from datetime import datetime
 from typing import Any
 
 from nebula.agent.assembly import open_session
-from nebula.agent.session import CHAT
+from nebula.agent.session import CHAT, MODES
 from nebula.agent.traces.before import copy_as_before
 from nebula.agent.traces.find import TaskTrace, UnknownTrace
 from nebula.agent.traces.recorded import RecordedAnswers, RecordedModel
-from nebula.config import Settings, load_settings
+from nebula.config import Settings
 from nebula.events import Final, Reader
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.value import replace, value
+
+ELSEWHERE = ("mcp_url", "rag_url", "index_url", "audit_log", "database_path")
+"""Settings that lead out of the copy."""
+DRY_RUN = "dry-run"
+ORCHESTRATED = ("run", DRY_RUN)
+"""Modes of tasks that are carried out by a plan."""
 
 
 @value
@@ -34,10 +40,8 @@ def settings_of_copy(settings: Settings, trace: TaskTrace, folder: str) -> tuple
     """A copy below `folder`, as the task found the project, and the paths that could not be made so."""
     project, home = os.path.join(folder, os.path.basename(trace.project) or "project"), os.path.join(folder, "home")
     missing = copy_as_before(trace.project, project, _begun(trace))
-    own = load_settings(
-        project, {"NEBULA_HOME": home, "NEBULA_LANG": settings.lang, "PATH": os.environ.get("PATH", "")}
-    )
-    return replace(own, checks=settings.allowed_checks, trust=settings.trust), missing
+    own = replace(settings, root=project, home=home, **dict.fromkeys(ELSEWHERE, ""))
+    return own, missing
 
 
 def _begun(trace: TaskTrace) -> datetime:
@@ -49,21 +53,46 @@ def _begun(trace: TaskTrace) -> datetime:
 
 async def replay(settings: Settings, trace: TaskTrace, audience: Sequence[Reader] = ()) -> Replayed:
     """Runs the task in `settings.root`, which is the copy, or the project itself where the user wants that."""
+    if trace.of_type("plan") and trace.task.get("mode") not in ORCHESTRATED:
+        raise UnknownTrace("task '{id}' was only planned: there is nothing to play", id=trace.trace_id)
     answers = RecordedAnswers(trace.events)
     seen: list[dict[str, Any]] = []
     readers: list[Reader] = [answers, lambda stamped: seen.append(stamped.to_json()), *audience]
     chosen = ChosenModel(RecordedModel(trace), str(trace.task.get("model") or "recording"), settings.context_tokens)
-    mode = str(trace.task.get("mode") or "agent")
-    session = await open_session(settings, approver=answers.decide, mode=_playable(mode), chosen=chosen)
-    try:
-        final = await session.turn(str(trace.task.get("prompt", "")), readers)
-    finally:
-        await session.close()
+    play = _planned if trace.task.get("mode") in ORCHESTRATED else _turn
+    final = await play(settings, trace, chosen, answers, readers)
     return Replayed(final, tuple(differences(trace.events, seen)))
 
 
-def _playable(mode: str) -> str:
-    return mode if mode in ("agent", "plan", CHAT) else "agent"
+async def _turn(
+    settings: Settings, trace: TaskTrace, chosen: ChosenModel, answers: RecordedAnswers, readers: Sequence[Reader]
+) -> Final:
+    mode = str(trace.task.get("mode"))
+    mode = mode if mode in (*MODES, CHAT) else MODES[0]
+    session = await open_session(settings, approver=answers.decide, mode=mode, chosen=chosen)
+    try:
+        return await session.turn(str(trace.task.get("prompt", "")), readers)
+    finally:
+        await session.close()
+
+
+async def _planned(
+    settings: Settings, trace: TaskTrace, chosen: ChosenModel, _: RecordedAnswers, readers: Sequence[Reader]
+) -> Final:
+    """With the plan that was made then: what the planner said word for word is not in the trace."""
+    from nebula.agent.orchestrator.models import TaskModels
+    from nebula.agent.orchestrator.run import run_task
+    from nebula.agent.orchestrator.task import TaskRequest
+    from nebula.agent.plan.plan import read_plan
+
+    plans = trace.of_type("plan")
+    request = TaskRequest(
+        str(trace.task.get("prompt", "")),
+        plan=read_plan(plans[-1].get("plan")) if plans else None,
+        dry_run=trace.task.get("mode") == DRY_RUN,
+        rollback=trace.final.get("rolled_back") is True,
+    )
+    return (await run_task(settings, request, readers, TaskModels(chosen, chosen))).final
 
 
 def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) -> list[Sentence]:
