@@ -129,14 +129,12 @@ class Commit:
         store, note = self._store, self._store.events.note
         for path, node in self._created.items():
             store.nodes.index(path, node)
-            store.node_index.add(path, node)
             store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
             note(events.NODE_CREATED, node_id=node.id, node=node, **self._place_of(node.id))
         for old, node in self._edited:
             built = node.last_built != old.last_built
             note(events.SUMMARY_BUILT if built else events.NODE_UPDATED, node_id=node.id, node=node)
         for node_id, _ in self._removed:
-            store.node_index.forget(node_id)
             note(events.NODE_DELETED, node_id=node_id)
         if self._edited or self._removed:
             store.metadata.mark_old(() if store.nodes.unindex(self._gone_paths) else self._gone_paths)

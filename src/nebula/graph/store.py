@@ -98,7 +98,6 @@ class GraphStore:
             if node is not None and node.id == node_id:
                 return node
             # Moved, removed or renumbered by somebody else.
-            self.node_index.forget(node_id)
             self.node_index.reread([path])
         raise NotFound("no node {node_id}", node_id=node_id)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER, NodeFiles
-from nebula.graph.values import Node, Problem
+from nebula.graph.values import Problem
 from nebula.language import Sentence
 
 if TYPE_CHECKING:
@@ -59,18 +59,10 @@ class NodeIndex:
         self._discarded = False
         self._writer: NodeDatabase | None = None
         self._reader: NodeDatabase | None = None
-        self._recent: dict[str, str] = {}
         self._seen: _Seen | None = None
         self._look_at = 0.0
         self._scan_at = 0.0
         self._scan_cost = 0.0
-
-    def add(self, path: str, node: Node) -> None:
-        """A node this process has just written: known at once, and to the cache at the next look."""
-        self._recent[node.id] = path
-
-    def forget(self, node_id: str) -> None:
-        self._recent.pop(node_id, None)
 
     def locate(self, node_id: str) -> list[str]:
         """Paths of the files with that id, the one that counts first; empty when there is none."""
@@ -80,9 +72,6 @@ class NodeIndex:
                 self._build_later()
                 return found
         self._refresh_if_due()
-        recent = self._recent.get(node_id)
-        if recent is not None:
-            return [recent]
         found = self._paths(node_id)
         if not found and self.refresh():
             found = self._paths(node_id)
@@ -94,7 +83,7 @@ class NodeIndex:
 
     def ids_beginning(self, beginning: str) -> list[str]:
         """The ids that begin so, in order; an id that is just this one alone."""
-        if beginning in self._recent or self.locate(beginning):
+        if self.locate(beginning):
             return [beginning]
         self.refresh()
         high = beginning + "\U0010ffff"
@@ -104,7 +93,7 @@ class NodeIndex:
     def neighbours(self, ids: Iterable[str]) -> set[str]:
         """The ids next to each in alphabetical order: those that share most with it."""
         self._refresh_if_due()
-        found: set[str] = set(self._recent)
+        found: set[str] = set()
         for each in ids:
             found.update(row[0] for row in self.ask("SELECT max(id) FROM files WHERE id < ?", each) if row[0])
             found.update(row[0] for row in self.ask("SELECT min(id) FROM files WHERE id > ?", each) if row[0])
@@ -209,7 +198,6 @@ class NodeIndex:
             if changed and (current[0] or self._seen is not None):
                 from nebula.graph.derived.discover import Discovery
 
-                self._recent.clear()
                 with self._database().transaction() as db:
                     if not Discovery(self._disk, db).run(current[0], should_stop):
                         db.execute("ROLLBACK")
