@@ -273,3 +273,42 @@ def test_a_step_undone_is_gone_for_other_processes_too(tmp_path: Path, monkeypat
     assert graph.get_flow().nodes == [a, b]
     graph.close()
     other.close()
+
+
+def long_ago(path: Path) -> None:
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def test_a_step_that_was_taken_back_is_gone_for_whoever_saw_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, reader = Graph(tmp_path), Graph(tmp_path)
+    graph.create_flow("main", "x" * LONG)
+    first = graph.create_node("first").id
+    graph.close()
+    long_ago(tmp_path / "flows/000/000.yaml")
+    assert reader.get_flow().nodes == [first]
+    seen = []
+
+    def no_room(*_: object, **__: object) -> None:
+        monkeypatch.undo()
+        seen.append(len(reader.get_flow().nodes))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "rename", no_room)
+    with pytest.raises(OSError, match="No space"):
+        graph.create_node("second", parents=[first])
+    assert seen == [2], "journalled first, and what is journalled counts"
+    assert reader.get_flow().nodes == [first]
+    reader.close()
+    graph.close()
+
+
+def test_a_flow_that_another_process_replaced_within_a_tick_is_read_again(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph, Graph(tmp_path) as other:
+        graph.create_flow("main", "one")
+        path = tmp_path / "flows/000/000.yaml"
+        before = path.stat()
+        assert graph.get_flow().description == "one"
+        path.write_text(path.read_text("utf-8").replace("one", "two"), encoding="utf-8")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        other.create_flow("elsewhere")
+        assert graph.get_flow().description == "two"

@@ -107,7 +107,7 @@ class DataFolder(Files):
         except BaseException:
             self.journal.retract()
             with contextlib.suppress(OSError):  # the first error is the one to tell
-                self.flush()
+                self.flush(anyway=True)
             raise
 
     def _replaces_extended(self, operations: Sequence[Operation]) -> bool:
@@ -141,10 +141,11 @@ class DataFolder(Files):
         with self.lock, self.journal.held():
             yield
 
-    def flush(self) -> None:
-        """Brings everything in the journal to its files' place on the disk and empties it; lock held."""
+    def flush(self, *, anyway: bool = False) -> None:
+        """Brings everything in the journal to its files' place on the disk and empties it; lock held. `anyway`: an
+        empty one begins anew as well, so that whoever has seen a step that was taken back looks again."""
         steps = list(self.journal.outline())
-        if steps:
+        if steps or anyway:
             self.write_extended(_extended(steps))
             self._sync(steps)
             self.journal.drop(len(steps))

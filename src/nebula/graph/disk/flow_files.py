@@ -113,8 +113,9 @@ class FlowFiles:
             additions = journal.extended().get(f"{FOLDER}/{path}", [])
             if journal.mark().epoch != epoch:
                 continue  # a checkpoint came between file and journal
-            if known.epoch != epoch:
-                known.applied = 0
+            if known.applied and known.epoch != epoch:
+                self.forget(path)  # what was added belonged to a journal that is over, and may have been taken back
+                continue
             self._take_in(known, additions[known.applied :])
             known.epoch, known.foreign, known.applied = epoch, journal.foreign, len(additions)
             return known
