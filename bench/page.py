@@ -1,15 +1,14 @@
-"""The conversation server and its page: events to 200 WebSocket clients, and first paint of a big flow.
+"""The page and its server: a big flow beside cytoscape and vis-network, and events to 200 WebSocket clients.
 
-Each is held beside the same with one client, and with a small flow, in the same run.
+The libraries draw the same nodes at the same places in the same run (`npm ci` has them); the clients stand beside one.
 
-python bench/page.py [--clients 200] [--events 200] [--nodes 10000]
+python bench/page.py [--clients 200] [--events 200] [--nodes 10000 50000]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -20,10 +19,11 @@ from harness import bar, place, table
 from conftest import Bench
 from conversation_rig import Server, serving, talk
 from nebula.graph.graph import Graph
+from page_browser import measured, weight_kb
+from page_peers import DRAW, peer
 
-FEW_NODES = 20
-MOST_TIMES_SLOWER = 4
-"""A big flow beside a small one: what is in sight is as much in both."""
+FIRST_MS, FPS, KEY_MS, LIVE_MS, WEIGHT_KB = 500, 55, 16, 100, 200
+MOVES = ("pan", "zoom", "pan_all", "scroll")
 
 
 async def listen(server: Server, count: int, ready: asyncio.Semaphore) -> list[float]:
@@ -71,44 +71,6 @@ def memory_mib(server: Server) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-async def first_paint(server: Server) -> dict[str, float]:
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        page = await browser.new_page(viewport={"width": 1280, "height": 800})
-        await page.goto(server.address)
-        await page.wait_for_selector('[role="treeitem"] .title:text("prompt")')
-        await page.reload()  # warm: modules compiled, the server has read the flow
-        shown = await page.evaluate(
-            """new Promise((done) => { const look = () => {
-                const title = document.querySelector('[role="treeitem"] .title');
-                if (title && title.textContent.startsWith("prompt")) done(performance.now());
-                else requestAnimationFrame(look); }; look(); })"""
-        )
-        frames = await page.evaluate(
-            """new Promise((done) => { const picture = document.querySelector('#graph .picture');
-                const times = []; let last = performance.now(); let left = 60;
-                const step = (now) => { times.push(now - last); last = now;
-                    const deltaY = left % 30 < 15 ? 60 : -60;
-                    picture.dispatchEvent(new WheelEvent("wheel", { deltaY, cancelable: true }));
-                    if (--left) requestAnimationFrame(step); else done(times.slice(5)); };
-                requestAnimationFrame(step); })"""
-        )
-        await page.locator("#outline .tree").evaluate("(tree) => { tree.scrollTop = tree.scrollHeight; }")
-        async with talk(server) as client:
-            started = time.monotonic()
-            await client.ask("create_node", prompt="a new root")
-            await page.evaluate("document.querySelector('#outline .tree').scrollTop = 1e9")
-            await page.wait_for_selector('[role="treeitem"] .title:text("a new root")')
-            live = time.monotonic() - started
-        heap = await page.evaluate("performance.memory.usedJSHeapSize / 1048576")
-        await browser.close()
-    return {"first": shown, "fps": 1000 / statistics.mean(frames), "live": live * 1000, "heap": heap}
-
-
 def heard_by(clients: int, count: int) -> tuple[list[float], float, float]:
     """Sorted latencies in ms, messages a second, and the server's memory."""
     with place() as here, serving(Bench(here.project, here.home), "vizprompt") as server:
@@ -116,45 +78,94 @@ def heard_by(clients: int, count: int) -> tuple[list[float], float, float]:
         return sorted(each * 1000 for each in latencies), len(latencies) / took, memory_mib(server)
 
 
-def page_with(nodes: int) -> dict[str, float]:
+def flow_of(folder: Path) -> dict[str, object]:
+    """The flow as libraries get it: ids, pairs of places, titles."""
+    graph = Graph(folder)
+    try:
+        flow = graph.get_flow()
+        place = {entry.index: number for number, entry in enumerate(flow.entries)}
+        pairs = [[place[edge.source], place[edge.target]] for edge in flow.edges]
+        return {"ids": flow.nodes, "pairs": pairs, "titles": [f"prompt {number}" for number in range(len(flow.nodes))]}
+    finally:
+        graph.close()
+
+
+def page_with(nodes: int, beside: bool = False) -> dict[str, dict[str, float]]:
+    """What the page does with so many nodes, and what the libraries do with the same ones."""
     with place() as here:
         big_flow(here.project / "data", nodes)
         with serving(Bench(here.project, here.home), "vizprompt") as server:
-            return asyncio.run(first_paint(server))
+            found = {"nebula": asyncio.run(measured(server))}
+        if beside:
+            flow = flow_of(here.project / "data")
+            served = here.project / "served"
+            served.mkdir()
+            found |= {name: asyncio.run(peer(name, served, flow)) for name in DRAW}
+    return found
+
+
+def show_clients(clients: int, count: int) -> list[bool]:
+    runs = {each: heard_by(each, count) for each in (1, clients)}
+    table(
+        f"{count} events",
+        ["clients", "heard", "p50 ms", "p99 ms", "messages a second", "server MiB"],
+        [
+            [each, len(ms), f"{ms[len(ms) // 2]:.1f}", f"{ms[int(len(ms) * 0.99)]:.1f}", f"{rate:.0f}", f"{mib:.0f}"]
+            for each, (ms, rate, mib) in runs.items()
+        ],
+    )
+    (_, one, _), (heard, many, _) = runs.values()
+    return [
+        bar("every client heard every event", len(heard), clients * count, at_least=True),
+        bar("messages a second, beside one client", many / one, 1, " times", at_least=True),
+    ]
+
+
+def show_page(sizes: tuple[int, ...]) -> list[bool]:
+    runs = {size: page_with(size, beside=size == sizes[0]) for size in sizes}
+    names = ("first", "pan", "zoom", "pan_all", "scroll", "key", "live", "heap")
+    table(
+        "page",
+        [
+            "nodes",
+            "first ms",
+            "pan fps",
+            "zoom fps",
+            "all seen fps",
+            "outline fps",
+            "key ms",
+            "live ms",
+            "heap MB",
+        ],
+        [[size, *(f"{run['nebula'][name]:.0f}" for name in names)] for size, run in runs.items()],
+    )
+    first = runs[sizes[0]]
+    table(
+        f"first titles and panning of {sizes[0]} nodes at the same places",
+        ["drawn by", "first titles ms", "pan fps", "heap MB"],
+        [[name, *(f"{each[key]:.0f}" for key in ("first", "pan", "heap"))] for name, each in first.items()],
+    )
+    ours, peers = first["nebula"], [each["first"] for name, each in first.items() if name != "nebula"]
+    at_once, whole = weight_kb()
+    print(f"\nweight, compressed: {at_once:.0f} KB at first, {whole:.0f} KB with Markdown and colours")
+    return [
+        bar("first titles after navigation", ours["first"], FIRST_MS, " ms"),
+        bar("first titles beside the best library", ours["first"] / min(peers), 0.1, " times"),
+        *(bar(f"{name}, frames a second", ours[name], FPS, at_least=True) for name in MOVES),
+        bar("an arrow key until it is drawn, CPU", ours["key"], KEY_MS, " ms"),
+        bar("a node made elsewhere is seen", ours["live"], LIVE_MS, " ms"),
+        bar("weight, compressed", whole, WEIGHT_KB, " KB"),
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--clients", type=int, default=200, help="0 leaves them out")
     parser.add_argument("--events", type=int, default=200)
-    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--nodes", type=int, nargs="*", default=[10_000, 50_000], help="the first beside the libraries")
     options = parser.parse_args()
-    runs = {clients: heard_by(clients, options.events) for clients in (1, options.clients)}
-    table(
-        f"{options.events} events",
-        ["clients", "heard", "p50 ms", "p99 ms", "messages a second", "server MiB"],
-        [
-            [clients, len(ms), f"{ms[len(ms) // 2]:.1f}", f"{ms[int(len(ms) * 0.99)]:.1f}", f"{rate:.0f}", f"{mib:.0f}"]
-            for clients, (ms, rate, mib) in runs.items()
-        ],
-    )
-    pages = {nodes: page_with(nodes) for nodes in (FEW_NODES, options.nodes)}
-    table(
-        "page",
-        ["nodes", "first rows ms", "graph pan fps", "new node seen ms", "heap MB"],
-        [
-            [nodes, f"{seen['first']:.0f}", f"{seen['fps']:.0f}", f"{seen['live']:.0f}", f"{seen['heap']:.0f}"]
-            for nodes, seen in pages.items()
-        ],
-    )
-    small, big = pages.values()
-    (_, one, _), (heard, many, _) = runs.values()
-    held = [
-        bar("every client heard every event", len(heard), options.clients * options.events, at_least=True),
-        bar("messages a second, beside one client", many / one, 1, " times", at_least=True),
-        bar("a new node is seen, beside a small flow", big["live"] / small["live"], MOST_TIMES_SLOWER, " times"),
-        bar("first rows, beside a small flow", big["first"] / small["first"], MOST_TIMES_SLOWER, " times"),
-    ]
+    held = show_page(tuple(options.nodes)) if options.nodes else []
+    held += show_clients(options.clients, options.events) if options.clients else []
     return 0 if all(held) else 1
 
 

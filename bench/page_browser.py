@@ -1,0 +1,118 @@
+"""What a reader of the page notices, measured in a real browser: first titles, frames, keys, live news, memory."""
+
+from __future__ import annotations
+
+import gzip
+import statistics
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import nebula
+from conversation_rig import Server, talk
+
+WEB = Path(nebula.__file__).parent / "web"
+KEYS = 40
+SIZE = {"width": 1280, "height": 800}
+ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-precise-memory-info"]
+
+FIRST_TITLES = """new Promise((done) => { const look = () => {
+    const row = document.querySelector('[role="treeitem"] .title');
+    const there = row && row.textContent.startsWith("prompt") && document.querySelector("#graph .picture").width > 0;
+    if (there) requestAnimationFrame(() => done(performance.now())); else requestAnimationFrame(look); }; look(); })"""
+FRAMES = """([selector, kind, count]) => new Promise((done) => { const target = document.querySelector(selector);
+    const wheel = (more) => target.dispatchEvent(new WheelEvent("wheel", { cancelable: true, bubbles: true, ...more }));
+    const moves = { pan: (down) => wheel({ deltaY: down ? 60 : -60 }),
+        zoom: (down) => wheel({ deltaY: down ? 20 : -20, ctrlKey: true, clientX: 900, clientY: 400 }),
+        scroll: (down) => { target.scrollTop += down ? 90 : -90; } };
+    const times = []; let last = performance.now(); let left = count;
+    const step = (now) => { times.push(now - last); last = now; moves[kind](left % 40 >= 20);
+        if (--left) requestAnimationFrame(step); else done(times.slice(5)); };
+    requestAnimationFrame(step); })"""
+LOOK_OUT = """() => { window.seenAt = new Promise((done) => { const look = () => {
+    const tree = document.querySelector("#outline .tree"); tree.scrollTop = 1e9;
+    if (tree.textContent.includes("made elsewhere")) done(Date.now());
+    else requestAnimationFrame(look); }; look(); }); }"""
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Any]:
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+async def frames_a_second(page: Any, selector: str, kind: str, count: int = 100) -> float:
+    return 1000 / statistics.mean(await page.evaluate(FRAMES, [selector, kind, count]))
+
+
+async def cpu_of_a_key(page: Any) -> float:
+    """Milliseconds of the page's main thread for one arrow key in the outline, drawing included."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})  # of this thread, whatever else runs
+    await page.locator("#outline .tree").focus()
+    await page.keyboard.press("Home")
+    await page.wait_for_timeout(500)
+
+    async def busy() -> float:
+        metrics = (await session.send("Performance.getMetrics"))["metrics"]
+        return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration") * 1000
+
+    before = await busy()
+    for _ in range(KEYS):
+        await page.keyboard.press("ArrowDown")
+        await page.evaluate("new Promise(requestAnimationFrame)")
+    return (await busy() - before) / KEYS
+
+
+async def seen_live(page: Any, server: Server) -> float:
+    """Milliseconds from asking for a node elsewhere to its row on the page."""
+    await page.evaluate(LOOK_OUT)
+    async with talk(server) as client:
+        started = time.time() * 1000
+        await client.ask("create_node", prompt="made elsewhere")
+        return float(await page.evaluate("window.seenAt")) - started
+
+
+async def measured(server: Server) -> dict[str, float]:
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=SIZE)
+        await page.goto(server.address)
+        await page.evaluate(FIRST_TITLES)
+        firsts = []
+        for _ in range(3):  # warm: the server has read the flow
+            await page.reload(wait_until="commit")
+            firsts.append(float(await page.evaluate(FIRST_TITLES)))
+        found = {"first": min(firsts)}
+        picture = "#graph .picture"
+        found["pan"] = await frames_a_second(page, picture, "pan")
+        found["zoom"] = await frames_a_second(page, picture, "zoom")
+        found["scroll"] = await frames_a_second(page, "#outline .tree", "scroll")
+        found["key"] = await cpu_of_a_key(page)
+        await page.get_by_role("button", name="Fit everything").click()
+        await page.wait_for_timeout(300)
+        found["pan_all"] = await frames_a_second(page, picture, "pan")
+        found["live"] = min([await seen_live(page, server)])
+        found["heap"] = float(await page.evaluate("performance.memory.usedJSHeapSize / 1048576"))
+        return found
+
+
+def weight_kb() -> tuple[float, float]:
+    """Compressed kilobytes: what a first look loads, and with what comes on demand (Markdown, colours)."""
+    first = (WEB / "index.html").read_text("utf-8")
+    total, at_once = 0, len(gzip.compress(first.encode()))
+    for path in sorted(WEB.rglob("*")):
+        if path.suffix not in (".js", ".css", ".svg"):
+            continue
+        size = len(gzip.compress(path.read_bytes()))
+        total += size
+        if f'/web/{path.relative_to(WEB)}"' in first:
+            at_once += size
+    return at_once / 1000, (total + len(gzip.compress(first.encode()))) / 1000
