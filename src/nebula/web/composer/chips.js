@@ -32,12 +32,11 @@ function path(state, say, page, title) {
 function several(state, say, page) {
   const from = continuing(state);
   const { selected, merging } = state;
-  const begin = html`<button type="button" class="quiet small away" ?hidden=${selected === null} @click=${() => page.start()}>${say("new_talk")}</button>`;
-  if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>${begin}`;
-  if (from.length < 2) return html`<button type="button" class="quiet small" ?hidden=${selected === null} title=${say("merge_hint")} @click=${() => page.merge(selected)}>${say("merge")}</button>${begin}`;
+  if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>`;
+  if (from.length < 2) return html`<button type="button" class="quiet small" ?hidden=${selected === null} title=${say("merge_hint")} @click=${() => page.merge(selected)}>${say("merge")}</button>`;
   return html`<span class="several" role="group" aria-label=${say("chosen", { count: from.length })}>
     ${from.length === 2 ? html`<button type="button" class="quiet small" @click=${() => page.compare(from)}>${say("compare")}</button>` : nothing}
     <button type="button" class="quiet small" @click=${() => page.look({ dialog: "delete" })}>${say("delete_several", { count: from.length })}</button>
     <button type="button" class="quiet small" @click=${() => page.unmergeAll()}>${say("only_one")}</button>
-  </span>${begin}`;
+  </span>`;
 }

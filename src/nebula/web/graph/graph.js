@@ -77,7 +77,9 @@ export function createGraph(root, page) {
       view.size = { width: canvas.clientWidth, height: canvas.clientHeight };
       if (!view.size.width) return;
       const seen = moved ? bringIntoSight(view, viewport()) : viewport();
-      if (seen !== state.view.viewport && state.flow.nodes.length) page.look({ viewport: seen });
+      // Until the reader moves it, the picture shows everything for as long as that can be read.
+      const following = state.view.viewport === null && isReadable(view);
+      if (seen !== state.view.viewport && state.flow.nodes.length && !following) page.look({ viewport: seen });
       repaint();
     },
   };
@@ -98,12 +100,16 @@ function chrome(root, page, say, title, folding, { fit, zoom }) {
 }
 
 // At first everything, if its titles can be read then; else the chosen turn, or the newest.
-function begin({ layout, topology, state, size }) {
-  const all = fitted(boundsOf(layout), size);
-  if (detailAt(all.scale) !== "dot" || !topology.ids.length) return all;
+function begin(view) {
+  const { layout, topology, state, size } = view;
+  if (isReadable(view) || !topology.ids.length) return fitted(boundsOf(layout), size);
   const place = topology.index.get(state.selected) ?? topology.ids.length - 1;
   const { x, y } = pointOf(layout, place);
   return centred({ x: 0, y: 0, scale: READING }, size, { x: x + 90, y });
+}
+
+function isReadable({ layout, size }) {
+  return detailAt(fitted(boundsOf(layout), size).scale) !== "dot";
 }
 
 function bringIntoSight({ layout, topology, state, size }, viewport) {

@@ -17,15 +17,22 @@ export function createOutline(root, page) {
   const view = { state: null, rows: [], active: 0, hits: null, selected: null, problem: "" };
   const redraw = () => view.state && paint(root, view, page);
   const search = later((text) => page.search(text));
+  // Enter does not wait for the pause after typing.
+  const findFirst = async (text) => {
+    search.cancel();
+    await page.search(text);
+    const first = page.state.search.hits?.[0];
+    if (first) page.open(first);
+  };
   const onsearchkey = (event) => {
     if (event.key === "Escape") {
       event.target.value = "";
       page.search("", {});
       tree(root).focus();
-    } else if (event.key === "ArrowDown" || event.key === "Enter") {
+    } else if ((event.key === "ArrowDown" || event.key === "Enter") && !event.isComposing) {
       event.preventDefault();
       tree(root).focus();
-      if (view.rows.length && event.key === "Enter") page.select(view.rows[0].id);
+      if (event.key === "Enter") findFirst(event.target.value);
     }
   };
   Object.assign(view, { onsearchkey, search: (event) => search(event.target.value), onkey: (event) => onKey(event, view, page), onclick: (event) => onClick(event, view, page, tree(root)), redraw });
@@ -53,10 +60,11 @@ function tree(root) {
 
 function later(run) {
   let timer = 0;
-  return (text) => {
+  const start = (text) => {
     clearTimeout(timer);
     timer = setTimeout(() => run(text), SEARCH_AFTER_MS);
   };
+  return Object.assign(start, { cancel: () => clearTimeout(timer) });
 }
 
 function rowHeight(list) {
@@ -84,7 +92,7 @@ function paint(root, view, page) {
     html`<div class="search">
         <input type="search" id="search" autocomplete="off" spellcheck="false" placeholder=${`${say("search")}  ( / )`} aria-label=${say("search")} @input=${view.search} @keydown=${view.onsearchkey}>
         <p class="count" role="status">${count(state.search, say)}</p>
-        ${filters(state, say, page, () => root.querySelector("#search").value)}
+        <div class="heads"><button type="button" class="quiet small" @click=${() => page.start()}>${say("new_talk")}</button>${filters(state, say, page, () => root.querySelector("#search").value)}</div>
       </div>
       <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
         @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick} @dragstart=${ondrag}>
