@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from in_process import run_here
-from scripted_model import Turn
+from scripted_model import ScriptedModel, Turn
 from scripted_model.planned import ollama, plan, say, step
 
 
@@ -59,3 +59,17 @@ def test_wrong_usage(bench):
     with ollama() as server:
         assert evercontext(bench, server, "plan").code == 64
         assert evercontext(bench, server, "plan", "--task", "x", "--repeat", "0").code == 64
+
+
+def test_a_plan_accepted_in_a_session_is_handed_over_as_a_file(bench):
+    script = [Turn("First the model, then the page."), plan(step("1", "The model."), step("2", "The page."))]
+    typed = "/plan make a shop\n/accept --plan shop.json\n/accept --plan shop.json\nexit\n"
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", stdin=typed, **server.env())
+    assert "evercontext run --plan shop.json" in ran.out and "is there already" in ran.out
+    written = json.loads(bench.read("shop.json"))
+    assert written["task"] == "make a shop"
+    assert [task["goal"] for task in written["tasks"]] == ["The model.", "The page."]
+    assert "First the model, then the page." in server.turns[1].json["messages"][-1]["content"]
+    with ollama(say("Model."), say("Page.")) as server:
+        assert evercontext(bench, server, "run", "--plan", "shop.json").code == 0
