@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation
 from nebula.agent.past.kept_state import KeptState
-from nebula.agent.resume import resumed_turns
+from nebula.agent.past.resume import resumed_turns
 from nebula.agent.session import CHAT, ProjectAccess, Session
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import TurnArchive

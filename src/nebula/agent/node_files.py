@@ -58,7 +58,7 @@ def between(workspace: Workspace, one: Node, other: Node) -> list[FileDifference
 
 
 def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
-    return _described(workspace, restore_plan(workspace, node))
+    return described(workspace, restore_plan(workspace, node))
 
 
 def take_files(workspace: Workspace, node: Node, seen: str) -> tuple[str, ...]:
@@ -69,7 +69,8 @@ def take_files(workspace: Workspace, node: Node, seen: str) -> tuple[str, ...]:
     return carry_out(workspace, plan)
 
 
-def _described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
+def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
+    """What a plan would do to each file, for those who are shown it before it is carried out."""
     history = journal_of(workspace)
     files = tuple(
         FileDifference(step.path, difference(history, step.path, step.current, step.target), step.conflict)

@@ -50,6 +50,8 @@ def _run(argv: Sequence[str]) -> int:
         print_line(f"nebula {__version__}")
         return 0
     check_allowed(options.allow)
+    if options.with_files and (options.prompt is None or not options.from_nodes):
+        raise UsageError("--with-files goes with --from NODE and -p")
     if options.prompt is None:
         if options.output_format != "text":
             raise UsageError('--output-format needs a prompt: add -p "task"')
@@ -172,6 +174,13 @@ def _session_options(parser: Parser) -> None:
         action="append",
         default=[],
         help=translate("continue from a node of the conversation graph (repeatable: merge)"),
+    )
+    parser.add_argument(
+        "--with-files",
+        action="store_true",
+        help=translate(
+            "with -p and --from: put the files back as that turn left them, too; what changes is shown first"
+        ),
     )
     parser.add_argument(
         "--ref",

@@ -80,6 +80,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
             session.conversation.compact()
         if (focus := compact_focus(prompt)) is not None:
             return await _compact(session, focus, prompt, show)
+        if options.with_files and (problem := await asyncio.to_thread(_take_files, session)):
+            return _not_begun(problem, problem.exit_code, options, settings, prompt, show)
         references = _references(session, options.references)
         turn = partial(session.turn, prompt, references=references, attachments=attachments)
         final = await interruptible(settings, turn, show)
@@ -90,6 +92,34 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
     if options.output_format == "text" and final.status == "interrupted":
         print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
     return final.exit_code
+
+
+def _take_files(session: Session) -> NebulaError | None:
+    """The files go back with the talk; what changes is told before it does, and /undo takes it back.
+
+    What is in the way, where something is: nothing was touched then.
+    """
+    from nebula.agent.node_files import described
+    from nebula.agent.undo import UndoRefused, carry_out, restore_plan
+
+    files = session.project.workspace
+    leaf = session.conversation.leaf
+    node = session.archive.find(leaf) if leaf else None
+    if node is None:
+        return None
+    try:
+        plan = restore_plan(files, node)
+        diffs = "".join(each.diff.text for each in described(files, plan).files).rstrip("\n")
+        if diffs:
+            print_remark(f"nebula: {translate('What changes:')}\n{diffs}")
+        touched = carry_out(files, plan)
+    except UndoRefused as refusal:
+        return refusal
+    if not touched:
+        return None
+    session.turn_ids.add(plan.group)
+    print_remark(f"nebula: {translate('Put back: {files}', files=', '.join(touched))}")
+    return None
 
 
 def compact_focus(prompt: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.commands.files import named, show_refusal
+from nebula.cli.terminal.commands.files import named, preview, show_refusal
 from nebula.cli.terminal.commands.nodes import named_node, past_turns, short_ids
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -97,6 +97,7 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
         chosen = await asyncio.to_thread(named_node, terminal, argument) if argument else await _choose_turn(terminal)
         if chosen is None:
             return
+        left = terminal.session.conversation.leaf
         await asyncio.to_thread(terminal.session.continue_from, [chosen])
     except GraphError as problem:
         terminal.screen.line(explain(problem), "yellow")
@@ -105,6 +106,9 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
     turns = terminal.session.conversation.turns
     last = cut(one_line(turns[-1].prompt), 60) if turns else ""
     terminal.screen.line(translate("The next prompt continues from: {prompt}", prompt=last))
+    if left is not None and left != chosen:
+        short = await asyncio.to_thread(short_ids, terminal, [left])
+        terminal.screen.line(translate("/fork {id} goes back to where you were.", id=short[left]), "dim")
     await _tell_of_files(terminal)
 
 
@@ -134,6 +138,7 @@ async def _tell_of_files(terminal: TerminalSession) -> None:
         return
     if plan.steps:
         terminal.left_behind = node
+        await preview(terminal, plan)
         terminal.screen.line(
             translate_count(
                 len(plan.steps),

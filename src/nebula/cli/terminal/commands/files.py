@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
+from nebula.agent.node_files import described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -26,6 +27,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
     workspace = terminal.session.project.workspace
     try:
         plan = await asyncio.to_thread(journal.undo_plan, workspace)
+        await preview(terminal, plan)
         if not terminal.session.made(plan.group):
             terminal.screen.line(
                 translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
@@ -39,12 +41,14 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         show_refusal(terminal, refusal)
     else:
         terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
+        terminal.screen.line(translate("/redo does it again."), "dim")
 
 
 async def redo(terminal: TerminalSession, _: str = "") -> None:
     workspace = terminal.session.project.workspace
     try:
         plan = await asyncio.to_thread(journal.redo_plan, workspace)
+        await preview(terminal, plan)
         if plan.undone_by != terminal.session.id:
             terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
             if not await _agreed(terminal, translate("Do it again all the same? (y/N): ")):
@@ -88,14 +92,26 @@ async def diff(terminal: TerminalSession, argument: str) -> None:
         show_diff(terminal.screen, each.text)
 
 
-async def restore(terminal: TerminalSession, _: str = "") -> None:
-    """After /fork, which told what would change: the files as the turn one went back to had left them."""
-    if terminal.left_behind is None:
-        terminal.screen.line(translate("There is nothing to put back; /restore works right after /fork."), "yellow")
+async def restore(terminal: TerminalSession, argument: str = "") -> None:
+    """The files as an earlier turn had left them: the one that /fork went back to, or any that is named."""
+    try:
+        node = terminal.session.archive.find(named_node(terminal, argument)) if argument else terminal.left_behind
+    except GraphError as problem:
+        terminal.screen.line(explain(problem), "yellow")
+        return
+    if node is None:
+        terminal.screen.line(
+            translate("There is nothing to put back; /restore works right after /fork, or name a node."), "yellow"
+        )
         return
     workspace = terminal.session.project.workspace
     try:
-        plan = await asyncio.to_thread(journal.restore_plan, workspace, terminal.left_behind)
+        plan = await asyncio.to_thread(journal.restore_plan, workspace, node)
+        if not plan.steps:
+            terminal.screen.line(translate("The files are as that turn left them."))
+            return
+        if argument:  # else /fork has just shown it
+            await preview(terminal, plan)
         touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
@@ -103,6 +119,21 @@ async def restore(terminal: TerminalSession, _: str = "") -> None:
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
     terminal.screen.line(translate("Put back: {files}", files=named(touched)))
+    terminal.screen.line(translate("/undo takes it back."), "dim")
+
+
+async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
+    """What is about to change, in one piece, before it does; nothing where it cannot be done."""
+    if plan.conflicts:
+        return
+    found = await asyncio.to_thread(described, terminal.session.project.workspace, plan)
+    show_preview(terminal, [each.diff.text or f"{each.path}\n" for each in found.files])
+
+
+def show_preview(terminal: TerminalSession, diffs: Sequence[str]) -> None:
+    if diffs:
+        terminal.screen.line(translate("What changes:"), "bold")
+        show_diff(terminal.screen, "".join(each if each.endswith("\n") else each + "\n" for each in diffs))
 
 
 def show_refusal(terminal: TerminalSession, refusal: journal.UndoRefused) -> None:
@@ -121,5 +152,5 @@ COMMANDS = (
     SessionCommand("undo", "take back the file changes of the last turn", undo),
     SessionCommand("redo", "do again what was undone", redo),
     SessionCommand("diff", "show what the last turn changed; /diff NODE another one", diff),
-    SessionCommand("restore", "after /fork, put the files back as that turn left them", restore),
+    SessionCommand("restore", "put the files back as the turn of /fork, or of /restore NODE, left them", restore),
 )

@@ -86,7 +86,7 @@ def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[Ses
 
 
 COMMANDS = (
-    SessionCommand("sessions", "list the sessions of this directory", list_them, ("history",)),
+    SessionCommand("sessions", "list the sessions of this directory", list_them),
     SessionCommand("resume", "go on with another session", resume, ("continue",)),
     SessionCommand("clear", "begin a new session", clear, ("new", "reset")),
     SessionCommand("exit", "leave", leave, ("quit", "q", "bye"), bare=True),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.terminal.commands import branches, files, maps, modes, permissions, plans, reports, sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
+from nebula.cli.terminal.commands.history import HISTORY
 from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.turns import take_turn
@@ -46,6 +47,7 @@ TABLE: tuple[SessionCommand, ...] = (
     plans.ACCEPT,
     permissions.PERMISSIONS,
     *files.COMMANDS,
+    HISTORY,
     *branches.COMMANDS,
     *maps.COMMANDS,
     *reports.COMMANDS,

@@ -1,0 +1,105 @@
+"""Which turns changed a file, and taking back one turn's part of it while all the rest stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of
+from nebula.events import new_trace_id
+from nebula.value import value
+from nebula.workspace.diff import TextDiff, diff_texts
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.three_way import merged
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
+    from nebula.workspace.contract import Workspace
+    from nebula.workspace.file_history import FilePlan
+
+
+@value
+class FileTurn:
+    """One turn's change to a file, from its first content to its last."""
+
+    turn_id: str
+    ts: str
+    before: str | None
+    after: str | None
+    added: int
+    removed: int
+    node: Node | None
+    """None where something else than a turn changed it, such as /restore."""
+
+    @property
+    def prompt(self) -> str:
+        return self.node.prompt if self.node is not None else ""
+
+
+@value
+class PartTakenBack:
+    """What taking back would do: a plan for a content that the journal has, else the text that is to be written."""
+
+    path: str
+    diff: TextDiff
+    plan: FilePlan | None = None
+    text: str = ""
+    expected: str = ""
+    group: str = ""
+
+
+def turns_of(workspace: Workspace, path: str, find: Callable[[str], Node | None]) -> list[FileTurn]:
+    """Newest first. Raises UndoRefused where there is no journal."""
+    history = journal_of(workspace)
+    name = normal_path(path).text
+    ends: dict[str, tuple[str, str | None, str | None]] = {}
+    for change in history.changes():
+        if change.path == name and change.kind in ("write", "restore"):
+            first = ends[change.group][1] if change.group in ends else change.before
+            ends[change.group] = (change.ts, first, change.after)
+    turns = []
+    for group, (ts, before, after) in ends.items():
+        diff = difference(history, name, before, after)
+        turns.append(FileTurn(group, ts, before, after, diff.added, diff.removed, find(group)))
+    return turns[::-1]
+
+
+def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
+    """Raises UndoRefused where later changes stand in the way."""
+    history = journal_of(workspace)
+    name = normal_path(path).text
+    group = new_trace_id()
+    now = history.plan_restore({name: turn.after}, group)
+    if not now.steps:  # the file is as the turn left it: its old content comes back exactly
+        plan = history.plan_restore({name: turn.before}, group)
+        step = plan.steps[0] if plan.steps else None
+        if step is not None and step.conflict is not None:
+            raise UndoRefused(step.conflict.sentence, **step.conflict.values)
+        return PartTakenBack(name, difference(history, name, turn.after, turn.before), plan, group=group)
+    old, new = _text(workspace, turn.before), _text(workspace, turn.after)
+    try:
+        current = workspace.read_file(name)
+    except WorkspaceError as error:
+        raise UndoRefused(error.sentence, **error.values) from None
+    text = merged(new, current.content, old) if old is not None and new is not None else None
+    if text is None:
+        raise UndoRefused("{path}: later changes touch the same lines; nothing was touched.", path=name)
+    diff = diff_texts(name, current.content, text)
+    return PartTakenBack(name, diff, None, text, current.sha256, group)
+
+
+def take_back(workspace: Workspace, part: PartTakenBack) -> None:
+    """Recorded like any other change, so that it can be undone. Raises UndoRefused."""
+    if part.plan is not None:
+        carry_out(workspace, part.plan)
+        return
+    try:
+        workspace.for_turn(part.group).write_file(part.path, part.text, "overwrite", expected=part.expected)
+    except WorkspaceError as error:
+        raise UndoRefused(error.sentence, **error.values) from None
+
+
+def _text(workspace: Workspace, state: str | None) -> str | None:
+    content = journal_of(workspace).content(state) if state is not None else None
+    return None if content is None else content.decode("utf-8", "replace")

@@ -1,0 +1,103 @@
+"""Going back: what will change is shown first, and going back can be undone itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here
+from nebula.workspace.three_way import merged
+from scripted_model import Call, ScriptedModel, Turn
+
+BASE = "".join(f"line {number}\n" for number in range(20))
+
+
+def edit(number: int, word: str) -> list[Turn]:
+    """A turn that changes one line of a.txt."""
+    edits = [{"old_text": f"line {number}\n", "new_text": f"{word} {number}\n"}]
+    return [Turn("", [Call("editFile", {"path": "a.txt", "edits": edits})]), Turn(f"Changed {number}.")]
+
+
+def worked(bench: Bench, script: str, *turns: Turn) -> str:
+    """What a session says that reads the file first and then goes on as the script says."""
+    bench.write("a.txt", BASE)
+    with ScriptedModel([Turn("", [Call("readFile", {"path": "a.txt"})]), Turn("Read."), *turns]) as server:
+        return run_here(bench, "nebula", "--yes", stdin=f"read\n{script}exit\n", **server.env()).out
+
+
+def test_undo_and_redo_show_the_diff_before_they_act(bench: Bench) -> None:
+    out = worked(bench, "change 3\n/undo\n/redo\n", *edit(3, "LINE"))
+    _, undone, redone = out.split("What changes:")
+    assert undone.index("-LINE 3") < undone.index("+line 3") < undone.index("Taken back: a.txt")
+    assert redone.index("+LINE 3") < redone.index("Done again: a.txt")
+    assert "LINE 3" in bench.read("a.txt")
+
+
+def test_fork_shows_what_restore_would_change_and_the_way_back(bench: Bench) -> None:
+    out = worked(bench, "change 3\nchange 5\n/fork 2\n/restore\n/undo\n", *edit(3, "LINE"), *edit(5, "LINE"))
+    forked = out.split("The next prompt continues from: change 3")[1]
+    assert re.search(r"/fork [0-9a-f-]+ goes back to where you were", forked)
+    assert forked.index("-LINE 5") < forked.index("/restore puts it back") < forked.index("Put back: a.txt")
+    assert forked.count("What changes:") == 2  # once by /fork, once by the /undo of /restore
+    assert "LINE 3" in bench.read("a.txt") and "LINE 5" in bench.read("a.txt")
+
+
+def test_restore_takes_a_node_by_name(bench: Bench) -> None:
+    out = worked(bench, "change 3\nchange 5\n/restore 2\n/restore 1\n", *edit(3, "LINE"), *edit(5, "LINE"))
+    assert "-LINE 5" in out and out.count("Put back: a.txt") == 2
+    assert "LINE 5" in bench.read("a.txt")
+
+
+@pytest.mark.parametrize(("number", "left"), [(1, "LINE 3"), (2, "LINE 15")])
+def test_history_takes_back_one_turns_part_of_a_file(bench: Bench, number: int, left: str) -> None:
+    script = f"change 3\nchange 15\n/history a.txt\n/history a.txt {number}\n/history b.txt\n/history a.txt 9\n"
+    out = worked(bench, script, *edit(3, "LINE"), *edit(15, "LINE"))
+    listed = re.findall(r"^ +(\d)  [0-9a-f-]+  \d\d-\d\d \d\d:\d\d  \+1 −1  (change \d+)$", out, re.M)
+    assert listed == [("1", "change 15"), ("2", "change 3")]
+    gone = {"LINE 3", "LINE 15"} - {left}
+    assert re.search(f"-{gone.pop()}\n.*Taken back: a.txt. /undo brings it back.", out, re.DOTALL)
+    assert re.findall("LINE \\d+", bench.read("a.txt")) == [left]
+    assert "No turn has changed b.txt." in out and "There is no number 9" in out
+
+
+def test_taking_back_a_part_can_be_undone_and_never_touches_later_changes(bench: Bench) -> None:
+    again = [{"old_text": "LINE 3\n", "new_text": "Line three\n"}]
+    later = [Turn("", [Call("editFile", {"path": "a.txt", "edits": again})]), Turn("Again.")]
+    out = worked(bench, "change 3\nagain\n/history a.txt 2\n/history a.txt 1\n/undo\n", *edit(3, "LINE"), *later)
+    assert "a.txt: later changes touch the same lines; nothing was touched." in out
+    assert "Taken back: a.txt. /undo brings it back." in out and "Line three\n" in bench.read("a.txt")
+
+
+def test_a_file_that_a_turn_made_goes_with_its_part(bench: Bench) -> None:
+    make = [Turn("", [Call("writeFile", {"path": "new.txt", "content": "x\n"})]), Turn("Made.")]
+    worked(bench, "make\n/history new.txt 1\n", *make)
+    assert not (bench.project / "new.txt").exists()
+
+
+def test_headless_the_files_go_back_with_the_talk(bench: Bench) -> None:
+    worked(bench, "change 3\nchange 5\n", *edit(3, "LINE"), *edit(5, "LINE"))
+    nodes = run_here(bench, "vizprompt", "--data-dir", ".nebula/graph", "search", "--text", "change 3", "--json").json
+    with ScriptedModel([Turn("Back."), Turn("never")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go on", "--from", nodes[0]["id"], "--with-files", **server.env())
+        assert "LINE 3" in bench.read("a.txt") and "LINE 5" not in bench.read("a.txt")
+        assert ran.err.index("-LINE 5") < ran.err.index("Put back: a.txt")
+        bench.write("a.txt", "mine\n")
+        ran = run_here(bench, "nebula", "-p", "go on", "--with-files", **server.env())
+    assert ran.code == 64 and bench.read("a.txt") == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "both"),
+    [
+        ("a\nb\nc\nd\n", "A\nb\nc\nd\n", "a\nb\nc\nD\n", "A\nb\nc\nD\n"),
+        ("a\nb\nc\n", "a\nX\nc\n", "a\nX\nc\n", "a\nX\nc\n"),
+        ("a\nb\nc\n", "a\nX\nc\n", "a\nY\nc\n", None),
+        ("a\nb\n", "a\nnew\nb\n", "a\nB\n", None),
+        ("a\nb\nc\nd", "a\nb\nc\nd\ne\n", "b\nc\nd", "b\nc\nd\ne\n"),
+        ("", "x\n", "", "x\n"),
+    ],
+)
+def test_two_changes_meet_or_pass_each_other(base: str, ours: str, theirs: str, both: str | None) -> None:
+    assert merged(base, ours, theirs) == both == merged(base, theirs, ours)
