@@ -101,6 +101,8 @@ by the square root of the share of the name that was asked for: of "user", `get_
 OTHERS_WEIGHT: Final = 0.15
 OTHERS: Final = 2
 """The next best chunks of the same file: one that speaks of the question in several places is the likelier one."""
+MAX_PATHS: Final = 2_000
+"""And neither does one in more paths than this, however large the project."""
 RANK_WEIGHT: Final = 0.15
 """How much the code that others refer to is preferred."""
 KIND_PENALTY: Final = 0.9
@@ -108,9 +110,11 @@ KIND_PENALTY: Final = 0.9
 something works wants the code that does it, not what checks, describes or copies it."""
 DUPLICATE_PENALTY: Final = 0.5
 """A text that stands higher in the list already says nothing new."""
-MAX_POSTINGS: Final = 200_000
+MAX_POSTINGS: Final = 100_000
 """Occurrences looked at for one question, those of the rarest words first: it bounds the time of a search whatever the
-size of the index. The words left out are in every tenth chunk, and tell little."""
+size of the index; on the benchmark, more of them find nothing better."""
+MAX_FILE_POSTINGS: Final = 25_000
+"""The same for whole files, of which there are fewer."""
 LARGE_CHUNKS: Final = 150_000
 """From here on a search keeps scores only of the chunks it met: most of so many have none."""
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from nebula.index import postings
-from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_POSTINGS, PATH_K1
+from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_FILE_POSTINGS, MAX_PATHS, MAX_POSTINGS, PATH_K1
 from nebula.index.contract import Shape, Store
 from nebula.index.postings import WEIGHTS
 
@@ -28,9 +28,9 @@ class Scored:
         chunks = {segment: size for segment, (size, _) in shape.segments.items()}
         files = {segment: size for segment, (_, size) in shape.segments.items()}
         in_chunks = _rarities(found, terms, 0, shape.chunks, shape.dead_chunks)
-        self.chunks = _score(in_chunks, shape.chunks, chunks, shape.dead_chunks)
+        self.chunks = _score(in_chunks, MAX_POSTINGS, shape.chunks, chunks, shape.dead_chunks)
         in_files = _rarities(found, terms, 1, shape.files, shape.dead_files)
-        self.files = _score(in_files, shape.files, files, shape.dead_files)
+        self.files = _score(in_files, MAX_FILE_POSTINGS, shape.files, files, shape.dead_files)
         self.rarities = {term: rarity for rarity, term, _ in in_chunks}
         """Of each term that occurs: its weight in the question, times how rare it is."""
         self.paths = _score_paths(store, terms, shape)
@@ -63,11 +63,12 @@ def _rarities(
     return rarities
 
 
-def _score(rarities: _Found, total: int, sizes: Mapping[int, int], dead: Mapping[int, frozenset[int]]) -> Scores:
+def _score(
+    rarities: _Found, room: int, total: int, sizes: Mapping[int, int], dead: Mapping[int, frozenset[int]]
+) -> Scores:
     scores: Scores = {
         segment: [0.0] * size if total < LARGE_CHUNKS else defaultdict(float) for segment, size in sizes.items()
     }
-    room = MAX_POSTINGS
     for rarity, _, here in rarities:
         size = sum(postings.count(data) for _, data in here)
         for segment, data in here:
@@ -100,7 +101,7 @@ def _living(data: bytes, dead: frozenset[int] | None) -> int:
 
 def _score_paths(store: Store, terms: Mapping[str, float], shape: Shape) -> dict[int, float]:
     scores: dict[int, float] = {}
-    common = max(8, int(shape.files * COMMON_PATH_TERM))
+    common = min(MAX_PATHS, max(8, int(shape.files * COMMON_PATH_TERM)))
     for term, files in store.path_terms(list(terms), common).items():
         rarity = terms[term] * math.log(1 + (shape.files - len(files) + 0.5) / (len(files) + 0.5))
         for file, weight in files:
@@ -114,7 +115,7 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     while True:
         found = []
         for segment, row in scores.items():
-            found += [(score, segment, i) for i, score in _pairs(row) if score > threshold]
+            found += [(score, segment, i) for i, score in _pairs(row) if score >= threshold and score]
         if len(found) >= limit or threshold <= 0.0:
             break
         threshold = threshold / 2 if threshold > 0.01 else 0.0

@@ -8,6 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from nebula.index.contract import Candidate, Shape
 from nebula.index.stores.database import StoreDatabase
 
+CANDIDATE_COLUMNS = (
+    "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size, f.mtime_ns, f.language,"
+    " f.kind, f.rank, f.place, f.committed"
+)
+"""In the order of the fields of a Candidate."""
+
 
 class Lookups:
     db: StoreDatabase
@@ -26,11 +32,13 @@ class Lookups:
         return found
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
+        # counted only as far as it matters: a common word of a large project is in a hundred thousand paths
         counted = self.db.execute(
-            "SELECT term, count(*) FROM path_term WHERE term IN (SELECT value FROM json_each(?)) GROUP BY term",
-            (json.dumps(terms),),
+            "SELECT value, (SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = value LIMIT ?) AS counted)"
+            " FROM json_each(?)",
+            (at_most + 1, json.dumps(terms)),
         )
-        found: dict[str, list[tuple[int, int]]] = {term: [] for term, count in counted if count <= at_most}
+        found: dict[str, list[tuple[int, int]]] = {term: [] for term, count in counted if 0 < count <= at_most}
         for term, file, weight in self.db.execute(
             "SELECT term, file, weight FROM path_term WHERE term IN (SELECT value FROM json_each(?))",
             (json.dumps(list(found)),),
@@ -59,8 +67,7 @@ class Lookups:
             Candidate._make(row)
             for segment, wanted in places.items()
             for row in self.db.execute(
-                "SELECT c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size,"
-                " f.mtime_ns, f.language, f.kind, f.rank, f.place, f.committed FROM chunk c"
+                f"SELECT {CANDIDATE_COLUMNS} FROM chunk c"  # noqa: S608
                 " JOIN file f ON f.id = c.file"
                 " WHERE c.segment = ? AND c.place IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
                 (segment, json.dumps(wanted)),

@@ -10,18 +10,23 @@ import contextlib
 import hashlib
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from nebula.index.constants import FORMAT
+from nebula.index.contract import Candidate
 from nebula.index.errors import IndexFailed
+from nebula.index.stores.lookups import CANDIDATE_COLUMNS
 from nebula.index.stores.sql_store import SqlStore
 from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed
 
 if TYPE_CHECKING:
     import psycopg
+
+
+_LIST = "FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS list(value)"
 
 
 class PostgresDatabase:
@@ -77,6 +82,8 @@ class PostgresDatabase:
             connection.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
             for statement in _tables().split(";\n"):
                 connection.execute(statement)
+            for column in ("in_chunks", "in_files"):  # numbers that do not compress: do not try
+                connection.execute(f"ALTER TABLE posting ALTER {column} SET STORAGE EXTERNAL")
             connection.execute("ALTER TABLE vector ADD COLUMN near public.halfvec")
 
 
@@ -108,6 +115,16 @@ class PostgresStore(SqlStore):
         )
         return list(rows)
 
+    def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
+        """One question for all segments: each would wait for the server anew."""
+        wanted = [(segment, place) for segment, found in places.items() for place in found]
+        rows = self.db.execute(
+            f"SELECT {CANDIDATE_COLUMNS} FROM unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[])) AS w (segment, place)"  # noqa: S608
+            " JOIN chunk c ON c.segment = w.segment AND c.place = w.place JOIN file f ON f.id = c.file",
+            ([segment for segment, _ in wanted], [place for _, place in wanted]),
+        )
+        return [Candidate._make(row) for row in rows]
+
 
 def open_postgres(url: str, project: str) -> PostgresStore:
     return PostgresStore(PostgresDatabase(url, project))
@@ -134,7 +151,12 @@ def _connect(url: str) -> psycopg.Connection[Any]:
 @lru_cache(maxsize=200)
 def _translated(statement: str) -> str:
     """A statement of the store in PostgreSQL's words."""
-    lists = statement.replace("FROM json_each(?)", "FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS list(value)")
+    # an array is looked up in an index; of a list with an unknown length the planner would rather read the whole table
+    texts = statement.replace("IN (SELECT value FROM json_each(?))", f"= ANY(ARRAY(SELECT value {_LIST}))")
+    numbers = texts.replace(
+        "IN (SELECT CAST(value AS INTEGER) FROM json_each(?))", f"= ANY(ARRAY(SELECT CAST(value AS BIGINT) {_LIST}))"
+    )
+    lists = numbers.replace("FROM json_each(?)", _LIST)
     return lists.replace("AS INTEGER", "AS BIGINT").replace("?", "%s")
 
 
