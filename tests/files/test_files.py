@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.files.database import ForeignDatabase, connect
+from nebula.files.database import ForeignDatabase, connect, transaction
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder, project_id
 from nebula.files.reading import UnreadableFile, read_below
@@ -152,3 +152,37 @@ def test_only_our_own_databases_are_opened(tmp_path: Path) -> None:
     foreign.close()
     with pytest.raises(ForeignDatabase, match="another program"):
         connect(str(tmp_path / "foreign.db"), application_id=7, version=1)
+
+
+# Databases
+
+
+def full_database(path: Path) -> sqlite3.Connection:
+    """One that has no room for more."""
+    connection = connect(str(path), application_id=7, version=1)
+    connection.execute("CREATE TABLE t (x)")
+    connection.execute("PRAGMA max_page_count = 4")
+    return connection
+
+
+def test_a_full_disk_is_what_a_transaction_reports_and_the_next_one_works(tmp_path: Path) -> None:
+    connection = full_database(tmp_path / "a.db")
+    with pytest.raises(sqlite3.OperationalError, match="full"), transaction(connection):
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(b"x" * 5_000,)] * 9)
+    with transaction(connection):
+        connection.execute("INSERT INTO t VALUES (2)")
+    assert connection.execute("SELECT x FROM t").fetchall() == [(2,)]
+    connection.close()
+
+
+def test_a_transaction_that_cannot_be_committed_does_not_stay_open(tmp_path: Path) -> None:
+    connection = connect(str(tmp_path / "a.db"), application_id=7, version=1)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("CREATE TABLE a (id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE b (a INTEGER REFERENCES a DEFERRABLE INITIALLY DEFERRED)")
+    with pytest.raises(sqlite3.IntegrityError), transaction(connection):
+        connection.execute("INSERT INTO b VALUES (1)")
+    with transaction(connection):
+        connection.execute("INSERT INTO a VALUES (1)")
+    connection.close()

@@ -7,6 +7,8 @@ that is not ours is not touched: a file carries our `application_id` and the ver
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from nebula.errors import NebulaError
 
@@ -28,6 +30,25 @@ def connect(path: str, *, application_id: int, version: int, timeout_s: float = 
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """All of what happens inside, or none of it.
+
+    A full disk ends a transaction by itself: taking it back once more would fail, and hide what really happened. One
+    that could not be committed must not stay open, or every later one fails.
+    """
+    connection.execute(begin)
+    try:
+        yield
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):  # the first error is the one to report
+                connection.execute("ROLLBACK")
+        raise
 
 
 def distrust_schema(connection: sqlite3.Connection) -> None:

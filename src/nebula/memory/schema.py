@@ -186,13 +186,9 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    from nebula.files.database import transaction
+
+    with transaction(connection):
         for statement in TABLES.split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version={VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk has ended it already, and its own error is the one to report
-            connection.execute("ROLLBACK")
-        raise

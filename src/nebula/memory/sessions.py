@@ -186,15 +186,10 @@ class Sessions:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock, file_errors(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+        from nebula.files.database import transaction
+
+        with self._lock, file_errors(self.path), transaction(self._connection):
+            yield
 
     def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
         with self._lock, file_errors(self.path):

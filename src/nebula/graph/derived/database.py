@@ -13,7 +13,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 
-from nebula.files.database import connect
+from nebula.files.database import connect, transaction
 
 APPLICATION = 0x4E476E6F  # "NGno"
 VERSION = 2
@@ -119,15 +119,8 @@ class NodeDatabase:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         connection = self.connection
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             yield connection
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        if connection.in_transaction:
-            connection.execute("COMMIT")
 
     def discard(self) -> None:
         """Throws the file away; the next use starts an empty one."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from nebula.files.database import ForeignDatabase, connect
+from nebula.files.database import ForeignDatabase, connect, transaction
 from nebula.index.constants import APPLICATION_ID, FORMAT
 from nebula.index.stores.sql_store import SqlStore
 from nebula.index.stores.tables import TABLES
@@ -54,22 +55,11 @@ class SqliteDatabase:
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(statement, rows)
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
-        yield from self._transaction("BEGIN IMMEDIATE")
+    def writing(self) -> AbstractContextManager[None]:
+        return transaction(self._connection)
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
-        yield from self._transaction("BEGIN")
-
-    def _transaction(self, begin: str) -> Iterator[None]:
-        self._connection.execute(begin)
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+    def reading(self) -> AbstractContextManager[None]:
+        return transaction(self._connection, "BEGIN")
 
     def close(self) -> None:
         self._connection.close()
