@@ -201,3 +201,8 @@ def test_sessions_are_listed_with_their_ids(bench: Bench) -> None:
 def test_the_demo_plays_by_itself(bench: Bench, lang: str, said: str) -> None:
     ran = run_here(bench, "nebula", "demo", "--auto", NEBULA_LANG=lang)
     assert ran.code == 0 and ran.out.startswith(said) and "→" in ran.out
+
+
+def test_a_file_that_is_not_there_is_told_in_the_persons_language(bench: Bench) -> None:
+    ran = run_here(bench, "vizprompt", "create-node", "--prompt-file", "missing", "--response", "x", NEBULA_LANG="ja")
+    assert (ran.code, ran.err) == (1, "vizprompt: missing: そのようなファイルやディレクトリはありません\n")

@@ -133,7 +133,7 @@ def test_a_refused_write_names_its_file_and_the_way_to_allow_it(bench: Bench) ->
     with ScriptedModel([Turn("I write.", [CREATE]), Turn("I could not.")]) as server:
         ran = run_here(bench, "nebula", "-p", "write", **server.env())
     assert ran.code == 2 and ran.out == "I write.\n\nI could not.\n"
-    assert "nebula: notes.txt was not written: nobody is there to ask. To allow it add --yes." in ran.err
+    assert ran.err == "nebula: notes.txt was not written: nobody is there to ask. To allow it add --yes.\n"
     assert not (bench.project / "notes.txt").exists()
 
 

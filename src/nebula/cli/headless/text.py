@@ -6,7 +6,7 @@ from nebula.cli.printing import print_line, print_remark
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
-from nebula.events import Retry, Stamped
+from nebula.events import Event, Final, Retry, Stamped
 from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 
 
@@ -15,7 +15,7 @@ class TextFace:
         self._prog = prog
         self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
         self._refusals = Refusals()
-        self._spoken = False
+        self._spoken = self._refused = False
 
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
@@ -23,16 +23,21 @@ class TextFace:
             self._remark(asked_again(event, round(event.delay_s)))
         elif refused := self._refusals.read(event):
             self._remark(refused)
+            self._refused = True
         for cue in self._stage.read(stamped):
             if isinstance(cue, Say):
                 print_line(("\n" if self._spoken else "") + cue.text.rstrip("\n"))
                 self._spoken = True
-            elif isinstance(cue, Remark):
+            elif isinstance(cue, Remark) and not self._said_before(event):
                 self._remark(cue.text)
             elif isinstance(cue, Backstage):
                 print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
             elif isinstance(cue, Close) and cue.line and cue.final.files_changed:
                 print_remark(cue.line)
+
+    def _said_before(self, event: Event) -> bool:
+        """What was refused has been named; that something was refused need not be said again."""
+        return self._refused and isinstance(event, Final) and event.status == "refused" and not event.remark
 
     def _remark(self, text: str) -> None:
         print_remark(f"{self._prog}: {text}")
