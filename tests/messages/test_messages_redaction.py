@@ -6,7 +6,7 @@ import timeit
 import pytest
 
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
-from nebula.messages.redaction import REDACTED, SECRET_CONTENT, Redactor
+from nebula.messages.redaction import REDACTED, SECRET_CONTENT, SHORTEST_KEY, Redactor
 
 ENV = """# settings
 export API_TOKEN="quoted-value-1"
@@ -142,3 +142,26 @@ def test_a_short_value_is_no_secret():
     redactor = Redactor()
     redactor.learn(ENV)
     assert redactor.text("port 8080") == "port 8080"
+
+
+def test_the_longer_key_goes_first_whatever_the_alphabet_says():
+    assert Redactor(["zzzzzzzz", "aazzzzzzzzaa"]).text("aazzzzzzzzaa") == REDACTED
+
+
+def test_a_key_of_the_least_length_is_a_secret():
+    assert Redactor(["k" * SHORTEST_KEY]).text("k" * SHORTEST_KEY) == REDACTED
+
+
+def test_a_secret_in_the_name_of_a_key_or_in_a_part_of_a_value_is_found():
+    redactor = Redactor(["sk-very-secret"])
+    assert redactor.value({"sk-very-secret": 1}) == {REDACTED: 1}
+    use = AssistantToolUse("c", "t", "t", {"a": ["sk-very-secret"]}, {"a": ["sk-very-secret"]})
+    assert redactor.value(use).args == {"a": [REDACTED]}
+
+
+def test_values_deep_inside_the_result_of_a_secret_file_are_known_from_then_on():
+    redactor = Redactor()
+    found = Json({"parts": [{"content": "TOKEN=deep-inside-77"}]})
+    shown = redactor.secret_result(ToolUseResult("c", (found, Text("B=in-plain-text-8")), ToolResultStatus.Success))
+    assert shown.content == (Text(SECRET_CONTENT),)
+    assert redactor.text("deep-inside-77 in-plain-text-8") == f"{REDACTED} {REDACTED}"

@@ -91,3 +91,27 @@ def test_blocks_are_in_order_and_apart(old: str, new: str) -> None:
     for (_, b, _, d), (a, _, c, _) in pairwise(diff_texts("f", old, new).blocks):
         assert a > b
         assert a - b == c - d
+
+
+def test_a_file_that_is_new_and_one_that_goes_are_shown_as_git_shows_them() -> None:
+    assert diff_texts("a", None, "one\n").text == "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+one\n"
+    assert diff_texts("a", "one\ntwo\n", None).text == "--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"
+    assert diff_texts("a", "same\n", "same\n").text == ""
+
+
+@pytest.mark.parametrize(("between", "hunks"), [(6, 1), (7, 2)])
+def test_changes_share_a_hunk_while_their_context_meets(between: int, hunks: int) -> None:
+    same = "".join(f"{number}\n" for number in range(between))
+    diff = diff_texts("a", f"x\n{same}y\n", f"X\nXX\n{same}Y\n")
+    assert len(diff.hunks) == hunks
+    assert diff.hunks[-1].new_start == (0 if hunks == 1 else between + 2)
+
+
+def test_several_hunks_are_applied_one_after_the_other() -> None:
+    same = "".join(f"{number}\n" for number in range(9))
+    old, new = f"{same}a\n{same}b\n{same}", f"{same}A\n{same}B\n{same}"
+    diff = diff_texts("a", old, new)
+    assert apply_hunks(old, diff.hunks) == new
+    assert apply_hunks(old, diff.hunks[1:]) == f"{same}a\n{same}B\n{same}"
+    assert apply_hunks(old, ()) == old
+    assert [hunk.text.partition("\n")[0] for hunk in diff.hunks] == ["@@ -7,7 +7,7 @@", "@@ -17,7 +17,7 @@"]

@@ -34,36 +34,45 @@ def test_a_plan_is_read_with_its_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "words"),
+    ("tasks", "sentence"),
     [
-        ([], "no tasks"),
-        ("x", 'list "tasks"'),
-        ([1], "Task 1 is not"),
-        ([{"goal": "g"}], '"id"'),
-        ([{"id": 3, "goal": "g"}], '"id" of task 1 must be a string'),
-        ([{"id": " ", "goal": "g"}], '"id"'),
-        ([{"id": "a"}], "either"),
-        ([{"id": "a", "goal": "g", "tool": "t"}], "either"),
-        ([{"id": "a", "goal": "g", "parameters": {"x": 1}}], "parameters"),
-        ([{"id": "a", "tool": "t", "parameters": []}], "parameters"),
-        ([{"id": "a", "goal": "g", "files": "x"}], "list of strings"),
-        ([{"id": "a", "goal": "g", "depends_on": [1]}], "list of strings"),
-        ([{"id": "a", "goal": "g", "on_error": "panic"}], "stop, skip or retry"),
-        ([{"id": "a", "goal": "g", "colour": 1}], "unknown key 'colour'"),
-        ([{"id": "a", "goal": "g"}, {"id": "a", "goal": "h"}], "Two tasks"),
-        ([{"id": "a", "goal": "g", "depends_on": ["z"]}], "not in the plan"),
-        ([{"id": "a", "goal": "g", "depends_on": ["a"]}], "a → a"),
+        ([], "The plan has no tasks."),
+        ("x", 'A plan is a JSON object with a list "tasks".'),
+        ([1], "Task 1 is not a JSON object."),
+        ([{"id": "a", "goal": "g"}, {"goal": "g"}], 'Task 2 needs an "id".'),
+        ([{"id": 3, "goal": "g"}], '"id" of task 1 must be a string.'),
+        ([{"id": " ", "goal": "g"}], 'Task 1 needs an "id".'),
+        ([{"id": "a", "goal": 1}], '"goal" of task 1 must be a string.'),
+        ([{"id": "a", "tool": 1}], '"tool" of task 1 must be a string.'),
+        ([{"id": "a", "goal": "g", "title": 1}], '"title" of task 1 must be a string.'),
+        ([{"id": "a"}], 'Task \'a\' needs either a "goal" or a "tool" with its "parameters".'),
         (
-            [{"id": "a", "goal": "g", "depends_on": ["b"]}, {"id": "b", "goal": "g", "depends_on": ["a"]}],
-            "wait for each other",
+            [{"id": "a", "goal": "g", "tool": "t"}],
+            'Task \'a\' needs either a "goal" or a "tool" with its "parameters".',
         ),
-        ([{"id": str(n), "goal": "g"} for n in range(201)], "201 tasks"),
+        (
+            [{"id": "a", "goal": "g", "parameters": {"x": 1}}],
+            '"parameters" of task \'a\' must be an object, and goes with a "tool".',
+        ),
+        (
+            [{"id": "a", "tool": "t", "parameters": []}],
+            '"parameters" of task \'a\' must be an object, and goes with a "tool".',
+        ),
+        ([{"id": "a", "goal": "g", "files": "x"}], "\"files\" of task 'a' must be a list of strings."),
+        ([{"id": "a", "goal": "g", "depends_on": [1]}], "\"depends_on\" of task 'a' must be a list of strings."),
+        ([{"id": "a", "goal": "g", "on_error": "panic"}], "\"on_error\" of task 'a' must be stop, skip or retry."),
+        ([{"id": "a", "goal": "g", "colour": 1}], "Task 1 has an unknown key 'colour'."),
+        ([{"id": "a", "goal": "g", "c" * 61: 1}], f"Task 1 has an unknown key '{'c' * 60}'."),
+        ([{"id": "a", "goal": "g"}, {"id": "a", "goal": "h"}], "Two tasks have the id 'a'; each needs its own."),
+        ([{"id": "a", "goal": "g", "depends_on": ["z"]}], "Task 'a' depends on 'z', which is not in the plan."),
+        ([{"id": "a", "goal": "g", "depends_on": ["a"]}], "The tasks wait for each other: a → a."),
+        ([{"id": str(n), "goal": "g"} for n in range(201)], "The plan has 201 tasks; at most 200 are allowed."),
     ],
 )
-def test_what_is_wrong_is_named(tasks: Any, words: str) -> None:
+def test_what_is_wrong_is_named(tasks: Any, sentence: str) -> None:
     with pytest.raises(BadPlan) as refused:
         read_plan({"tasks": tasks})
-    assert words in str(refused.value)
+    assert str(refused.value) == sentence
     assert refused.value.exit_code == 3
 
 
@@ -71,6 +80,31 @@ def test_what_is_wrong_is_named(tasks: Any, words: str) -> None:
 def test_what_is_no_plan_is_refused(found: Any) -> None:
     with pytest.raises(BadPlan, match="JSON object"):
         read_plan(found)
+
+
+def test_a_circle_is_shown() -> None:
+    with pytest.raises(BadPlan, match=r"wait for each other: (a → b → a|b → a → b)"):
+        plan({"id": "a", "goal": "g", "depends_on": ["b"]}, {"id": "b", "goal": "g", "depends_on": ["a"]})
+
+
+def test_everything_a_step_may_say_is_read_and_200_are_not_too_many() -> None:
+    whole = {"id": "a", "title": "T", "goal": "g", "files": ["x"], "depends_on": ["0", "0"], "on_error": "skip"}
+    read = plan(*({"id": str(n), "goal": "g"} for n in range(199)), whole)
+    assert read.steps[-1] == PlanStep("a", "T", "g", files=("x",), depends_on=("0",), on_error="skip")
+
+
+def test_what_a_plan_does_is_written_one_way() -> None:
+    read = plan(
+        {"id": "b", "tool": "t", "parameters": {"p": "é"}, "depends_on": ["a"], "on_error": "skip"},
+        {"id": "a", "goal": " Write  IT "},
+        {"id": "c", "goal": "anything", "files": ["./x.py", "x.py", "a.py"]},
+    )
+    rest = '"on_error": "stop", "parameters": {}, "tool": ""'
+    assert step_graph(read) == (
+        f'[{{"after": [], "files": [], "goal": "write it", {rest}}}, '
+        '{"after": [0], "files": [], "goal": "", "on_error": "skip", "parameters": {"p": "é"}, "tool": "t"}, '
+        f'{{"after": [], "files": ["a.py", "x.py"], "goal": "", {rest}}}]'
+    )
 
 
 def test_order_is_by_dependency_and_ties_by_position() -> None:
