@@ -246,10 +246,9 @@ def test_what_an_older_epoch_left_in_the_journal_is_nobodys_news(tmp_path: Path)
     for number in range(1, 5):
         for _ in range(5 - number):  # each epoch shorter than the one before it in its half
             last = graph.create_node(str(number), parents=[last]).id
-        graph._store.disk.checkpoint()
         loaded = graph._store.flows.get("main")
-        graph.get_flow()
-        assert graph._store.flows.get("main") is loaded
+        graph._store.disk.checkpoint()
+        assert graph._store.flows.get("main") is loaded, "read again after a checkpoint of our own"
     assert journal.foreign == foreign
     with Graph(tmp_path) as other:
         other.create_node("from elsewhere")

@@ -113,10 +113,10 @@ class FlowFiles:
             additions = journal.extended().get(f"{FOLDER}/{path}", [])
             if journal.mark().epoch != epoch:
                 continue  # a checkpoint came between file and journal
-            if known.applied and known.epoch != epoch:
+            if known.epoch != epoch and (known.entries or known.edges):
                 self.forget(path)  # what was added belonged to a journal that is over, and may have been taken back
                 continue
-            self._take_in(known, additions[known.applied :])
+            self._take_in(known, additions[known.applied if known.epoch == epoch else 0 :])
             known.epoch, known.foreign, known.applied = epoch, journal.foreign, len(additions)
             return known
         where = f"{FOLDER}/{path}"
