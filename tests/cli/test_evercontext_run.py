@@ -277,3 +277,10 @@ def test_a_turn_of_nebula_is_repaired_where_the_user_wants_it(bench):
     with ScriptedModel([Turn("Nothing to change.")]) as server:
         ran = run_here(bench, "nebula", "-p", "look", "--yes", "--output-format", "json", **server.env())
     assert "verified" not in ran.json
+
+
+def test_the_task_comes_from_standard_input(bench):
+    with ollama(plan(step("1")), say("Done.")) as server:
+        ran = run_here(bench, "evercontext", "run", "--task", "-", stdin="長い\nタスク", **server.env("ollama"))
+    assert ran.code == 0
+    assert server.turns[0].json["messages"][-1]["content"] == "長い\nタスク"

@@ -165,7 +165,25 @@ def test_a_refusal_by_a_remote_gateway_is_exit_code_2(bench, tmp_path):
     assert list(served.glob("*.exe")) == []
 
 
+def test_a_gateway_that_is_not_there_ends_it_before_any_model_is_asked(bench):
+    with ollama(plan(step("1"))) as server:
+        env = {"EC_MCP_URL": "http://127.0.0.1:9", **server.env("ollama")}
+        ran = bench.run("evercontext", "run", "--task", "x", **env)
+    assert ran.code == 1 and "Traceback" not in ran.err and "127.0.0.1:9" in ran.err
+    assert server.turns == []
+
+
 # Interrupted and killed
+
+
+def test_ctrl_c_while_a_failure_is_repaired_ends_the_task(bench):
+    configure(bench, checks=["exit 1"])
+    with ollama(plan(step("1")), say("Done."), Turn("", fault=Fault.stall(0))) as server:
+        process = bench.start("evercontext", "run", "--task", "x", "--json", **server.env("ollama"))
+        server.wait_until(lambda: len(server.turns) == 3, 30)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, json.loads(out)["status"]) == (130, "interrupted")
 
 
 def test_ctrl_c_ends_the_task_properly_and_it_can_be_resumed(bench):

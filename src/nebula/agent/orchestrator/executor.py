@@ -17,7 +17,7 @@ from nebula.agent.plan.repair import Repairer
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
-from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import EventStream, Final, Stamped
 from nebula.llm.choose import ChosenModel
 from nebula.messages import (
@@ -112,7 +112,10 @@ class Executor:
         )
 
     async def repair(self, report: str, number: int) -> bool:
-        return (await self.reach(report, f"repair-{number}")).ok
+        end = await self.reach(report, f"repair-{number}")
+        if end.exit_code == EXIT_INTERRUPTED:
+            raise asyncio.CancelledError  # the whole task ends, not this round alone
+        return end.ok
 
     async def _check(self, step: PlanStep) -> StepEnd:
         """`run.test` and its kind: the configured checks of that kind, repaired where they fail."""

@@ -36,6 +36,7 @@ class PlanningContext:
 def planning_context(
     task: str, workspace: Workspace, root: str, code: CodeSearch | None, trace_id: str = ""
 ) -> PlanningContext:
+    """Raises WorkspaceError where the files cannot be seen at all: then there is nothing to plan for."""
     files, more = _files(workspace)
     parts = ["# The project's files", "", *files]
     if not files:
@@ -55,10 +56,7 @@ def planning_context(
 
 
 def _files(workspace: Workspace) -> tuple[list[str], bool]:
-    try:
-        listing = workspace.list_files(".", recursive=True, max_items=MOST_FILES)
-    except WorkspaceError:
-        return [], False
+    listing = workspace.list_files(".", recursive=True, max_items=MOST_FILES)
     hidden = (".git/", ".nebula/")
     names = [entry.path for entry in listing.files if not entry.is_dir and not entry.path.startswith(hidden)]
     return sorted(names), listing.truncated

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, examples
-from nebula.cli.evercontext_commands.run import task_options
+from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.events import Error, Final, Reader, Stamped
@@ -24,6 +24,7 @@ MOST_REPEATS = 100
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
+    options.task = given_task(options.task)
     if options.task is None or not options.task.strip():
         raise UsageError('say what to plan: --task "…"')
     if options.output is not None and os.path.exists(options.output):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
+    options.task = given_task(options.task)
     _check(options)
     root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
     overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
@@ -42,6 +44,11 @@ async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped
         return (await run_task(settings, request, audience)).final
 
     return (await interruptible(settings, work, show)).exit_code
+
+
+def given_task(task: str | None) -> str | None:
+    """`-` stands for standard input."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace") if task == "-" else task
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -136,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def task_options(parser: argparse.ArgumentParser) -> None:
     """What is done, where, and by whom."""
-    parser.add_argument("--task", metavar="T", help=translate("what to do, in words"))
+    parser.add_argument("--task", metavar="T", help=translate("what to do, in words ('-': standard input)"))
     parser.add_argument(
         "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
     )
