@@ -255,6 +255,16 @@ class Output(Event):
     type: ClassVar[str] = "output"
     tool_use_id: str
     text: str = ""
+    program: str | None = None
+    """What runs, by its name alone; told when it begins."""
+
+
+@value
+class Steering(Event):
+    """What the user said while the turn ran; the model reads it with the results of its tools."""
+
+    type: ClassVar[str] = "steering"
+    text: str
 
 
 @value

@@ -15,7 +15,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from nebula.events import Approval, Diff, Error, Final, Message, Notice, Output, Plan, Retry, Step, Task, ToolResult
+from nebula.events import (
+    Approval,
+    Diff,
+    Error,
+    Final,
+    Message,
+    Notice,
+    Output,
+    Plan,
+    Retry,
+    Steering,
+    Step,
+    Task,
+    ToolResult,
+)
 from nebula.language import translate_to
 from nebula.value import replace, value
 
@@ -94,7 +108,17 @@ class Backstage:
         return {"cue": "backstage", "title": self.title, "text": self.text}
 
 
-Cue = Say | Curtain | Remark | Ask | Close | Backstage
+@value
+class Heard:
+    """What the user said while the turn ran has reached the model."""
+
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "heard", "text": self.text}
+
+
+Cue = Say | Curtain | Remark | Ask | Close | Backstage | Heard
 
 # The play
 
@@ -132,6 +156,8 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
         return _remark(scene, event.message, event.in_language(options.lang))
     if isinstance(event, Approval) and event.decision is None:
         return replace(scene, curtain_down=False, command_runs=False), (Ask(_seen_whole(event)),)
+    if isinstance(event, Steering):
+        return replace(scene, curtain_down=True, command_runs=False), (Heard(neutralise(event.text)), Curtain())
     return _interlude(scene, event, options)
 
 
@@ -148,11 +174,17 @@ def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene
     path = _path_at_work(event) if options.curtain == "paths" else ""
     runs = isinstance(event, Output)
     if path or not scene.curtain_down or runs != scene.command_runs:
-        cues.append(Curtain(path, translate_to(options.lang, "running a command") if runs else ""))
+        cues.append(Curtain(path, _what_runs(event, options.lang) if isinstance(event, Output) else ""))
         scene = replace(scene, curtain_down=True, command_runs=runs)
     if options.backstage:
         cues.extend(_behind(event))
     return scene, tuple(cues)
+
+
+def _what_runs(event: Output, lang: str) -> str:
+    if not event.program:
+        return translate_to(lang, "running a command")
+    return translate_to(lang, "running {program}", program=one_line(event.program))
 
 
 def _remark(scene: Scene, sentence: str, said: str) -> tuple[Scene, tuple[Cue, ...]]:

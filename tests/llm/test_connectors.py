@@ -407,6 +407,8 @@ async def test_ollama_describes_a_model() -> None:
         capabilities={"hermes3:8b": ["completion"]}, template={"hermes3:8b": '{{ if eq .Role "tool" }}'}
     ) as server:
         model = OllamaModel(server.ollama_url, environ={})
-        assert await model.describe("hermes3:8b") == ModelInfo("hermes3:8b", "ollama", 131_072, False, True, False)
+        assert await model.describe("hermes3:8b") == ModelInfo(
+            "hermes3:8b", "ollama", 131_072, False, True, False, False
+        )
         assert await model.describe("nowhere") == ModelInfo("nowhere", "ollama")
         await model.aclose()

@@ -24,6 +24,7 @@ from nebula.events import (
     Notice,
     RecordingFailed,
     Retry,
+    Steering,
     Step,
     Task,
     ToolResult,
@@ -92,6 +93,8 @@ class Turn:
     task_id: str | None = None
     node_id: str | None = None
     """The node that the turn becomes, where a recorder makes it one."""
+    steering: Callable[[], str] = str
+    """What the user has said since the last round; empty: nothing."""
     notices: Sequence[Notice] = ()
     """What the user should know before anything else."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = _as_it_is
@@ -184,14 +187,17 @@ async def run_rounds(turn: Turn) -> None:
         if not uses:
             return
         results: list[ToolUseResult] = []
+        said = ""
         try:
             for use in uses:
                 await run_tool(turn, use, uses, reply.invalid_calls.get(use.id), results)
+            if said := turn.steering():
+                turn.stream.emit(Steering(said))
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
             if results:
                 kept = truncate_safe_tool_use_results(results, turn.room_for_results)
-                turn.history.append(UserMessage.new_tool_use_results(kept))
+                turn.history.append(UserMessage.new_steered_results(kept, said))
     raise TurnLimit("The turn reached its limit of model calls; what was said and done so far is kept.")
 
 

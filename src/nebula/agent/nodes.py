@@ -51,6 +51,8 @@ def round_texts(result: TurnResult) -> list[str]:
 def _round_text(each: Round) -> str:
     results = truncate_safe_tool_use_results(each.results, MAX_ROUND_RESULT_BYTES)
     value = {"message": each.message.to_json(), "results": [result.to_json() for result in results]}
+    if each.said:
+        value["said"] = each.said
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -63,8 +65,8 @@ def turn_of(node: Node) -> PastTurn:
             continue
         parsed = _read_round(text.text)
         if parsed is not None:
-            message, results = parsed
-            messages += [message, UserMessage.new_tool_use_results(results)]
+            message, results, meanwhile = parsed
+            messages += [message, UserMessage.new_steered_results(results, meanwhile)]
             said += [message.content] if message.content else []
     last_words = _last_words(node.response, said)
     if last_words or len(messages) == 1:
@@ -72,14 +74,15 @@ def turn_of(node: Node) -> PastTurn:
     return PastTurn(tuple(messages), node.id, node.summary or "", attachments=node.attachments)
 
 
-def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult]] | None:
+def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult], str] | None:
     try:
         value: Any = json.loads(text)
         message = AssistantMessage.from_json(value["message"])
         results = [ToolUseResult.from_json(item) for item in value["results"]]
     except (ValueError, KeyError, TypeError, MessageFormatError, RecursionError):
         return None
-    return (message, results) if message.tool_uses else None
+    said = value.get("said", "")
+    return (message, results, said if isinstance(said, str) else "") if message.tool_uses else None
 
 
 def _last_words(response: str, said: list[str]) -> str:

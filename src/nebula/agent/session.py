@@ -7,7 +7,7 @@ model; what was recorded elsewhere (memory, graph, journal) is handed in ready m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -134,12 +134,14 @@ class Session:
         references: Sequence[str] = (),
         without: Sequence[str] = (),
         attachments: Sequence[Attachment] = (),
+        steering: Callable[[], str] = str,
     ) -> Final:
         """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
         `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
         `branch` names what begins here. `without` are turns of the path that the model is not told of this time.
-        `attachments` come with the prompt, beside the files it names as `@path`.
+        `attachments` come with the prompt, beside the files it names as `@path`. `steering` is asked before each
+        further round for what the user has said meanwhile.
         """
         writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
         recorders = (writer, *self.recorders)
@@ -167,6 +169,7 @@ class Session:
             cited=self._cited,
             afterwards=self._check if self.settings.repair and self.mode == "agent" else None,
             fit=Fit(past.messages, self._tool_names(tools), room),
+            steering=steering,
             node_id=stream.trace_id if self.archive.keeps_turns else None,
             notices=[*(Notice(each.sentence, each.values) for each in self.take_remarks()), *told],
         )

@@ -19,6 +19,7 @@ from nebula.events import (
     Repair,
     Stamped,
     Status,
+    Steering,
     Step,
     Task,
     ToolResult,
@@ -57,6 +58,8 @@ class Round:
 
     message: AssistantMessage
     results: list[ToolUseResult] = field(default_factory=list)
+    said: str = ""
+    """What the user said meanwhile."""
 
 
 @record
@@ -89,6 +92,8 @@ class TurnResult:
             self._read_message(event)
         elif isinstance(event, Plan):
             self.usage = self.usage + (event.usage or Usage())
+        elif isinstance(event, Steering) and self.rounds:
+            self.rounds[-1].said = event.text
         elif isinstance(event, Step):
             self._steps[event.tool_use_id] = event
         elif isinstance(event, Diff):

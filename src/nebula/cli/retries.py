@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from nebula.events import Retry
 from nebula.language import translate
 
+LONG_S = 60
+"""From so many seconds on the clock says more than a countdown."""
+
 
 def asked_again(retry: Retry, seconds: int) -> str:
+    if retry.kind == "limit" and seconds >= LONG_S:
+        until = datetime.now() + timedelta(seconds=seconds)
+        return translate("rate limited until {time}", time=f"{until:%H:%M}")
     if retry.kind == "limit":
         reason = translate("rate limited")
     elif retry.kind == "unavailable":

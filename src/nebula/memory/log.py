@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.events import Message, Task, ToolResult
+from nebula.events import Message, Steering, Task, ToolResult
 from nebula.memory.append import Appender
 from nebula.memory.rows import storable
 from nebula.memory.trace import json_line
@@ -58,6 +58,8 @@ def entry_of(event: Event, user: str) -> str:
     """The entry for an event, or nothing: only what was said is logged."""
     if isinstance(event, Task):
         return _entry(f"USER:{_header_part(user)}", event.prompt)
+    if isinstance(event, Steering):
+        return _entry(f"USER:{_header_part(user)}", event.text)
     if isinstance(event, Message):
         message = event.message
         calls = [json_line({"id": use.id, "name": use.name, "args": use.args}) for use in message.tool_uses or ()]

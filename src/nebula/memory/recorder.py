@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nebula.events import Message, Task, ToolResult
+from nebula.events import Message, Steering, Task, ToolResult
 
 if TYPE_CHECKING:
     from nebula.events import Stamped
@@ -23,6 +23,8 @@ class MemoryReader:
         event = stamped.event
         if isinstance(event, Task):
             self._sessions.append_user(self._session_id, event.prompt, _moment(stamped), event.attachments)
+        elif isinstance(event, Steering):
+            self._sessions.append_steering(self._session_id, event.text, _moment(stamped))
         elif isinstance(event, Message):
             self._sessions.append_assistant(self._session_id, event.message, _moment(stamped))
         elif isinstance(event, ToolResult):

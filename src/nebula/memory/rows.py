@@ -36,6 +36,10 @@ _LONE_SURROGATE = "[\ud800-\udfff]"
 _TIME = r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(\.\d{1,6})?\d*\s*(Z|[+-]\d\d:?\d\d)?"
 
 
+STEERING = '{"steering": true}'
+"""Beside a user row: it was said while a turn ran, and begins none."""
+
+
 def storable(text: str) -> str:
     """Half a surrogate pair has no form in UTF-8, and one must not cost the whole message."""
     return text if text.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", text)
@@ -82,6 +86,10 @@ def to_turns(rows: Iterable[Row], unreadable: Callable[[UnreadableRow], None]) -
             continue
         if not turns and not isinstance(said, UserMessage):
             turns.append([])
+        if turns and isinstance(said, UserMessage) and row[5] == STEERING:
+            turns[-1].append(UserMessage.new_steered_results(pending, said.prompt or "") if pending else said)
+            pending.clear()
+            continue
         if isinstance(said, list):
             pending.extend(said)
             continue
@@ -102,7 +110,7 @@ def _read_row(row: Row, env: UserEnvContext) -> Message | list[ToolUseResult]:
         raise UnreadableRow(number, "its content is not text")
     if role == "user":
         said = UserMessage("", env, Prompt(content or ""), read_time(timestamp))
-        return attach(said, _read_attachments(number, results)) if results else said
+        return attach(said, _read_attachments(number, results)) if results not in (None, STEERING) else said
     if role != "assistant":
         raise UnreadableRow(number, f"its role '{role}' is unknown")
     if calls is None:

@@ -11,7 +11,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.memory.errors import UnknownSession, UnreadableRow
-from nebula.memory.rows import attachments_text, calls_text, read_time, results_text, storable, to_turns, write_time
+from nebula.memory.rows import (
+    STEERING,
+    attachments_text,
+    calls_text,
+    read_time,
+    results_text,
+    storable,
+    to_turns,
+    write_time,
+)
 from nebula.memory.schema import file_errors, open_database
 from nebula.value import value
 
@@ -161,6 +170,10 @@ class Sessions:
         attachments: Sequence[Attachment] = (),
     ) -> None:
         self._append(session_id, timestamp, "user", storable(prompt), None, attachments_text(attachments))
+
+    def append_steering(self, session_id: str, text: str, timestamp: datetime | None = None) -> None:
+        """What the user said while a turn ran; it belongs to the results before it."""
+        self._append(session_id, timestamp, "user", storable(text), None, STEERING)
 
     def append_assistant(self, session_id: str, message: AssistantMessage, timestamp: datetime | None = None) -> None:
         self._append(session_id, timestamp, "assistant", storable(message.content), calls_text(message), None)

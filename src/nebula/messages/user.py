@@ -55,6 +55,13 @@ class UserMessage:
         return cls("", UserEnvContext.generate_new(), ToolUseResults(tuple(results)))
 
     @classmethod
+    def new_steered_results(cls, results: Iterable[ToolUseResult], said: str) -> UserMessage:
+        """Results, and what the user said while the tools ran."""
+        if not said:
+            return cls.new_tool_use_results(results)
+        return cls("", UserEnvContext.generate_new(), CancelledToolUses(said, tuple(results)))
+
+    @classmethod
     def new_tool_use_results_with_images(
         cls,
         results: Iterable[ToolUseResult],

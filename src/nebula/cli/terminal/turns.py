@@ -33,12 +33,13 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
         terminal.screen.line(one_line(explain(problem)), "yellow")
     warming = _warm_up(terminal)
     attached = [*attachments, *(each for each in pasted if each not in attachments)]
-    task = asyncio.create_task(terminal.session.turn(prompt, [view.read], attachments=attached))
+    steering = terminal.typed.take_steering
+    task = asyncio.create_task(terminal.session.turn(prompt, [view.read], attachments=attached, steering=steering))
     terminal.work = task
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, terminal.stop)
     try:
-        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage)):
+        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer)):
             final = await task
     except asyncio.CancelledError:
         terminal.screen.line(translate("Interrupted before the model was asked."), "yellow")
@@ -46,6 +47,7 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         view.end()
+        terminal.typed.turn_over()
         terminal.work = None
         await warming
     _afterwards(terminal, final)

@@ -30,6 +30,7 @@ from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
+    CancelledToolUses,
     Json,
     Message,
     Text,
@@ -180,12 +181,12 @@ def _with_offered_names(
     message: UserMessage, results: tuple[ToolUseResult, ...], offer: Offer
 ) -> tuple[UserMessage, tuple[ToolUseResult, ...]]:
     """The same, but a failure names the tools as the model knows them: what to use instead must be there to use."""
-    if not isinstance(message.content, ToolUseResults):
-        return message, results
     renamed = tuple(
         _renamed(result, offer) if result.status is ToolResultStatus.Error else result for result in results
     )
-    return replace(message, content=ToolUseResults(renamed)), renamed
+    said = message.prompt
+    content = ToolUseResults(renamed) if said is None else CancelledToolUses(said, renamed)
+    return replace(message, content=content), renamed
 
 
 def _renamed(result: ToolUseResult, offer: Offer) -> ToolUseResult:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nebula.events import CheckRun
+from nebula.events import CheckRun, Output
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.commands.plain import MAX_OUTPUT_BYTES, CheckResult, run_command
+from nebula.tools.commands.program_name import program_of
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import Checks, ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
@@ -36,6 +37,7 @@ class RunCheck:
         name = text_argument(args, "name")
         if name not in self._checks.commands:
             raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks.commands)}.")
+        call.emit(Output(call.use.id, program=program_of(name)))
         result = await run_check(name, self._checks, self._layers)
         check = CheckRun(name, result.passed, last_line(result))
         return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)

@@ -62,6 +62,7 @@ KEYS = (
     ("Ctrl+O", "backstage"),
     ("Ctrl+G", "write the prompt in $EDITOR"),
     ("Esc, Ctrl+C", "interrupt the running turn; Ctrl+C clears the line, twice leaves"),
+    ("Enter, Tab", "while a turn runs: Enter keeps what you typed for after it, Tab sends it into the turn"),
     ("Ctrl+D", "leave, on an empty line"),
 )
 

@@ -23,6 +23,8 @@ class Watch:
 
     interrupt: Callable[[], None]
     toggle_backstage: Callable[[], None]
+    steer: Callable[[], None] = lambda: None
+    """What was typed goes into the running turn."""
 
 
 class TerminalInput(Protocol):

@@ -153,7 +153,10 @@ class TerminalKeys(Vt100Input):
 
 
 class TurnKeys:
-    """Listens while a turn runs: Ctrl-C and Esc interrupt, Ctrl-O looks backstage, text is kept for the next prompt."""
+    """Listens while a turn runs: Ctrl-C and Esc interrupt, Ctrl-O looks backstage.
+
+    Text is kept for the next prompt, unless Tab sends it into the turn.
+    """
 
     def __init__(self, source: TerminalKeys, typed: TypedAhead, pastes: Pastes) -> None:
         self._source = source
@@ -185,6 +188,7 @@ class TurnKeys:
             Keys.ControlC: watch.interrupt,
             Keys.Escape: watch.interrupt,
             Keys.ControlO: watch.toggle_backstage,
+            Keys.ControlI: watch.steer,
             Keys.ControlM: self._typed.entered,
             Keys.ControlJ: lambda: self._typed.typed("\n"),
             Keys.ControlH: self._typed.erased,

@@ -16,6 +16,8 @@ class TypedAhead:
     """Finished with Enter: sent in order, one after each turn."""
     text: str = ""
     """Not finished: stands in the next prompt, ready to be edited."""
+    steering: list[str] = field(default_factory=list)
+    """For the running turn, at its next round."""
     _last_key: float = float("-inf")
 
     def typed(self, text: str) -> None:
@@ -30,6 +32,22 @@ class TypedAhead:
         if self.text.strip():
             self.lines.append(self.text)
         self.text = ""
+
+    def steer(self) -> None:
+        """What waits goes into the running turn; a command is for the session, and stays."""
+        self.entered()
+        self.steering += [line for line in self.lines if not line.startswith("/")]
+        self.lines = [line for line in self.lines if line.startswith("/")]
+
+    def take_steering(self) -> str:
+        text = "\n".join(self.steering)
+        self.steering.clear()
+        return text
+
+    def turn_over(self) -> None:
+        """What the turn did not hear any more is the next prompt."""
+        self.lines[:0] = self.steering
+        self.steering.clear()
 
     def next_line(self) -> str | None:
         return self.lines.pop(0) if self.lines else None
@@ -48,4 +66,5 @@ class TypedAhead:
         return max(0.0, self._last_key + QUIET_S - time.monotonic())
 
     def shown(self) -> str:
-        return " ⏎ ".join([*self.lines, self.text])
+        steering = [f"↪ {line}" for line in self.steering]
+        return " ⏎ ".join([*steering, *self.lines, self.text])

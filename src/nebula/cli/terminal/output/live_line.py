@@ -22,6 +22,8 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1
 REPORT_S = 10.0
 TYPED_COLUMNS = 40
+WIDE = 100
+"""Columns from which on there is room for the keys beside what is typed."""
 
 T = TypeVar("T")
 
@@ -38,6 +40,8 @@ class LiveLine:
         self._path = ""
         self._running = ""
         """What goes on, in plain words, where there is more to say than that work does."""
+        self.phase = ""
+        """The same between two such words: whether tools are at work, or the model is."""
         self._retry: Retry | None = None
         self._again_at = 0.0
         self._task: asyncio.Task[None] | None = None
@@ -83,13 +87,17 @@ class LiveLine:
         if self._path:
             parts.append(self._path)
         typed = self._typed()
-        parts.append(f"› {tail(typed, TYPED_COLUMNS)}" if typed else self._way_out)
+        if typed:
+            parts.append(f"› {tail(typed, TYPED_COLUMNS)}")
+            parts += [translate("Enter: next, Tab: now")] if self._screen.columns >= WIDE else []
+        else:
+            parts.append(self._way_out)
         return " · ".join(parts)
 
     def _doing(self) -> str:
         left = round(self._again_at - time.monotonic())
         if self._retry is None or left <= 0:
-            return self._running or translate("working")
+            return self._running or self.phase or translate("working")
         return asked_again(self._retry, left)
 
     def _elapsed(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from nebula.cli.refusals import Refusals
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
-from nebula.events import Approval, Retry, Stamped
-from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Remark, Say, Stage, StageOptions
+from nebula.events import Approval, Event, Message, Retry, Stamped, ToolResult
+from nebula.language import translate
+from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Heard, Remark, Say, Stage, StageOptions
 from nebula.value import replace
 
 BACKSTAGE_LINES = 12
@@ -27,6 +28,8 @@ class TurnView:
         self._refusals = Refusals()
         self.asked: Approval | None = None
         """The question on the table, fit to be shown."""
+        self._running = 0
+        """Tools that were called and have not answered yet."""
         self._behind = False
         """Backstage spoke last; what the audience hears next stands apart from it."""
 
@@ -36,8 +39,17 @@ class TurnView:
         refused = self._refusals.read(stamped.event)
         if refused and not isinstance(stamped.event, Approval):
             self._screen.line(refused, "yellow")
+        self._live.phase = self._phase(stamped.event)
         if isinstance(stamped.event, Retry):
             self._live.wait(stamped.event)
+
+    def _phase(self, event: Event) -> str:
+        """What goes on from here, in words."""
+        if isinstance(event, Message):
+            self._running = len(event.message.tool_uses or ())
+        elif isinstance(event, ToolResult):
+            self._running -= 1
+        return translate("working") if self._running > 0 else translate("waiting for the model")
 
     def look_backstage(self, shown: bool) -> None:
         """From now on; and when it begins, also what has run so far."""
@@ -65,6 +77,8 @@ class TurnView:
             self._screen.say(cue.text)
         elif isinstance(cue, Remark):
             self._screen.line(cue.text, "yellow")
+        elif isinstance(cue, Heard):
+            self._screen.line(f"↪ {cue.text}", "bold", hang=2)
         elif isinstance(cue, Ask):
             self.asked = cue.approval
         elif isinstance(cue, Close):

@@ -1,0 +1,23 @@
+"""What a shell line runs, by its name alone: enough to say what takes so long."""
+
+from __future__ import annotations
+
+import re
+
+_PREPARES = frozenset({"cd", "export", "set", "source", ".", "env", "time", "exec", "nice", "sudo"})
+_ASSIGNMENT = re.compile(r"\w+=\S*")
+_PLAIN = re.compile(r"[\w.+/~-]+")
+_NAME = re.compile(r"[\w.+-]{1,30}")
+
+
+def program_of(line: str) -> str | None:
+    """The first program of the line that does more than prepare; None where there is no plain name to tell."""
+    for part in re.split(r"&&|\|\||[;|\n]", line):
+        words = [word for word in part.split() if not _ASSIGNMENT.fullmatch(word)]
+        if not words or words[0] in _PREPARES:
+            continue
+        name = words[0].rsplit("/", 1)[-1]
+        if name.startswith("python") and words[1:2] == ["-m"] and len(words) > 2:
+            name = words[2]
+        return name if _NAME.fullmatch(name) and _PLAIN.fullmatch(words[0]) else None
+    return None

@@ -1,0 +1,108 @@
+"""What the user types while a turn runs, and what the live line says meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here, sit_down_here
+from nebula.cli.retries import asked_again
+from nebula.events import Output, Retry, Steering
+from nebula.graph.graph import Graph
+from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
+from nebula.tools.commands.program_name import program_of
+from scripted_model import Call, Fault, ScriptedModel, Turn
+from terminal_driver import CTRL_D, ENTER, TAB, Person
+
+LOOK = Call("list", {"path": "."})
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_tab_sends_what_was_typed_into_the_running_turn(bench: Bench, columns: int) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("look")
+        screen.wait("waiting for the model")
+        screen.send("mind the tests")
+        screen.wait("› mind the tests")
+        screen.send(TAB)
+        screen.wait("› ↪ mind the tests")
+        screen.wait("Done.")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([Turn("Looking.", [LOOK], fault=Fault.slow(2)), Turn("Done."), Turn("Again.")]) as server:
+        _, screen = sit_down_here(bench, person, columns=columns, **server.env())
+        assert screen.text.index("Looking.") < screen.text.index("↪ mind the tests") < screen.text.index("Done.")
+        sent = server.turns[1].json["messages"]
+        assert [each["role"] for each in sent[-2:]] == ["tool", "user"] and sent[-1]["content"] == "mind the tests"
+        ran = run_here(bench, "nebula", "-c", stdin="next\nexit\n", **server.env())
+    assert "(1 turn so far)" in ran.out
+    assert [each.get("content") for each in server.turns[2].json["messages"]].count("mind the tests") == 1
+    node = Graph(str(bench.project / ".nebula/graph")).list_nodes()[1]
+    assert node.prompt == "look" and '"said": "mind the tests"' in node.said_by("tool")
+    assert "## USER:" in bench.read(".nebula/log.txt") and "\nmind the tests\n" in bench.read(".nebula/log.txt")
+
+
+def test_what_comes_too_late_is_the_next_prompt_and_enter_waits(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("answer")
+        screen.wait("waiting for the model")
+        screen.send(f"one{TAB}two{ENTER}")
+        screen.wait("↪ one ⏎ two")
+        screen.wait("Third.")
+        screen.prompt(times=4)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([Turn("First.", fault=Fault.slow(2)), Turn("Second."), Turn("Third.")]) as server:
+        sit_down_here(bench, person, **server.env())
+    prompts = [request.json["messages"][-1]["content"] for request in server.turns]
+    assert ["one" in prompts[1], "two" in prompts[2], "two" in prompts[1]] == [True, True, False]
+
+
+def test_the_live_line_speaks_japanese(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("見て")
+        screen.wait("モデルの応答待ち")
+        screen.send("テストも")
+        screen.wait("› テストも")
+        screen.send(TAB)
+        screen.wait("終わり。")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([Turn("", [LOOK], fault=Fault.slow(2)), Turn("終わり。")]) as server:
+        sit_down_here(bench, person, columns=80, NEBULA_LANG="ja", **server.env())
+    assert server.turns[1].json["messages"][-1]["content"] == "テストも"
+
+
+def test_what_runs_is_told_by_its_name_alone() -> None:
+    _, cues = perform(Scene(curtain_down=True), Output("1", program="pytest"), StageOptions())
+    assert cues == (Curtain(doing="running pytest"),)
+    _, cues = perform(Scene(curtain_down=True), Output("1"), StageOptions("ja"))
+    assert cues == (Curtain(doing="コマンドを実行中"),)
+    _, cues = perform(Scene(), Steering("mind \x1b"), StageOptions())
+    assert cues == (Heard("mind ␛"), Curtain())
+
+
+@pytest.mark.parametrize(
+    ("line", "program"),
+    [
+        ("pytest -q tests", "pytest"),
+        ("cd app && PYTHONPATH=src python3 -m pytest -q | tail", "pytest"),
+        ("./scripts/test fast", "test"),
+        ("for x in 1 2; do echo $x; done", "for"),
+        ('"$HOME/my tool" run', None),
+        ("A=1", None),
+    ],
+)
+def test_the_program_of_a_line(line: str, program: str | None) -> None:
+    assert program_of(line) == program
+
+
+def test_a_long_rate_limit_is_told_by_the_clock() -> None:
+    limited = Retry("slow down", 2, 600, attempts=4, kind="limit")
+    assert asked_again(limited, 30) == "rate limited, again in 30 s, 2 of 4"
+    assert asked_again(limited, 600).startswith("rate limited until ")
