@@ -229,6 +229,6 @@ _open_stores: weakref.WeakSet[GraphStore] = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
-        # All that was acknowledged is in the journal, and nobody is left to be told.
+        # All that was acknowledged is in the journal, and nobody is left to report to.
         with contextlib.suppress(OSError, BadFile):
             store.close()

@@ -167,7 +167,7 @@ class Gate:
         except Exception:
             if not started:
                 await _answer(stamped, internal_error(), passage)
-            raise  # the server prints it; the client was told nothing of it
+            raise  # the server prints it; the client learns nothing of it
 
     async def _websocket(
         self, scope: Scope, receive: Receive, send: Send, passage: Passage, headers: dict[bytes, bytes], repeated: bytes

@@ -116,13 +116,13 @@ _EVERYWHERE = {
 
 
 def error_docs(errors: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    told = dict(_EVERYWHERE)
+    listed = dict(_EVERYWHERE)
     for status, reason in errors.items():
-        told[status] = f"{reason} {told[status]}" if status in told else reason
+        listed[status] = f"{reason} {listed[status]}" if status in listed else reason
     example = {"error": {"code": "not_found", "message": "…", "trace_id": "0192f0c1-2345-7abc-8def-0123456789ab"}}
     return {
         status: {"model": ErrorReply, "description": reason, "content": {JSON: {"example": example}}}
-        for status, reason in sorted(told.items())
+        for status, reason in sorted(listed.items())
     }
 
 

@@ -16,7 +16,7 @@ from nebula.value import value
 
 
 class ToolFailure(Exception):
-    """What the model is told, as it stands: a sentence that says what to do instead."""
+    """What the model reads, as it stands: a sentence that says what to do instead."""
 
     def __init__(self, sentence: str, *, code: int = 400, policy: bool = False, decision: str | None = None) -> None:
         super().__init__(sentence)

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import AppliedChange, Call, CancelledLate, Outcome, Tool, ToolFailure
@@ -111,13 +111,16 @@ class ToolSet:
 
     async def _outcome(self, call: Call) -> Outcome:
         try:
-            return await self._run(call)
+            tool, args = self._called(call)
+            # Yield once: a turn that is being cancelled must not start another write.
+            await asyncio.sleep(0)
+            return await tool.run(args, call)
         except ToolFailure as failure:
             return Outcome.failed(failure)
         except WorkspaceError as error:
             return Outcome.failed(ToolFailure(str(error), code=error.status, policy=error.refusal))
 
-    async def _run(self, call: Call) -> Outcome:
+    def _called(self, call: Call) -> tuple[Tool, Mapping[str, Any]]:
         use = call.use
         if call.invalid is not None:
             raise ToolFailure(call.invalid, code=422)
@@ -128,9 +131,7 @@ class ToolSet:
             raise ToolFailure(f"Unknown tool: {use.orig_name}", code=404)
         if not isinstance(use.orig_args, Mapping):
             raise ToolFailure("The arguments must be a JSON object.", code=422)
-        # Yield once: a turn that is being cancelled must not start another write.
-        await asyncio.sleep(0)
-        return await tool.run(use.orig_args, call)
+        return tool, use.orig_args
 
     def _record(self, use: AssistantToolUse, code: int, size: int | None) -> None:
         if self.audit is None:

@@ -38,7 +38,7 @@ class Client:
 
     subscriber: Subscriber
     lang: str = "en"
-    """What it is told about its mistakes is in this language."""
+    """Its mistakes are reported in this language."""
     turns: list[str] = field(default_factory=list)
     """Its prompts so far; the next one continues the last unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)

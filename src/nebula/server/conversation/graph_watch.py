@@ -1,8 +1,8 @@
 """What happens to the graph, as events for the hub: changes made here, and those that others make to the files.
 
 Changes of this process are told by the graph itself, at once. Those of another process, an editor or git are found by
-looking at the files every now and then. Both go through the same comparison with what was told before, so nothing is
-told twice and nothing in a flow is missed, whoever was faster.
+looking at the files every now and then. Both go through the same comparison with what was reported before, so nothing
+is reported twice and nothing in a flow is missed, whoever was faster.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class GraphWatch:
         self._told: dict[str, Flow] = {}
         """Each flow as it was when its last event went out."""
         self._broken: dict[str, str] = {}
-        """Flows that were told of and cannot be read now, with the reason."""
+        """Flows that were reported and cannot be read now, with the reason."""
         self._gone: set[str] = set()
         self._fresh: dict[str, Node] = {}
         """Nodes just made here, until their flow is looked at: they need not be read again."""
         self._content: dict[str, int] = {}
-        """A hash of what each node said when it was told of."""
+        """A hash of what each node said when it was reported."""
         self._changed_nodes = graph.watch_nodes()
         self._waiting: deque[_Event] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -79,7 +79,7 @@ class GraphWatch:
             self._told = {flow.id: flow for flow in self._graph.list_flows()}
             self._changed_nodes()
 
-    # Told by the graph
+    # Reported by the graph
 
     def _hear(self, name: str, data: dict[str, Any]) -> None:
         node_id = data.get("node_id", "")
@@ -89,7 +89,7 @@ class GraphWatch:
             elif name == events.FLOW_UPDATED:
                 self._compare_by_id(data["flow_id"])
             elif name == events.NODE_CREATED:
-                # Told together with whatever else is new in its flow, whose own event comes next.
+                # Reported together with whatever else is new in its flow, whose own event comes next.
                 self._fresh[node_id] = data["node"]
             else:
                 self._tell_updated(name, data["node"])
@@ -113,7 +113,7 @@ class GraphWatch:
     # Found by looking
 
     def look(self) -> None:
-        """Compares files with what was told. Cheap where nothing changed: the graph keeps unchanged flows."""
+        """Compares files with what was reported. Cheap where nothing changed: the graph keeps unchanged flows."""
         with self._lock:
             flows = self._graph.list_flows()
             for flow in flows:

@@ -1,7 +1,7 @@
 """Events for everybody who listens: one numbered ring, and one writer a client.
 
 A client does not have a queue of events but a place in the ring, so a slow one costs nothing and nobody waits for it.
-Whoever falls behind the ring's end is told `resync_required` and goes on from the present. Everything here runs on
+Whoever falls behind the ring's end receives `resync_required` and goes on from the present. Everything here runs on
 the event loop.
 """
 
@@ -112,7 +112,7 @@ class Subscriber:
         """From now on, or from `since` on, which must still be in the ring."""
         start = self._hub.seq if since is None else since
         if start < self._place:
-            # Going back must not repeat what the other subscriptions have already been told.
+            # Going back must not repeat what the other subscriptions have already received.
             self._subscriptions = [each._replace(after=max(each.after, self._place)) for each in self._subscriptions]
             self._place = start
         self.unsubscribe(event, flow, trace_id)

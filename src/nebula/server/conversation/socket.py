@@ -130,7 +130,7 @@ async def _result(server: ServerContext, client: Client, request: ActionRequest,
         return _refusal(problem, request.id, client.lang)
     except OSError as problem:
         return failure("io_error", problem.strerror or "the files cannot be used", request.id)
-    except Exception:  # noqa: BLE001 - one action's bug must not end the conversation; the client is told nothing of it
+    except Exception:  # noqa: BLE001 - one action's bug must not end the conversation; the client learns nothing of it
         _log.exception("the action %s failed", request.action)
         return failure("internal_error", "something went wrong; the server's log says what", request.id)
 

@@ -31,7 +31,7 @@ _ETAG = re.compile(r'"([0-9a-f]{64})"', re.ASCII)
 _DESCRIPTION = """\
 Files below one root, guarded. Send `x-trace-id` (a UUID) to tie requests to a task; it is returned in every response.
 
-Errors have one form. When several things are wrong the first of these is told: malformed request 422, path 400,
+Errors have one form. When several things are wrong the first of these is reported: malformed request 422, path 400,
 extension 400, protected or secret 400, denied by the system 403, missing 404 or existing 409, size 413,
 encoding 415."""
 

@@ -98,7 +98,7 @@ class RunCommand:
 
     async def _outcome(self, result: CommandResult, call: Call) -> Outcome:
         if result.stopped or self._workspace is None:
-            return Outcome.ok(self._told(result, call, [], [] if self._workspace else [PLAN_REMARK]))
+            return Outcome.ok(self._report(result, call, [], [] if self._workspace else [PLAN_REMARK]))
         return await self._propose(result, call, self._workspace)
 
     async def _run(
@@ -136,13 +136,13 @@ class RunCommand:
         approvals = self._approvals
         assert approvals is not None  # noqa: S101 - there is a workspace to write to
         if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
-            return Outcome.ok(self._told(result, call, [], map(str, changes.remarks())))
+            return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
         decision = await self._decide(changes, approvals, call)
         chosen = changes.known(decision.paths) if decision.paths else None
         if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
-            told = self._told(result, call, [], map(str, changes.remarks())) | {"error": reason}
-            return Outcome((Json(told),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
+            report = self._report(result, call, [], map(str, changes.remarks())) | {"error": reason}
+            return Outcome((Json(report),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
 
         def apply() -> Outcome:
             done = workspace.apply_changes(
@@ -186,21 +186,21 @@ class RunCommand:
         if decision.paths:
             dropped = [each.path for each in changes.proposed if each.path not in decision.paths]
             remarks.append(f"The user left out: {', '.join(dropped)}.")
-        told = self._told(result, call, [each.path for each in applied], remarks)
-        return Outcome.ok(told, changes=tuple(applied), decision=decision.word())
+        report = self._report(result, call, [each.path for each in applied], remarks)
+        return Outcome.ok(report, changes=tuple(applied), decision=decision.word())
 
-    def _told(self, result: CommandResult, call: Call, changed: list[str], remarks: Iterable[str]) -> dict[str, Any]:
+    def _report(self, result: CommandResult, call: Call, changed: list[str], remarks: Iterable[str]) -> dict[str, Any]:
         """What the model reads: both ends of the output, however long it was."""
         output, _ = cut_middle(result.output, max(call.room // 2 - ROOM_FOR_REST, 0))
-        told: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
+        report: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
         if result.stopped:
-            told["stopped"] = result.stopped
+            report["stopped"] = result.stopped
         said = list(remarks)
         if result.refused_hosts:
             said.append(NOT_REACHED.format(hosts=", ".join(result.refused_hosts)))
         if (path := self._unseen(result)) is not None:
             said.append(UNSEEN.format(path=path))
-        return told | ({"remark": " ".join(said)} if said else {})
+        return report | ({"remark": " ".join(said)} if said else {})
 
     def _unseen(self, result: CommandResult) -> str | None:
         if result.exit_code not in _NOT_STARTED:

@@ -43,7 +43,7 @@ class Job:
     references: tuple[str, ...] = ()
     """Nodes to show the model beside the path."""
     without: tuple[str, ...] = ()
-    """Turns of the path that the model is not told of."""
+    """Turns of the path that are not sent to the model."""
     model: str = ""
     """Who answers, as `provider/name`; empty: whoever is configured."""
     attachments: tuple[Attachment, ...] = ()
@@ -87,7 +87,7 @@ class _Running:
     """The number of the last event before its own: whoever resumes from there hears all of it."""
     task: asyncio.Task[None] | None = None
     approval: dict[str, Any] | None = None
-    """The question that waits for an answer, as its event told it."""
+    """The question that waits for an answer, as its event reported it."""
     begun: bool = False
     ended: bool = False
 
