@@ -25,6 +25,25 @@ LOOKS = {
 ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f():  # why\n    return 'x' * 1000\n```\n\n| a |\n|---|\n| 1 |\n\n> quote\n"
 
 
+async def compare(page):
+    await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+    rows = page.locator('[role="treeitem"]')
+    await rows.first.click()
+    await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+    await rows.last.click(modifiers=["Control"])
+    await page.locator("[data-tab=talk]").evaluate("(tab) => tab.click()")
+    await page.locator("#transcript").focus()
+    await page.keyboard.press("d")
+
+
+SHEETS = (
+    lambda page: page.locator("#help").click(),
+    lambda page: page.locator("#figures").click(),
+    lambda page: page.locator(".selected .files-of").click(),
+    compare,
+)
+
+
 @pytest.mark.parametrize("look", LOOKS)
 async def test_axe_finds_nothing_serious(bench, look):
     script = [Turn(ANSWER, [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
@@ -48,5 +67,16 @@ async def test_axe_finds_nothing_serious(bench, look):
             await expect(page.locator(".question")).to_be_visible()
             assert await page.evaluate(FIND) == []
             await page.locator(".question .primary").click()
-            await page.locator("#help").click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("Done.")
+            for opened in SHEETS:
+                await opened(page)
+                await expect(page.locator("#dialog")).to_be_visible()
+                assert await page.evaluate(FIND) == [], opened
+                await page.keyboard.press("Escape")
+                await expect(page.locator("#dialog")).to_be_hidden()
+            await page.locator("#composer .quiet[aria-expanded]").click()
+            await expect(page.locator(".preview summary").first).to_be_visible()
+            await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await page.locator("#outline .narrow").click()
+            await expect(page.locator("#outline .filters")).to_be_visible()
             assert await page.evaluate(FIND) == []

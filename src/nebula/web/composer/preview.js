@@ -23,9 +23,7 @@ function total(found, say) {
 
 function shown(part, title, say, page) {
   const name = part.node_id ? title(part.node_id) : "";
-  const leave = (event) => {
-    event.preventDefault();
-    page.leaveOut(part.node_id);
-  };
-  return html`<details class="part"><summary>${name} · ${say(`form_${part.form}`)} · ${short(part.tokens)} <button type="button" class="quiet small" aria-label=${say("leave_out_title", { title: name })} @click=${leave}>${say("leave_out")}</button></summary><pre tabindex="0">${part.text}</pre></details>`;
+  const leave = () => page.leaveOut(part.node_id);
+  return html`<div class="part beside"><details><summary>${name} · ${say(`form_${part.form}`)} · ${short(part.tokens)}</summary><pre tabindex="0">${part.text}</pre></details>
+    <button type="button" class="quiet small" aria-label=${say("leave_out_title", { title: name })} @click=${leave}>${say("leave_out")}</button></div>`;
 }

@@ -7,10 +7,10 @@ import { html, nothing } from "../lib/lit.js";
 const FEW = 4;
 
 export function fileList(found, say, project) {
-  const one = (file) => html`<details ?open=${found.length < FEW}>
-    <summary>${file.path} <span class="count">+${file.added} −${file.removed}</span> ${openLink(project, file.path, say)}${file.conflict ? html` <span class="conflict">${file.conflict}</span>` : nothing}</summary>
+  const one = (file) => html`<div class="beside"><details ?open=${found.length < FEW}>
+    <summary>${file.path} <span class="count">+${file.added} −${file.removed}</span>${file.conflict ? html` <span class="conflict">${file.conflict}</span>` : nothing}</summary>
     ${file.diff ? diffOf(file.diff, say("diff")) : nothing}
-  </details>`;
+  </details>${openLink(project, file.path, say)}</div>`;
   return html`<div class="files">${found.map(one)}</div>`;
 }
 

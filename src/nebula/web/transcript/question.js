@@ -44,11 +44,10 @@ function subject(ask, say) {
   if (ask.network) return diffOf(ask.network, say("diff"));
   if (ask.call) return diffOf(ask.call, say("diff"));
   if (!ask.changes) return hunks(ask, say);
-  const one = (change) => html`<details ?open=${ask.changes.length < 4}>
-    <summary><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}>
-      ${change.kind} ${change.renamed_from ? `${change.renamed_from} → ` : ""}${change.path} (+${change.added} −${change.removed})</summary>
+  const one = (change) => html`<div class="beside"><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}><details ?open=${ask.changes.length < 4}>
+    <summary>${change.kind} ${change.renamed_from ? `${change.renamed_from} → ` : ""}${change.path} (+${change.added} −${change.removed})</summary>
     ${change.diff ? diffOf(change.diff, say("diff")) : nothing}
-  </details>`;
+  </details></div>`;
   return [...ask.changes.map(one), ...(ask.remarks ?? []).map((remark) => html`<p>${remark}</p>`)];
 }
 

@@ -185,7 +185,7 @@ function acts(id, body, selected, say, page) {
   return html`<div class="acts">
     <button type="button" class="quiet" @click=${() => page.retry(id)}>${say("retry")}</button>
     <button type="button" class="quiet" @click=${() => page.edit(id)}>${say("edit")}</button>
-    ${page.state.project.root && (selected || body.files?.length) ? html`<button type="button" class="quiet" @click=${() => page.lookAtFiles(id)}>${say("files")}</button>` : nothing}
+    ${page.state.project.root && (selected || body.files?.length) ? html`<button type="button" class="quiet files-of" @click=${() => page.lookAtFiles(id)}>${say("files")}</button>` : nothing}
     ${selected ? html`<button type="button" class="quiet" @click=${() => page.remove(id)}>${say("delete")}</button>
       <form @submit=${save}><input name="tags" type="text" autocomplete="off" placeholder=${say("tags")} aria-label=${say("tags")} .value=${body.tags.join(", ")}><button type="submit" class="quiet">${say("save")}</button></form>` : nothing}
   </div>`;
