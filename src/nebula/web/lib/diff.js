@@ -1,4 +1,4 @@
-// A unified diff as lines that say what they are, whole or hunk by hunk.
+// A unified diff as lines that say what they are.
 
 import { html } from "./lit.js";
 
@@ -16,10 +16,4 @@ function lines(diff) {
   const kind = (/** @type {string} */ line, /** @type {number} */ place) => (place < 2 && HEADS.test(line) ? "place" : (KINDS[line[0]] ?? ""));
   const all = diff.replace(/\n$/, "").split("\n");
   return all.map((line, place) => html`<span class="line ${kind(line, place)}">${`${line}\n`}</span>`);
-}
-
-// The hunks, each from its own line that begins with @@; what stands above the first names the file.
-/** @param {string} diff @returns {string[]} */
-export function hunksOf(diff) {
-  return diff.split(/(?<=^|\n)(?=@@ )/).filter((part) => part.startsWith("@@ "));
 }

@@ -1,6 +1,7 @@
 // An approval: what is to be written, and the answers. It stands in the transcript, below what was said.
 
-import { diffOf, hunksOf } from "../lib/diff.js";
+import { diffOf } from "../lib/diff.js";
+import { hunksOf } from "../lib/hunks.js";
 import { guard, html, nothing } from "../lib/lit.js";
 
 export function question(ask, say, page) {
