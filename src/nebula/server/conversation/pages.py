@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from typing import Final
 
@@ -36,19 +37,25 @@ INDEX: Final = "index.html"
 class Pages:
     def __init__(self, folder: str = WEB) -> None:
         self._files = dict(_read(folder))
+        self._packed: dict[str, bytes] = {}
 
-    async def index(self, _: Request) -> Response:
-        return self._response(INDEX)
+    async def index(self, request: Request) -> Response:
+        return self._response(INDEX, request)
 
     async def file(self, request: Request) -> Response:
-        return self._response(request.path_params["path"])
+        return self._response(request.path_params["path"], request)
 
-    def _response(self, path: str) -> Response:
+    def _response(self, path: str, request: Request) -> Response:
         found = self._files.get(path)
         if found is None:
             return Response("There is no such page.\n", 404, HEADERS, "text/plain")
         content, media_type = found
-        return Response(content, 200, HEADERS | {"content-type": media_type})
+        headers = HEADERS | {"content-type": media_type, "vary": "accept-encoding"}
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(content, 200, headers)
+        if path not in self._packed:
+            self._packed[path] = gzip.compress(content, mtime=0)
+        return Response(self._packed[path], 200, headers | {"content-encoding": "gzip"})
 
 
 def _read(folder: str) -> list[tuple[str, tuple[bytes, str]]]:
