@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 
 import pytest
@@ -118,3 +119,22 @@ async def test_trusted_types_hold(bench):
             )
             assert refused == "TypeError"
             page.complaints.clear()  # the policy's own remarks
+
+
+async def test_a_terminal_and_two_browsers_see_each_other(bench):
+    script = [Turn("from the terminal"), Turn("from the page")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page, browsing(server) as other:
+            for each in (page, other):
+                await expect(each.locator("#composer button[type=submit]")).to_be_enabled()
+            ran = await asyncio.to_thread(bench.run, "nebula", "-p", "asked in a terminal", **model.env())
+            assert ran.code == 0, ran
+            for each in (page, other):
+                await expect(await row(each, "asked in a terminal")).to_be_visible()
+            await (await row(page, "asked in a terminal")).click()
+            await send(page, "asked on the page")
+            await expect(await row(other, "asked on the page")).to_be_visible()
+            shown = await asyncio.to_thread(
+                bench.run, "vizprompt", "--data-dir", ".nebula/graph", "flow", "show", "main"
+            )
+            assert shown.code == 0 and "→" in shown.out, shown
