@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from nebula.graph.values import Flow, Node
 
 TITLE_LENGTH = 120
+OPENING_LENGTH = 160
+_SIGNS = re.compile(r"[*`#|]+")
 
 
 def title_of(prompt: str) -> str:
@@ -15,12 +18,18 @@ def title_of(prompt: str) -> str:
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
 
+def opening_of(response: str) -> str:
+    """How an answer begins, for where there is room for a few lines; without the signs of Markdown."""
+    return " ".join(_SIGNS.sub("", response[: 2 * OPENING_LENGTH]).split())[:OPENING_LENGTH]
+
+
 def brief_node(node: Node) -> dict[str, Any]:
     return {
         "id": node.id,
         "timestamp": node.timestamp,
         "title": title_of(node.prompt),
         "summary": node.summary,
+        "opening": opening_of(node.response),
         "tags": list(node.tags),
         "model": node.model,
         "due": node.due,

@@ -24,7 +24,8 @@ export function createGraph(root, page) {
   const viewport = () => view.state.view.viewport ?? begin(view);
   const look = (next) => page.look({ viewport: kept(next, view.size, boundsOf(view.layout)) });
   const middle = () => ({ x: view.size.width / 2, y: view.size.height / 2 });
-  const zoom = (factor, at = middle()) => view.layout && look(zoomed(viewport(), factor, at));
+  /** @param {number} factor @param {{ x: number, y: number } | null} at */
+  const zoom = (factor, at = null) => view.layout && look(at ? zoomed(viewport(), factor, at) : zoomedByKey(view, viewport(), factor, middle()));
   // After the frame that is on its way: a run that was just opened counts with all its turns.
   const fit = () => requestAnimationFrame(() => view.layout && look(fitted(boundsOf(view.layout), view.size)));
   const at = (point) => {
@@ -110,6 +111,14 @@ function begin(view) {
 
 function isReadable({ layout, size }) {
   return detailAt(fitted(boundsOf(layout), size).scale) !== "dot";
+}
+
+// Without a pointer the picture is zoomed about its middle, and the chosen turn stays in sight if it was.
+function zoomedByKey(view, viewport, factor, middle) {
+  const place = view.topology.index.get(view.state.selected);
+  const next = zoomed(viewport, factor, middle);
+  if (place === undefined || !holds(viewport, view.size, boxOf(view.layout, shownFor(view.layout, place)))) return next;
+  return bringIntoSight(view, next);
 }
 
 function bringIntoSight({ layout, topology, state, size }, viewport) {

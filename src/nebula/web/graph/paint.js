@@ -241,6 +241,9 @@ function words(pen, scene, now, { left, top, width, height, detail }) {
   const about = now.count ? (brief?.title ?? "") : brief?.summary || [brief?.model, brief?.files ? `±${brief.files}` : ""].filter(Boolean).join(" · ");
   const more = wrapped(pen, about, width, Math.max(0, lines - titles.length - tags));
   more.forEach((line, number) => pen.fillText(line, left, first + LINE * (titles.length + number)));
+  const above = titles.length + more.length;
+  const answer = detail === "card" && !now.count ? wrapped(pen, brief?.opening ?? "", width, Math.max(0, lines - above - tags)) : [];
+  answer.forEach((line, number) => pen.fillText(line, left, first + LINE * (above + number)));
   if (tags) pen.fillText(cut(pen, `${say("tags")}: ${brief.tags.join(", ")}`, width), left, top + height - 10);
 }
 

@@ -15,6 +15,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent 
  * @property {string} id
  * @property {string} [title]
  * @property {string} [summary]
+ * @property {string} [opening] How the answer begins.
  * @property {string[]} [tags]
  * @property {number} [files]
  * @property {string} [problem]
