@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from conftest import Bench
 from in_process import run_here
 from nebula.agent.figures.kpis import KPI_NAMES
 from scripted_model import Call, ScriptedModel, Turn
+from scripted_model.planned import ollama, plan, say, step, write
 
 
 @pytest.fixture
@@ -69,3 +72,43 @@ def test_damaged_lines_are_remarked_on(worked: Bench) -> None:
         trace.write('{"type": "final", "trace')
     ran = run_here(worked, "nebula", "kpi")
     assert ran.code == 0 and "1 line could not be read" in ran.err
+
+
+def test_a_rename_that_the_index_followed_is_a_figure(bench: Bench) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *who, *words], cwd=bench.project, env=bench.env(), check=True, capture_output=True)
+
+    bench.write("old.py", "def lighthouse():\n    return 1\n")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "Begin")
+    for words in (("nebula", "index", "sync"), ("evercontext", "hook", "install")):
+        assert run_here(bench, *words).code == 0
+    git("mv", "old.py", "new.py")
+    git("commit", "-qm", "Rename")
+    assert run_here(bench, "evercontext", "kpi", "--json").json["rename_accuracy"] is None
+    assert run_here(bench, "nebula", "index", "sync").code == 0
+    assert run_here(bench, "evercontext", "kpi", "--json").json["rename_accuracy"] == 1.0
+    assert "1 of 1 renames" in run_here(bench, "evercontext", "kpi").out
+
+
+def test_a_task_that_was_repaired_is_a_figure(bench: Bench) -> None:
+    """Planned, carried out, checked, repaired: every figure of it comes from the trace that the real run left."""
+    bench.home.joinpath(".nebula").mkdir()
+    bench.home.joinpath(".nebula/config.json").write_text('{"checks": ["test -f fixed.py"]}', "utf-8")
+    script = (plan(step("1")), write("a.py", "x\n"), say("Made."), write("fixed.py", "x\n"), say("Repaired."))
+    with ollama(*script) as model:
+        ran = run_here(bench, "evercontext", "run", "--task", "do it", "--json", **model.env("ollama"))
+    assert (ran.code, ran.json["verified"], ran.json["repairs"]) == (0, True, 1), ran.err
+    found = run_here(bench, "evercontext", "kpi", "--json").json
+    assert (found["repair_success_rate"], found["mean_repair_steps"]) == (1.0, 1.0)
+    assert (found["partial_failure_rate"], found["task_success_rate"]) == (0.0, 1.0)
+    assert found["rungs"] and found["total"]["input_tokens"] == 500
+
+
+def test_plans_that_were_made_again_are_a_figure(bench: Bench) -> None:
+    with ollama(plan(step("1")), plan(step("one", "Reach 1.")), plan(step("2"))) as model:
+        assert run_here(bench, "evercontext", "plan", "--task", "x", "--repeat", "3", **model.env("ollama")).code == 0
+    assert run_here(bench, "evercontext", "kpi", "--json").json["plan_reproducibility"] == 2 / 3

@@ -49,6 +49,21 @@ def test_add_modify_delete_and_rename_in_one_commit(project: Project) -> None:
             assert contents(index) == contents(fresh)
 
 
+@pytest.mark.parametrize(("way", "wanted"), [("drain", 1), ("sync", 2)])
+def test_renames_of_commits_are_checked_and_told(project: Project, way: str, wanted: int) -> None:
+    """Commit by commit, a file that was moved on since is nobody's; all at once its whole way counts."""
+    heard: list[tuple[int, int]] = []
+    for old, new in (("b.py", "moved.py"), ("moved.py", "again.py"), ("c.py", "deeper/c.py")):
+        (project.root / new).parent.mkdir(exist_ok=True)
+        project.git("mv", old, new)
+        project.commit()
+    with project.index() as index:
+        index.heard_renames = lambda asked, held: heard.append((asked, held))
+        getattr(index, way)()
+    asked, held = (sum(numbers) for numbers in zip(*heard, strict=True))
+    assert asked == held == wanted
+
+
 def test_an_aborted_commit_leaves_the_index_right(project: Project) -> None:
     project.write("a.py", function("anchor"))
     project.git("add", "-A")

@@ -57,6 +57,8 @@ class Index:
         self.queue = Queue(root, home)
         self.embedders = tuple(embedders)
         self.hides = hides
+        self.heard_renames: Callable[[int, int], None] | None = None
+        """Hears how many files a commit moved, and how many of them the index followed."""
 
     @classmethod
     def open(
@@ -101,9 +103,11 @@ class Index:
     def sync(self, progress: Progress | None = None) -> Report:
         """Brings the whole index in step with the files, whatever happened to them. Tells of files done and wanted."""
         waiting = self.queue.entries()
+        moves = self._known_moves([change for entry in waiting for change in self.queue.read(entry)])
         report = self._follower.sync(progress)
         for entry in waiting:
             self.queue.remove(entry)
+        self._check_renames(moves)
         return report
 
     def clear(self) -> None:
@@ -114,9 +118,30 @@ class Index:
         """Takes in what commits handed over, without a look at the other files."""
         report = Report()
         for entry in self.queue.entries():
-            report = joined(report, self._take_in(self.queue.read(entry)))
+            changes = self.queue.read(entry)
+            moves = self._known_moves(changes)
+            report = joined(report, self._take_in(changes))
             self.queue.remove(entry)
+            self._check_renames(moves)
         return report
+
+    def _known_moves(self, changes: Sequence[Change]) -> dict[str, str]:
+        """New name → old name of the indexed files that were moved; of one that was moved twice, the way as a whole."""
+        if self.heard_renames is None:
+            return {}
+        moves: dict[str, str] = {}
+        for change in changes:
+            if change.moved_from:
+                moves[change.path] = moves.pop(change.moved_from, change.moved_from)
+        known = self.store.states(list(moves.values()))
+        return {new: old for new, old in moves.items() if old in known}
+
+    def _check_renames(self, moves: dict[str, str]) -> None:
+        """Tells how many there were, and how many the index has under the new name alone."""
+        moves = {new: old for new, old in moves.items() if self.root.stat(new) is not None}
+        if moves and self.heard_renames is not None:
+            known = self.store.states([*moves, *moves.values()])
+            self.heard_renames(len(moves), sum(new in known and old not in known for new, old in moves.items()))
 
     def _take_in(self, changes: Sequence[Change]) -> Report:
         moves = [(change.moved_from, change.path) for change in changes if change.moved_from]

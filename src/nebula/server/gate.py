@@ -112,6 +112,8 @@ class Passage:
     body: bytes = b""
     content_type: str = ""
     recorded: bool = False
+    renames: tuple[int, int] | None = None
+    """Of a request that says which files were moved: how many, and how many the index now has so."""
 
 
 Record = Callable[[Passage, int], None]

@@ -75,7 +75,7 @@ def recorder(audit: AuditLog | None) -> Callable[[Passage, int], None] | None:
         return None
 
     def record(passage: Passage, status: int) -> None:
-        audit.record(passage.trace_id, passage.method, passage.path, passage.size, status)
+        audit.record(passage.trace_id, passage.method, passage.path, passage.size, status, passage.renames)
 
     return record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nebula.files.home import derived_folder
@@ -27,9 +28,26 @@ def open_index(settings: Settings) -> Index:
         from nebula.index.embedders.choose import make_embedder
 
         embedders = [make_embedder(settings.embedder, settings)]
-    return Index.open(
+    index = Index.open(
         settings.root, home=settings.home, url=settings.index_url, embedders=embedders, hides=may_hold_secrets
     )
+    index.heard_renames = lambda asked, held: _note_renames(settings, asked, held)
+    return index
+
+
+def _note_renames(settings: Settings, asked: int, held: int) -> None:
+    """In the audit log, where the figures are taken from; an index must not fail for want of it."""
+    from nebula.events import new_trace_id
+    from nebula.workspace.audit import AuditLog
+    from nebula.workspace.errors import WorkspaceError
+
+    with suppress(WorkspaceError):
+        named, secrets = settings.audit_log, settings.secrets
+        audit = AuditLog(named, secrets) if named else AuditLog.of_project(settings.root, secrets)
+        try:
+            audit.record(new_trace_id(), "rename", "", None, 200, (asked, held))
+        finally:
+            audit.close()
 
 
 class CodeSearch(Protocol):

@@ -13,7 +13,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 from nebula.files.syscalls import REAL
 from nebula.messages.redaction import Redactor
@@ -53,18 +53,27 @@ class AuditLog:
         log._start(open_folder, AUDIT_FILE, _FLAGS | os.O_NOFOLLOW, secrets)
         return log
 
-    def record(self, trace_id: str, method: str, path: str, size: int | None, status: int) -> None:
-        line = json.dumps(
-            {
-                "ts": timestamp(),
-                "trace_id": trace_id,
-                "method": method,
-                "path": self._redactor.text(path)[:MAX_PATH_CHARACTERS],
-                "size": size,
-                "status": status,
-            }
-        )
-        data = line.encode() + b"\n"
+    def record(
+        self,
+        trace_id: str,
+        method: str,
+        path: str,
+        size: int | None,
+        status: int,
+        renames: tuple[int, int] | None = None,
+    ) -> None:
+        """`renames`: how many files were said to be moved, and how many are known by their new names alone."""
+        line: dict[str, Any] = {
+            "ts": timestamp(),
+            "trace_id": trace_id,
+            "method": method,
+            "path": self._redactor.text(path)[:MAX_PATH_CHARACTERS],
+            "size": size,
+            "status": status,
+        }
+        if renames is not None:
+            line["renames"] = {"asked": renames[0], "held": renames[1]}
+        data = json.dumps(line).encode() + b"\n"
         with self._guard:
             self._follow_rotation()
             try:

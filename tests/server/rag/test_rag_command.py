@@ -13,6 +13,8 @@ import pytest
 from gateway_rig import Gateway, server_command, start_command
 from index.embedding_server import EmbeddingServer
 from index.project import Project, function
+from nebula.agent.figures.gather import gather
+from nebula.agent.figures.kpis import kpis
 from nebula.index.hook import install
 
 TRACE = "0192f0c1-2345-7abc-8def-0123456789ab"
@@ -214,3 +216,11 @@ def test_vectors_follow_and_a_rename_needs_none(project: Project) -> None:
             rag.post("ingest", {"paths": ["src/new.py"]})
             eventually(lambda: status()["embedded"] == status()["chunks"])
             assert status()["embedded_total"] == embedded + 1, "only the new file's text was sent"
+
+
+def test_renames_are_measured(rag: Gateway, project: Project) -> None:
+    (project.root / "src/boat.py").rename(project.root / "src/ship.py")
+    moves = [{"from": "src/boat.py", "to": "src/ship.py"}, {"from": "src/never.py", "to": "src/nowhere.py"}]
+    assert rag.post("ingest", {"diff": {"renamed": moves}}, {"x-trace-id": TRACE}).json["renamed"] == 1
+    assert [each["renames"] for each in rag.audited() if each["trace_id"] == TRACE] == [{"asked": 2, "held": 1}]
+    assert kpis(gather([str(project.root)]))["rename_accuracy"].value == 0.5

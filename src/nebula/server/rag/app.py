@@ -116,7 +116,10 @@ def _endpoint(
         asked: Any = read_body(kind, passage.body, passage.content_type)
         await ready.wait()  # before the first look at the files there is nothing true to say
         try:
-            return JsonResponse(to_json(await worker.run(lambda index: run(index, asked))), {})
+            reply = await worker.run(lambda index: run(index, asked))
+            if isinstance(asked, bodies.IngestBody) and asked.diff is not None and asked.diff.renamed:
+                passage.renames = (len(asked.diff.renamed), reply["renamed"])
+            return JsonResponse(to_json(reply), {})
         except OutsideRoot as error:
             raise Refusal("{problem}", problem=error, status=400, code="path_escape") from None
         except IndexFailed as error:
