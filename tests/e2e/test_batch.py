@@ -15,9 +15,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from batch_model import batch_model
 from conftest import Bench
 from scripted_model import Fault, ScriptedModel, Turn
+from scripted_model.batch import batch_model
 
 
 @pytest.fixture

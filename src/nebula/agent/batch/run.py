@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -21,6 +22,8 @@ from nebula.events import Stamped
 from nebula.git import find_repository
 from nebula.value import record
 
+MOST_THREADS = 64
+"""They mostly wait for the disk."""
 FILES_A_TASK = 40
 """Descriptors that one task may hold open at a time; generous."""
 
@@ -42,6 +45,8 @@ Engine = Callable[[BatchTask, Watch], Awaitable[TaskOutcome]]
 async def run_batch(tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: Watch) -> list[TaskOutcome]:
     """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run."""
     _allow_open_files(parallel)
+    threads = ThreadPoolExecutor(min(MOST_THREADS, parallel + 4), thread_name_prefix="batch")
+    asyncio.get_running_loop().set_default_executor(threads)
     free = asyncio.Semaphore(parallel)
 
     async def one(task: BatchTask) -> TaskOutcome:
