@@ -22,7 +22,7 @@ from nebula.events import Stamped
 from nebula.git import find_repository
 from nebula.value import record
 
-MOST_THREADS = 64
+MOST_THREADS = 16
 """They mostly wait for the disk."""
 FILES_A_TASK = 40
 """Descriptors that one task may hold open at a time; generous."""
