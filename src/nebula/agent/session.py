@@ -89,6 +89,19 @@ class ProjectAccess:
         """Where checks leave nothing behind; None where this machine has none."""
         return self.commands if self.commands is not None and self.commands.available else None
 
+    def close(self) -> None:
+        """Everything that it holds open. For whoever is done with the project; nothing may use it after that."""
+        if self.commands is not None:
+            self.commands.close()
+        if self.audit is not None:
+            self.audit.close()
+        if self.code is not None:
+            self.code.close()
+        for files in (self.workspace, self.read_only):
+            close: Callable[[], None] | None = getattr(files, "close", None)
+            if close is not None:
+                close()
+
 
 @record
 class Session:

@@ -42,6 +42,11 @@ class TurnArchive:
             self._graph = self._open()
         return self._graph
 
+    def close(self) -> None:
+        """Closes the graph if it was opened here; it opens again when it is used."""
+        if self._graph is not None:
+            self._graph.close()
+
     @property
     def keeps_turns(self) -> bool:
         return self._open is not None and not self._read_only

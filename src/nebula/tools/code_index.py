@@ -65,6 +65,8 @@ class CodeSearch(Protocol):
         """A tool changed this file."""
         ...
 
+    def close(self) -> None: ...
+
 
 def code_search(settings: Settings) -> CodeSearch | None:
     """None where the files are behind a gateway and no index is named: what lies here is not what is worked on."""
@@ -98,6 +100,12 @@ class LocalCode:
 
             Queue(self._settings.root, self._settings.home).add([path])
 
+    def close(self) -> None:
+        with self._guard:
+            index, self._index = self._index, None
+        if index is not None:
+            index.close()
+
     def _open(self) -> Index:
         if self._index is None:
             self._index = open_index(self._settings)
@@ -120,6 +128,9 @@ class RemoteCode:
 
     def changed(self, path: str) -> None:
         """A remote index follows its own files."""
+
+    def close(self) -> None:
+        self._client.close()
 
 
 def has_index(settings: Settings) -> bool:

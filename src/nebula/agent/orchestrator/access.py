@@ -70,8 +70,7 @@ class TaskAccess:
         return True
 
     async def close(self) -> None:
-        if self.project.commands is not None:
-            await asyncio.to_thread(self.project.commands.close)
+        await asyncio.to_thread(self.project.close)
 
 
 def open_access(settings: Settings, request: TaskRequest, state: StateFolder, stream: EventStream) -> TaskAccess:

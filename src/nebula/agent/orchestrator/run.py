@@ -19,7 +19,7 @@ from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.repair import Repairer
 from nebula.agent.session_nodes import SessionNodes
-from nebula.agent.turn_archive import NodeWriter
+from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
@@ -51,6 +51,7 @@ async def run_task(
     try:
         return await run.to_the_end(models)
     finally:
+        await asyncio.to_thread(run.close)
         if models is None and run.models is not None:
             await run.models.close()
 
@@ -68,6 +69,12 @@ class TaskRun:
     _steps: PlanRun | None = None
     _progress: PlanInProgress | None = None
     _unverified: bool = False
+    _archive: TurnArchive | None = None
+
+    def close(self) -> None:
+        """What stays open after the last event: one process may carry out many tasks."""
+        if self._archive is not None:
+            self._archive.close()
 
     async def to_the_end(self, models: TaskModels | None) -> TaskResult:
         self.stream.read_first_by(self.result)
@@ -95,8 +102,8 @@ class TaskRun:
         executor = self.models.executor
         if mode == MODE:
             folder = os.path.join(derived_folder(self.settings.root, self.settings.home), "sessions")
-            archive = open_archive(self.settings, self.state, SessionNodes(folder))
-            self.stream.read_first_by(NodeWriter(archive, self.stream.session_id, executor))
+            self._archive = open_archive(self.settings, self.state, SessionNodes(folder))
+            self.stream.read_first_by(NodeWriter(self._archive, self.stream.session_id, executor))
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):
             self.stream.emit(Notice(remark.sentence, remark.values))
