@@ -25,6 +25,7 @@ from nebula.language import translate
 COMMANDS = {
     "serve": "nebula.cli.nebula_commands.serve:main",
     "mcp": "nebula.cli.nebula_commands.mcp:main",
+    "acp": "nebula.cli.nebula_commands.acp:main",
     "sessions": "nebula.cli.nebula_commands.sessions:main",
     "graph": "nebula.cli.nebula_commands.graph:main",
     "index": "nebula.cli.nebula_commands.index:main",
@@ -81,6 +82,7 @@ def _epilog() -> str:
     commands = {
         "serve": translate("the conversation as a web page, agent included"),
         "mcp": translate("the guarded file tools over the Model Context Protocol"),
+        "acp": translate("the agent for editors, over the Agent Client Protocol"),
         "sessions": translate("the sessions of this directory"),
         "graph": translate("the conversation graph of this directory"),
         "index": translate("the code index of this directory"),

@@ -1,0 +1,72 @@
+"""nebula acp: the agent for editors, over the Agent Client Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from nebula.cli.arguments import Parser, UsageError, model_options
+from nebula.cli.settings import open_settings
+from nebula.config import Settings
+from nebula.language import translate
+
+MAX_LINE = 64 * 1024 * 1024
+"""An image or an unsaved file may come in one line."""
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    asyncio.run(_serve(options))
+    return 0
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    from nebula.server.acp.agent import AcpAgent
+
+    def load(folder: str) -> Settings:
+        overrides = {
+            "model": options.model,
+            "provider": options.provider,
+            "trust": options.trust or None,
+            "backstage": options.backstage or None,
+            "allow_network": options.allow_network or None,
+        }
+        return open_settings("nebula", folder, overrides)
+
+    def send(line: bytes) -> None:
+        with suppress(BrokenPipeError):  # the editor has gone; its end of the input tells us as well
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+
+    await AcpAgent(load, send).serve(await _standard_input())
+
+
+async def _standard_input() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=MAX_LINE)
+    try:
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    except (ValueError, OSError):
+        raise UsageError("an editor starts this command and talks with it through a pipe") from None
+    return reader
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        "nebula acp",
+        translate(
+            "The agent over the Agent Client Protocol, on standard input and output: for editors, which start it\n"
+            "themselves. It asks the editor before each write; files and sessions are the same as in a terminal."
+        ),
+    )
+    model_options(parser)
+    parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
+    parser.add_argument(
+        "--allow-network",
+        action="store_true",
+        help=translate("let commands that ask for the network have it, this machine's own servers included"),
+    )
+    parser.add_argument("--backstage", action="store_true", help=translate("show the editor the tools at work"))
+    return parser

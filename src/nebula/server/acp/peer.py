@@ -1,0 +1,119 @@
+"""JSON-RPC 2.0 in both directions, one message a line.
+
+Each request is answered in a task of its own, so that a turn under way does not keep its cancellation from being read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
+from typing import Any
+
+from nebula.errors import NebulaError
+from nebula.language import explain
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+_log = logging.getLogger(__name__)
+
+Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
+
+
+class RpcError(NebulaError):
+    """What the other side is answered instead of a result."""
+
+    code = INVALID_PARAMS
+
+
+class RequestRefused(NebulaError):
+    """The other side answered one of our requests with an error."""
+
+
+class Peer:
+    def __init__(self, send: Callable[[bytes], None], handlers: Mapping[str, Handler]) -> None:
+        self._send_line = send
+        self._handlers = handlers
+        self._ids = count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def read(self, lines: asyncio.StreamReader) -> None:
+        """Until the other side has nothing more to say."""
+        while line := await lines.readline():
+            if line.strip():
+                self._receive(line)
+
+    async def finish(self) -> None:
+        """Answers what was asked before the other side left; what it was asked itself has no answer any more."""
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(RequestRefused("the editor has gone"))
+        await asyncio.gather(*self._tasks)
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        self._send({"method": method, "params": params})
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Raises RequestRefused."""
+        number = next(self._ids)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        self._send({"id": number, "method": method, "params": params})
+        try:
+            return await answer
+        finally:
+            del self._waiting[number]
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            self._fail(None, PARSE_ERROR, "not JSON")
+            return
+        if not isinstance(message, dict):
+            self._fail(None, INVALID_REQUEST, "expected an object")
+        elif "method" in message:
+            task = asyncio.get_running_loop().create_task(self._answer(message))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        else:
+            self._take_answer(message)
+
+    def _take_answer(self, message: Mapping[str, Any]) -> None:
+        waiting = self._waiting.get(message["id"]) if isinstance(message.get("id"), int) else None
+        if waiting is None or waiting.done():
+            return  # nobody waits for it any more
+        if "error" in message:
+            error = message["error"]
+            reason = error.get("message", "") if isinstance(error, dict) else error
+            waiting.set_exception(RequestRefused("the editor answered: {reason}", reason=str(reason)))
+        else:
+            waiting.set_result(message.get("result"))
+
+    async def _answer(self, message: Mapping[str, Any]) -> None:
+        number, params = message.get("id"), message.get("params") or {}
+        handler = self._handlers.get(str(message["method"]))
+        try:
+            if handler is None or not isinstance(params, dict):
+                code = NO_METHOD if handler is None else INVALID_PARAMS
+                self._fail(number, code, f"cannot answer {message['method']}")
+                return
+            result = await handler(params)
+            if number is not None:
+                self._send({"id": number, "result": result if result is not None else {}})
+        except RpcError as problem:
+            self._fail(number, problem.code, explain(problem))
+        except NebulaError as problem:
+            self._fail(number, INTERNAL, explain(problem))
+        except Exception:  # noqa: BLE001 - whoever asked must hear that there will be no answer
+            _log.exception("%s failed", message["method"])
+            self._fail(number, INTERNAL, "internal error")
+
+    def _fail(self, number: Any, code: int, reason: str) -> None:
+        if number is not None or code in (PARSE_ERROR, INVALID_REQUEST):
+            self._send({"id": number, "error": {"code": code, "message": reason}})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self._send_line(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")

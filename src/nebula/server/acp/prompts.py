@@ -1,0 +1,74 @@
+"""What an editor sends as a prompt: words, files it points to, text and images that it brings along."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from nebula.agent.attached.images import BadImage, image_from_base64
+from nebula.attachments import Attachment
+from nebula.server.acp.peer import RpcError
+from nebula.value import value
+
+
+@value
+class EditorPrompt:
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+def read_prompt(blocks: Any, root: str) -> EditorPrompt:
+    """Raises RpcError for what is no prompt. A file of the project is named as `@path`, and attached by that."""
+    if not isinstance(blocks, Sequence) or not all(isinstance(each, Mapping) for each in blocks):
+        raise RpcError("'prompt' must be a list of content blocks")
+    words: list[str] = []
+    attached: list[Attachment] = []
+    for block in blocks:
+        kind = block.get("type")
+        if kind == "text":
+            words.append(str(block.get("text", "")))
+        elif kind == "resource_link":
+            words.append(_mention(str(block.get("uri", "")), root))
+        elif kind == "resource":
+            words.append(_taken_along(block.get("resource"), root, attached))
+        elif kind == "image":
+            attached.append(_image(block, len(attached) + 1))
+        else:
+            raise RpcError("content blocks of type '{kind}' are not understood", kind=str(kind))
+    text = "".join(words)
+    if not text.strip():
+        raise RpcError("the prompt is empty")
+    return EditorPrompt(text, tuple(attached))
+
+
+def _mention(uri: str, root: str) -> str:
+    path = _inside(uri, root)
+    return f"@{path}" if path else uri
+
+
+def _inside(uri: str, root: str) -> str:
+    """The path within the project, where it is one."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return ""
+    path = os.path.relpath(os.path.realpath(unquote(parts.path)), os.path.realpath(root))
+    return "" if path.startswith("..") else path
+
+
+def _taken_along(resource: Any, root: str, attached: list[Attachment]) -> str:
+    """Text as the editor has it, perhaps not yet saved."""
+    if not isinstance(resource, Mapping) or not isinstance(resource.get("text"), str):
+        raise RpcError("a resource must bring its text along")
+    uri = str(resource.get("uri", ""))
+    name = _inside(uri, root) or uri
+    attached.append(Attachment.of_text(name, "file", resource["text"]))
+    return name
+
+
+def _image(block: Mapping[str, Any], number: int) -> Attachment:
+    try:
+        return image_from_base64(f"image {number}", str(block.get("data", "")))
+    except BadImage as problem:
+        raise RpcError("{problem}", problem=problem) from None

@@ -1,0 +1,203 @@
+"""nebula acp, driven by the protocol's own client library, as an editor would."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from acp import RequestError, image_block, resource_link_block, spawn_agent_process, text_block
+from acp.schema import AllowedOutcome, DeniedOutcome, EnvVariable, McpServerStdio, RequestPermissionResponse
+
+from conftest import BIN, Bench
+from scripted_model import Call, Fault, ScriptedModel, Turn
+
+pytestmark = pytest.mark.slow
+
+CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
+PIXEL = base64.b64encode(
+    base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+).decode()
+
+
+class Editor:
+    """Records what it is told, and answers questions with the option of its choice."""
+
+    def __init__(self, answer: str = "yes") -> None:
+        self.answer = answer
+        self.updates: list[dict[str, Any]] = []
+        self.questions: list[Any] = []
+        self.changed = asyncio.Condition()
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        async with self.changed:
+            self.updates.append(update.model_dump(by_alias=True, exclude_none=True))
+            self.changed.notify_all()
+
+    async def request_permission(
+        self, session_id: str, tool_call: Any, options: Any, **_: Any
+    ) -> RequestPermissionResponse:
+        self.questions.append(tool_call)
+        if self.answer == "closed":
+            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+        assert self.answer in {each.option_id for each in options}
+        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.answer))
+
+    def on_connect(self, _: Any) -> None:
+        return None
+
+    def said(self, kind: str = "agent_message_chunk") -> str:
+        return "".join(each["content"]["text"] for each in self.updates if each["sessionUpdate"] == kind)
+
+    def kinds(self) -> list[str]:
+        return [each["sessionUpdate"] for each in self.updates]
+
+
+@asynccontextmanager
+async def connected(bench: Bench, server: ScriptedModel, editor: Editor, *argv: str) -> AsyncIterator[Any]:
+    environ = bench.env(**server.env())
+    async with spawn_agent_process(
+        editor,
+        str(BIN / "nebula"),
+        "acp",
+        *argv,
+        env=environ,
+        cwd=bench.project,  # type: ignore[arg-type]
+    ) as (connection, process):
+        found = await connection.initialize(protocol_version=1)
+        assert found.protocol_version == 1 and found.agent_info.name == "nebula"
+        yield connection
+    assert process.returncode == 0
+
+
+async def test_a_turn_with_an_approved_write(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([Turn("I write it.", [CREATE]), Turn("Written.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            ended = await agent.prompt(session_id=session.session_id, prompt=[text_block("write notes")])
+    assert ended.stop_reason == "end_turn"
+    assert editor.said() == "I write it.\n\nWritten."
+    assert (bench.project / "notes.txt").read_text() == "one\n"
+    (asked,) = editor.questions
+    assert asked.title == "Create a new file: notes.txt"
+    assert (asked.content[0].path, asked.content[0].new_text) == (str(bench.project / "notes.txt"), "one\n")
+    shown = json.dumps(editor.updates)
+    assert "writeFile" not in shown, "which tool ran is backstage"
+
+
+@pytest.mark.parametrize("answer", ["no", "closed"])
+async def test_a_refused_write_reaches_the_model(bench: Bench, answer: str) -> None:
+    editor = Editor(answer)
+    with ScriptedModel([Turn("", [CREATE]), Turn("Then not.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            ended = await agent.prompt(session_id=session.session_id, prompt=[text_block("write notes")])
+        assert "did not allow" in json.dumps(server.turns[-1].json["messages"])
+    assert ended.stop_reason == "end_turn" and not (bench.project / "notes.txt").exists()
+
+
+async def test_yes_for_the_session_is_not_asked_again(bench: Bench) -> None:
+    editor, more = Editor("all"), Call("writeFile", {"path": "more.txt", "content": "two\n"})
+    with ScriptedModel([Turn("", [CREATE]), Turn("", [more]), Turn("Both.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("write")])
+    assert len(editor.questions) == 1 and (bench.project / "more.txt").exists()
+
+
+async def test_plan_mode_writes_nothing(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([Turn("", [CREATE]), Turn("Only a plan.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            assert {mode.id for mode in session.modes.available_modes} == {"agent", "plan"}
+            await agent.set_session_mode(session_id=session.session_id, mode_id="plan")
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("write")])
+    assert not editor.questions and not (bench.project / "notes.txt").exists()
+    assert "current_mode_update" in editor.kinds()
+
+
+async def test_a_cancelled_turn_ends_so(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([Turn("late", fault=Fault.slow(60))]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
+            await asyncio.to_thread(server.wait_until, lambda: bool(server.turns), 30)
+            await agent.cancel(session_id=session.session_id)
+            ended = await prompt
+    assert ended.stop_reason == "cancelled"
+
+
+async def test_a_session_is_loaded_with_its_past(bench: Bench) -> None:
+    first, second = Editor(), Editor()
+    with ScriptedModel([Turn("Nice to meet you."), Turn("You are Ada.")]) as server:
+        async with connected(bench, server, first) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("I am Ada.")])
+        async with connected(bench, server, second) as agent:
+            listed = await agent.list_sessions(cwd=str(bench.project))
+            assert [each.session_id for each in listed.sessions] == [session.session_id]
+            await agent.load_session(cwd=str(bench.project), session_id=session.session_id, mcp_servers=[])
+            assert second.said("user_message_chunk") == "I am Ada."
+            assert second.said() == "Nice to meet you."
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("Who am I?")])
+        assert "I am Ada." in json.dumps(server.turns[-1].json["messages"])
+
+
+async def test_files_and_images_go_along(bench: Bench) -> None:
+    (bench.project / "a.py").write_text("print('the file itself')\n")
+    editor = Editor()
+    with ScriptedModel([Turn("Seen.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            link = resource_link_block("a.py", (bench.project / "a.py").as_uri())
+            blocks = [text_block("Explain "), link, text_block(" please"), image_block(PIXEL, "image/png")]
+            await agent.prompt(session_id=session.session_id, prompt=blocks)
+        sent = json.dumps(server.turns[0].json["messages"][-1])
+    assert "Explain @a.py please" in sent and "the file itself" in sent and PIXEL in sent
+
+
+async def test_backstage_shows_the_tools(bench: Bench) -> None:
+    (bench.project / "a.txt").write_text("a\n")
+    editor = Editor()
+    with ScriptedModel([Turn("", [Call("readFile", {"path": "a.txt"})]), Turn("Read.")]) as server:
+        async with connected(bench, server, editor, "--backstage") as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("read")])
+    calls = [each for each in editor.updates if each["sessionUpdate"] == "tool_call"]
+    ends = [each for each in editor.updates if each["sessionUpdate"] == "tool_call_update"]
+    assert [each["title"] for each in calls] == ["readFile"] and [each["status"] for each in ends] == ["completed"]
+
+
+async def test_what_fails_is_said(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([Fault.status_code(401)]) as server:
+        async with connected(bench, server, editor) as agent:
+            with pytest.raises(RequestError, match="absolute path of a folder"):
+                await agent.new_session(cwd="somewhere", mcp_servers=[])
+            with pytest.raises(RequestError, match="no such session"):
+                await agent.prompt(session_id="none", prompt=[text_block("x")])
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            with pytest.raises(RequestError, match="did not accept the key"):
+                await agent.prompt(session_id=session.session_id, prompt=[text_block("x")])
+
+
+async def test_servers_of_the_editor_join(bench: Bench) -> None:
+    code = "from mcp.server import MCPServer\ns = MCPServer('t')\n@s.tool()\ndef ping() -> str:\n    return 'pong'\ns.run()"
+    given = McpServerStdio(
+        name="tools", command=sys.executable, args=["-c", code], env=[EnvVariable(name="A", value="b")]
+    )
+    editor = Editor()
+    with ScriptedModel([Turn("", [Call("tools__ping", {})]), Turn("Pinged.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[given])
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("ping")])
+        assert "pong" in json.dumps(server.turns[-1].json["messages"])
+    assert editor.questions[0].title == "Call tools__ping with:"
