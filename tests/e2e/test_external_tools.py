@@ -178,3 +178,11 @@ def test_a_server_over_http_with_its_token(bench: Bench, tmp_path: Path) -> None
     finally:
         wiki.terminate()
         wiki.communicate()
+
+
+def test_doctor_says_what_each_server_offers(bench: Bench, notes: Path) -> None:
+    entry = json.loads((bench.home / ".nebula" / "config.json").read_text())["mcp_servers"]["notes"]
+    configure(bench, notes=entry, gone={"command": "no-such-program"})
+    ran = bench.run("nebula", "doctor")
+    assert "✓ notes    notes__add, notes__search, notes__fail" in ran.out
+    assert "✗ gone     The MCP server gone cannot be used" in ran.out and ended(notes)

@@ -143,7 +143,9 @@ def _permission_options(parser: Parser) -> None:
         action="store_true",
         help=translate("let commands that ask for the network have it, this machine's own servers included"),
     )
-    parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
+    parser.add_argument(
+        "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
+    )
 
 
 def _session_options(parser: Parser) -> None:

@@ -62,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     model_options(parser)
-    parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
+    parser.add_argument(
+        "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
+    )
     parser.add_argument(
         "--allow-network",
         action="store_true",

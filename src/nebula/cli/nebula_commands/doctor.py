@@ -42,6 +42,7 @@ def main(argv: Sequence[str]) -> int:
         print_line(f"{program:8} {shutil.which(program) or translate('not found: no {use}', use=use)}")
     _print_commands(settings)
     _print_settings(settings)
+    asyncio.run(_print_servers(settings))
     return asyncio.run(_print_providers(settings, options.all))
 
 
@@ -72,6 +73,25 @@ def _print_settings(settings: Settings) -> None:
     print_line(f"  {translate('folder trusted'):18} {trusted}")
     for remark in settings.remarks:
         print_line(f"  ! {one_line(explain(remark))}")
+
+
+async def _print_servers(settings: Settings) -> None:
+    """Each configured MCP server, started to see what it offers."""
+    if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
+        return
+    from nebula.tools.external.configured import configured_servers
+    from nebula.tools.external.servers import ExternalServers
+
+    print_line("\n" + translate("MCP servers"))
+    for server in configured_servers(settings, os.environ):
+        found = ExternalServers([server])
+        problems = await found.open()
+        names = ", ".join(found.tools(None, plan=False))
+        await found.close()
+        for problem in problems:
+            print_line(f"  ✗ {server.name:8} {one_line(explain(problem))}")
+        if not problems:
+            print_line(f"  ✓ {server.name:8} {one_line(names)}")
 
 
 async def _print_providers(settings: Settings, every: bool) -> int:
