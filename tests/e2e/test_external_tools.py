@@ -155,8 +155,9 @@ def test_a_project_is_asked_about_before_its_server_starts(bench: Bench, notes: 
     (bench.project / ".nebula").mkdir()
     (bench.project / ".nebula" / "config.json").write_text(json.dumps({"mcp_servers": entry}))
     with ScriptedModel([Turn("Nothing."), Turn("Something.")]) as server:
-        bench.run("nebula", "-p", "go", **server.env())
+        ran = bench.run("nebula", "-p", "go", **server.env())
         assert offered(server) == set() and not (notes / "pid").exists()
+        assert "MCP servers are not started: its folder is not trusted. To let them run add --trust." in ran.err
         ran = bench.run("nebula", stdin="y\n\ngo\nexit\n", **server.env())
         assert "This project wants to use the tools of these MCP servers:" in ran.out
         assert any("notes__add" in json.dumps(turn.json["tools"]) for turn in server.turns[1:])

@@ -99,6 +99,12 @@ def token_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def trust_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
+    )
+
+
 def version_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--version", action="store_true", help=translate("print the version and end"))
 

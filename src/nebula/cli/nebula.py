@@ -15,6 +15,7 @@ from nebula.cli.arguments import (
     dispatch,
     model_options,
     root_option,
+    trust_option,
     unknown_command,
     version_option,
 )
@@ -143,9 +144,7 @@ def _permission_options(parser: Parser) -> None:
         action="store_true",
         help=translate("let commands that ask for the network have it, this machine's own servers included"),
     )
-    parser.add_argument(
-        "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
-    )
+    trust_option(parser)
 
 
 def _session_options(parser: Parser) -> None:

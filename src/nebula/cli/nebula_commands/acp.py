@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from nebula.cli.arguments import Parser, UsageError, model_options
+from nebula.cli.arguments import Parser, UsageError, model_options, trust_option
 from nebula.cli.settings import open_settings
 from nebula.config import Settings
 from nebula.language import translate
@@ -62,9 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     model_options(parser)
-    parser.add_argument(
-        "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
-    )
+    trust_option(parser)
     parser.add_argument(
         "--allow-network",
         action="store_true",

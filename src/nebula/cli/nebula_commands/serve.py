@@ -7,7 +7,15 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, model_options, root_option, server_options
+from nebula.cli.arguments import (
+    Parser,
+    UsageError,
+    checked_root,
+    model_options,
+    root_option,
+    server_options,
+    trust_option,
+)
 from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.language import explain, translate
@@ -31,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
         ),
     )
     root_option(parser)
-    parser.add_argument("--trust", action="store_true", help=translate("let this project's configured checks run"))
+    trust_option(parser)
     options = parser.parse_args(argv)
     root = checked_root(options.root)
     settings = open_settings(
