@@ -6,14 +6,18 @@ A spec's forms say how it is offered. One offered name may stand for several too
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm, ToolSpec
 from nebula.value import replace, value
 
 MODE = "mode"
+_CALL = re.compile(r"\b([A-Za-z]\w*) (\{[^\n]*?\})(?=[\s.,;)]|\Z)")
+"""A tool's name and an object of arguments behind it."""
 
 
 @value
@@ -46,14 +50,30 @@ class Offer:
     readers: frozenset[str]
     said: Mapping[str, str]
     """Our names of tools and arguments, each as the model was offered it."""
+    phrases: Mapping[str, str] = MappingProxyType({})
+    """The same where a tool is named together with the argument that tells which of its forms is meant."""
 
     def in_its_words(self, text: str) -> str:
         """A text of ours for the model, with tools and arguments under the names that it was offered."""
         if not self.said:
             return text
+        text = _CALL.sub(self._retold, text)
+        for ours, theirs in self.phrases.items():
+            text = text.replace(ours, theirs)
         # A name that is an ordinary word as well ("list") is meant only where it is quoted as code.
-        names = [f"`{name}`" if name.islower() and "_" not in name else rf"\b{name}\b" for name in self.said]
+        names = [f"`{name}`" + ("" if name.islower() and "_" not in name else rf"|\b{name}\b") for name in self.said]
         return re.sub("|".join(names), lambda found: _as_offered(found[0], self.said), text)
+
+    def _retold(self, call: re.Match[str]) -> str:
+        """A call that a text of ours shows: as the model would have to write it."""
+        try:
+            args = json.loads(call[2])
+        except ValueError:
+            return call[0]
+        if call[1] not in self.said or not isinstance(args, dict):
+            return call[0]
+        name, arguments = self.spoken(call[1], args)
+        return f"{name} {json.dumps(arguments, ensure_ascii=False)}"
 
     def translate(self, name: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any], str | None]:
         """Our tool, its arguments, and the reason why it must not run (None: it may)."""
@@ -96,15 +116,29 @@ def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> O
         for form, spec in tool.forms:
             said.setdefault(spec.name, f"{form.name} with {MODE} {form.mode}" if form.mode else form.name)
             said |= {ours: theirs for theirs, ours in form.rename}
+    phrases = dict(_phrases(by_name.values()))
     specs = (*map(_offered_spec, by_name.values()), *plain)
     schemas = {spec.name: spec.parameters for spec in (*tools, *specs)}
-    offer = Offer(specs, by_name, schemas, frozenset(readers), said)
+    offer = Offer(specs, by_name, schemas, frozenset(readers), said, phrases)
     described = (ToolSpec(spec.name, offer.in_its_words(spec.description), spec.parameters) for spec in specs)
     return replace(offer, specs=tuple(described))
 
 
+def _phrases(tools: Iterable[DialectTool]) -> Iterator[tuple[str, str]]:
+    for tool in tools:
+        for form, spec in tool.forms:
+            theirs = {ours: offered for offered, ours in form.rename}
+            for name in form.arguments:
+                if name not in (spec.parameters.get("required") or ()):
+                    mode = f" with {MODE} {form.mode} and" if form.mode else " with"
+                    yield f"`{spec.name}` with `{name}`", f"`{form.name}`{mode} `{theirs.get(name, name)}`"
+
+
 def _as_offered(found: str, said: Mapping[str, str]) -> str:
-    return f"`{said[found[1:-1]]}`" if found.startswith("`") else said[found]
+    if not found.startswith("`"):
+        return said[found]
+    name, blank, rest = said[found[1:-1]].partition(" ")
+    return f"`{name}`{blank}{rest}"
 
 
 def _offered_spec(tool: DialectTool) -> ToolSpec:

@@ -11,6 +11,7 @@ from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.files.text_edits import TextEdit, apply_edits, read_edits
 from nebula.tools.writing import Proposal, WritingTool, content_argument, learns_from
 from nebula.workspace.changed_lines import Block
+from nebula.workspace.contract import ABSENT
 from nebula.workspace.guard.paths import normal_path
 
 SPEC = DeclaredSpec(
@@ -39,6 +40,7 @@ SPEC = DeclaredSpec(
     ),
     (
         DialectForm("write_file", "overwrite", (("content", "new_content"),), ("path", "new_content")),
+        DialectForm("write_file", "append", (("content", "append"),), ("path", "append")),
         DialectForm(
             "edit_file",
             arguments=("path", "edits"),
@@ -53,6 +55,8 @@ class EditFile(WritingTool):
 
     def propose(self, args: Mapping[str, Any]) -> Proposal:
         path = text_argument(args, "path")
+        if args.get("append") is not None:
+            return self._appending(path, content_argument(args, "append"))
         edits, content = _wanted(args)
         state = self.workspace.check_write(path, "overwrite", content)
         if state.kind == "missing":
@@ -71,6 +75,14 @@ class EditFile(WritingTool):
         if edits and (state.max_bytes is None or len(content.encode()) > state.max_bytes):
             self.workspace.check_write(path, "overwrite", content)  # how large it becomes is known only now
         return proposal
+
+    def _appending(self, path: str, text: str) -> Proposal:
+        """As the dialect's `write_file` offers it: more at the end, or a new file. What is there is not touched."""
+        state = self.workspace.check_write(path, "append", text)
+        if state.kind == "missing":
+            return Proposal.of("editFile", state.path, None, text, ABSENT)
+        file = self.workspace.read_file(path)
+        return Proposal.of("editFile", state.path, file.content, file.content + text, file.sha256)
 
     def _has_read(self, proposal: Proposal, *, whole: bool) -> bool:
         if whole:

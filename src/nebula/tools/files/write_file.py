@@ -25,7 +25,8 @@ SPEC = DeclaredSpec(
         DialectForm(
             "write_file",
             "create",
-            description="Write a whole file. Mode create makes a new one, overwrite replaces one that you have read.",
+            description="Write a file. Mode create makes a new one, overwrite replaces all of one that you have read, "
+            "append adds to its end.",
         ),
     ),
 )
