@@ -54,6 +54,13 @@ async def until(page: Page, expression: str, seconds: float = 10) -> None:
             await page.evaluate("new Promise(requestAnimationFrame)")
 
 
+async def asked(model, count: int = 1, seconds: float = 20) -> None:
+    """Waits until the model was asked so often: the page says that work goes on a little before."""
+    async with asyncio.timeout(seconds):
+        while len(model.turns) < count:  # noqa: ASYNC110 - the model runs in a thread of its own
+            await asyncio.sleep(0.02)
+
+
 async def make(client, title, *parents):
     return (await client.ask("create_node", prompt=title, response=f"answer to {title}", parents=list(parents)))[
         "node_id"

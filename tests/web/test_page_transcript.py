@@ -141,7 +141,7 @@ async def test_a_question_leaves_prompt_and_act_one_in_sight(bench, size):
             assert await page.title() == "(!) A question waits · nebula"
             await page.get_by_role("button", name="Yes", exact=True).click()
             await expect(page.locator("#transcript")).to_contain_text("Done.")
-            assert await page.title() == "nebula"
+            await expect(page).to_have_title("nebula")
 
 
 async def test_a_prompt_sent_while_scrolled_up_is_brought_into_view(bench):

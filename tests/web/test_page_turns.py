@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row, send
+from page_rig import asked, browsing, row, send
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -25,6 +25,7 @@ async def test_a_server_that_restarts_in_the_middle_of_a_turn(bench):
         async with browsing(server) as page:
             await send(page, "Take your time")
             await expect(page.locator("#stage")).to_contain_text("Working")
+            await asked(model)
             server.process.kill()
             await expect(page.locator("#banner")).to_contain_text("connection is lost")
             servers.enter_context(serving(bench, "nebula", "--token", "t", "--port", str(server.port), **model.env()))

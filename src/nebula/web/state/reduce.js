@@ -1,12 +1,13 @@
 // The whole state of the page, and how it changes: plain values in, a new value out, no page needed.
 
 import { COMPOSING, FRESH } from "./composing.js";
+import { concerns, heard, withEntries, withReturned } from "./events.js";
 import { isOver, LOST } from "./turn.js";
-import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting, withEvent } from "./turns.js";
+import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./turns.js";
 
 /** @import { Composing } from "./composing.js" */
 /** @import { Flow } from "./topology.js" */
-/** @import { Turn, TurnEvent } from "./turn.js" */
+/** @import { Turn } from "./turn.js" */
 /** @import { Turns } from "./turns.js" */
 /** @import { Viewport } from "./viewport.js" */
 
@@ -138,16 +139,6 @@ const CHANGES = {
   view: (state, { to }) => ({ ...state, view: { ...state.view, ...to } }),
 };
 
-/** @type {Record<string, (state: State, data: any) => State>} */
-const EVENTS = {
-  node_created: created,
-  node_updated: changed,
-  summary_built: changed,
-  node_deleted: deleted,
-  flow_updated: flowUpdated,
-  resync_required: (state) => ({ ...state, outdated: true, bodies: new Map() }),
-};
-
 /**
  * @param {State} state
  * @param {{ kind: string, [detail: string]: any }} change
@@ -220,81 +211,6 @@ function toggled(state, id) {
   return { ...state, selected: next[0] ?? null, merging: next.slice(1), joining: false };
 }
 
-/** @param {State} state @param {string} name @param {any} data @param {number} now */
-function heard(state, name, data, now) {
-  if (EVENTS[name]) return EVENTS[name](state, data);
-  return data.trace_id ? turnEvent(state, data, now) : state;
-}
-
-/** @param {State} state @param {{ flow_id?: string }} data */
-function concerns(state, data) {
-  return [state.flow.id, state.flow.name, state.flowId].includes(data.flow_id ?? "");
-}
-
-/** @param {State} state @param {TurnEvent} data @param {number} now */
-function turnEvent(state, data, now) {
-  const turns = withEvent(state.turns, data, now);
-  if (turns === state.turns) return state;
-  const turn = turns.get(data.trace_id);
-  const here = concerns(state, data);
-  let next = { ...state, turns };
-  if (!turn || !isOver(turn)) return next;
-  const following = turn.parents.length ? turn.parents.includes(state.selected ?? "") : state.selected === null;
-  if (here && turn.nodeId && following) next = { ...next, selected: turn.nodeId, merging: [] };
-  return withReturned(next, turn);
-}
-
-// A turn without any answer makes no node: its prompt goes back to whoever typed it.
-/** @param {State} state @param {Turn | null} turn @returns {State} */
-function withReturned(state, turn) {
-  if (!turn || turn.nodeId || !state.sent.has(turn.traceId)) return state;
-  const sent = new Set(state.sent);
-  sent.delete(turn.traceId); // once
-  return { ...state, sent, returned: { traceId: turn.traceId, prompt: turn.prompt } };
-}
-
-/**
- * @param {State} state
- * @param {{ node_id: string, flow_id: string, parents: { source: string }[], node: Brief }} data
- */
-function created(state, { node_id, flow_id, parents, node }) {
-  const briefs = withEntries(state.briefs, [[node_id, node]]);
-  if (state.flow.id ? flow_id !== state.flow.id : state.flowId !== "main") return { ...state, briefs };
-  const { nodes, connections } = state.flow;
-  if (nodes.includes(node_id)) return { ...state, briefs };
-  const added = parents.map(({ source }) => ({ source, target: node_id }));
-  const flow = { ...state.flow, id: flow_id, nodes: [...nodes, node_id], connections: [...connections, ...added] };
-  return { ...state, briefs, flow };
-}
-
-/** @param {State} state @param {{ node_id: string, node: Brief }} data */
-function changed(state, { node_id, node }) {
-  const bodies = new Map(state.bodies);
-  bodies.delete(node_id);
-  return { ...state, bodies, briefs: withEntries(state.briefs, [[node_id, node]]) };
-}
-
-/** @param {State} state @param {{ node_id: string }} data */
-function deleted(state, { node_id }) {
-  const flow = {
-    ...state.flow,
-    base: {},
-    nodes: state.flow.nodes.filter((id) => id !== node_id),
-    connections: state.flow.connections.filter(({ source, target }) => source !== node_id && target !== node_id),
-  };
-  const merging = state.merging.filter((id) => id !== node_id);
-  return { ...state, flow, merging, selected: state.selected === node_id ? null : state.selected };
-}
-
-// Nodes come with events of their own; anything else that differs is fetched.
-/** @param {State} state @param {{ flow_id: string, name: string, [more: string]: any }} data */
-function flowUpdated(state, data) {
-  const known = state.flows.some((flow) => flow.id === data.flow_id && flow.name === data.name);
-  if (data.flow_id !== state.flow.id) return known && !data.deleted ? state : { ...state, outdated: true };
-  const same = data.node_count === state.flow.nodes.length && data.connection_count === state.flow.connections.length;
-  return data.only_grew && same && known ? state : { ...state, outdated: true };
-}
-
 /** @param {State} state @param {State["flow"]} flow */
 function withFlow(state, flow) {
   const here = new Set(flow.nodes);
@@ -308,17 +224,6 @@ function withFlow(state, flow) {
 /** @param {State} state */
 function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, building, composing, project, models, choices, view }) {
   return { status, modes, flows, briefs, bodies, turns, sent, returned, building, composing, project, models, choices, view: { ...view, viewport: null } };
-}
-
-/**
- * @template K, V
- * @param {ReadonlyMap<K, V>} map
- * @param {Iterable<[K, V]>} entries
- */
-function withEntries(map, entries) {
-  const next = new Map(map);
-  for (const [key, value] of entries) next.set(key, value);
-  return next;
 }
 
 /** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */
