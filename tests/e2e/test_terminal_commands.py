@@ -206,3 +206,31 @@ def test_killed_at_any_moment_nothing_is_half_applied(bench):
         assert found in (["a.txt"], sorted(whole)), again.stderr
         assert (project / "a.txt").read_text() == ("one\n" if found == ["a.txt"] else "two\n")
     assert halves
+
+
+def test_checks_that_are_found_are_offered_and_accepted_once(bench, terminal):
+    bench.write("pytest.ini", "[pytest]\n")
+    write = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Written.")]
+    with ScriptedModel([*write, Turn("Hello.")]) as server:
+        screen = terminal(server, "--yes")
+        screen.prompt()
+        screen.line("go")
+        screen.wait("This project seems to be checked by: python -m pytest -q · /checks lets the agent run it")
+        screen.prompt()
+        screen.line("/checks")
+        screen.wait("Trust this folder and let them run? (y/N):")
+        screen.line("y")
+        screen.wait("The agent may run these to check its work:")
+        screen.prompt()
+        screen.line("hi")
+        screen.wait("Hello.")
+        assert "runCheck" not in tools_of(server.turns[0]) and "runCheck" in tools_of(server.turns[-1])
+        screen.send(CTRL_D)
+        screen.ended()
+    with ScriptedModel([Turn("Again.")]) as server:
+        bench.run("nebula", "-p", "hi", **server.env())
+        assert "runCheck" in tools_of(server.turns[-1])
+
+
+def tools_of(request) -> list[str]:
+    return [tool["function"]["name"] for tool in request.json["tools"]]

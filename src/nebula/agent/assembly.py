@@ -134,12 +134,21 @@ def open_project_access(
 ) -> ProjectAccess:
     """`extensions`: the only kinds of files that may be read and written; None: every text file."""
     policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=frozenset(allow))
-    checks = Checks(settings.allowed_checks, settings.root, settings.check_timeout_s)
+    checks = Checks(_allowed_checks(settings), settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), settings.allow_network)
     audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
     external = _external(settings)
     return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code, external)
+
+
+def _allowed_checks(settings: Settings) -> tuple[str, ...]:
+    """Those configured; else those that were found in the project and accepted by the user before."""
+    if not settings.checks and os.path.realpath(settings.root) in settings.trusted_folders:
+        from nebula.agent.plan.find_checks import with_found_checks
+
+        settings = with_found_checks(settings)
+    return settings.allowed_checks
 
 
 def _external(settings: Settings) -> ExternalServers | None:

@@ -382,6 +382,12 @@ class Session:
         if self.memory is not None:
             self.memory.switch_model(self.id, self.redactor.text(chosen.name))
 
+    def use_checks(self, settings: Settings) -> None:
+        """The checks of these settings from now on, as far as they are trusted."""
+        self.settings = settings
+        checks = self.project.checks
+        self.project.checks = replace(checks, commands=settings.allowed_checks)
+
     async def close(self) -> None:
         """Closes the session; it can be resumed."""
         await asyncio.gather(*self._chores)

@@ -44,6 +44,7 @@ class TerminalSession:
         """Of the turn that runs or, between two, of the last one."""
         self.usage: list[TurnUsage] = []
         self.plan_offered = False
+        self.checks_offered = False
         self.leaving = False
         self.left_behind: Node | None = None
         """After /fork: the node whose files may be put back."""

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.cli.terminal.commands.checks import offer as offer_checks
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
@@ -60,6 +61,8 @@ def _afterwards(terminal: TerminalSession, final: Final) -> None:
     terminal.measure_context()
     if final.status == "interrupted":
         terminal.typed.hold()
+    if final.files_changed:
+        offer_checks(terminal)
     if terminal.session.mode == "plan" and final.status == "ok":
         terminal.plan_offered = True
         terminal.screen.line(translate("Type accept to carry this plan out, or say what to change."), "cyan")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands import branches, files, maps, modes, permissions, plans, reports, sessions
+from nebula.cli.terminal.commands import branches, checks, files, maps, modes, permissions, plans, reports, sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.history import HISTORY
@@ -46,6 +46,7 @@ TABLE: tuple[SessionCommand, ...] = (
     MODEL,
     plans.ACCEPT,
     permissions.PERMISSIONS,
+    checks.CHECKS,
     *files.COMMANDS,
     HISTORY,
     *branches.COMMANDS,
