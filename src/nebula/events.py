@@ -208,6 +208,8 @@ class Repair(Event):
     round: int
     rounds: int
     failing: tuple[str, ...]
+    report: str = ""
+    """What the model is told."""
 
 
 @value

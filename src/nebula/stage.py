@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.events import (
     Approval,
+    Checked,
     Diff,
     Error,
     Final,
@@ -24,6 +25,7 @@ from nebula.events import (
     Notice,
     Output,
     Plan,
+    Repair,
     Retry,
     Steering,
     Step,
@@ -258,6 +260,10 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
         title, text = f"{event.path} +{event.added} −{event.removed}", event.diff
     elif isinstance(event, Retry):
         title = f"retry {event.attempt}: {event.reason}"
+    elif isinstance(event, Checked):
+        title, text = f"{event.check.name} → {'passed' if event.check.passed else 'failed'}", event.check.summary
+    elif isinstance(event, Repair):
+        title, text = f"repair {event.round}/{event.rounds}", event.report
     elif isinstance(event, Plan):
         title, text = "plan", json.dumps(event.plan, ensure_ascii=False)
     return (Backstage(one_line(title), neutralise(text)),) if title else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from in_process import run_here
 from scripted_model.planned import Call, Turn, hermes, ollama, plan, say, step, write
@@ -275,8 +276,12 @@ def test_a_turn_of_nebula_is_repaired_where_the_user_wants_it(bench):
         assert (ran.code, bench.read("add.py"), ran.json["verified"]) == (0, RIGHT, True)
     assert "AssertionError" in server.turns[2].json["messages"][-1]["content"]
     with ScriptedModel([Turn("Nothing to change.")]) as server:
-        ran = run_here(bench, "nebula", "-p", "look", "--yes", "--output-format", "json", **server.env())
+        ran = run_here(bench, "nebula", "-p", "look", "-c", "--yes", "--output-format", "json", **server.env())
     assert "verified" not in ran.json
+    roles = [message["role"] for message in server.turns[0].json["messages"]]
+    assert not [pair for pair in pairwise(roles) if pair in (("user", "user"), ("assistant", "assistant"))]
+    said = [message["content"] for message in server.turns[0].json["messages"]]
+    assert "Repaired." in said
 
 
 def test_the_task_comes_from_standard_input(bench):
@@ -284,3 +289,13 @@ def test_the_task_comes_from_standard_input(bench):
         ran = run_here(bench, "evercontext", "run", "--task", "-", stdin="長い\nタスク", **server.env("ollama"))
     assert ran.code == 0
     assert server.turns[0].json["messages"][-1]["content"] == "長い\nタスク"
+
+
+def test_a_command_in_a_plan_is_held_to_the_same_policy(bench):
+    made = {"tool": "run_command", "parameters": {"command": "echo hi > a.py; echo hi > b.exe; echo hi > .env"}}
+    with ollama(plan(step("1", **made))) as server:
+        ran = run(bench, server, "--task", "x", "--json")
+    if "Unknown tool" in json.dumps(ran.json):  # this machine has no layers
+        assert ran.code == 1
+        return
+    assert tree(bench) == {"a.py": "hi\n"}

@@ -316,3 +316,14 @@ def test_many_files_are_counted_not_listed():
 def test_json_results_are_text_backstage():
     shown = ToolResult("list", ToolUseResult("c", (Json({"files": ["日本.py"]}),), ToolResultStatus.Success))
     assert play(TASK, shown, options=StageOptions(backstage=True))[-1].text == '{"files":["日本.py"]}'
+
+
+def test_checks_and_repairs_are_for_those_who_look_backstage():
+    from nebula.events import Checked, CheckRun, Repair
+
+    failed = Checked(CheckRun("pytest -q", False, "1 failed"))
+    repair = Repair(1, 2, ("pytest -q",), "This failed.")
+    scene = Scene(curtain_down=True)
+    for event, title, text in ((failed, "pytest -q → failed", "1 failed"), (repair, "repair 1/2", "This failed.")):
+        assert perform(scene, event, StageOptions())[1] == ()
+        assert perform(scene, event, StageOptions(backstage=True))[1] == (Backstage(title, text),)

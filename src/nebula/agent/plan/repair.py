@@ -53,8 +53,9 @@ class Repairer:
             if not failing or now == before or self._missing(failing):
                 break
             before = now
-            self.stream.emit(Repair(number, self.rounds, tuple(each.command for each in failing)))
-            if not await self.ask(self._report(failing), number):
+            report = self._report(failing)
+            self.stream.emit(Repair(number, self.rounds, tuple(each.command for each in failing), report))
+            if not await self.ask(report, number):
                 break
             failing = await self._run_all(names, number)
         if failing and sorted(fingerprint(each.output) for each in failing) == before:
