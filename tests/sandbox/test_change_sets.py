@@ -328,6 +328,52 @@ def test_passwords_in_the_repository_settings_are_not_shown(project: Path) -> No
         assert done.changes.git == () and done.changes.git_files == ()
 
 
+PLANTED_PROGRAMS = {
+    "fsmonitor": "[core]\n\tfsmonitor = {}\n",
+    "on the line of its section": "[core] FsMonitor = {}\n",
+    "over two lines": "[core]\n\tfsmonitor = \\\n{}\n",
+    "hooks": "[core]\n\thooksPath = planted\n",
+    "another file": "[include]\n\tpath = ../more.cfg\n",
+    "a text converter": '[diff "trap"]\n\ttextconv = {}\n',
+    "a diff program": "[diff]\n\texternal = {}\n",
+    "a filter": '[filter "trap"]\n\tclean = {}\n\tprocess = {}\n',
+    "an alias": "[alias]\n\tst = !{}\n",
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED_PROGRAMS)
+def test_a_program_in_the_repository_settings_is_not_run(project: Path, kind: str) -> None:
+    """Somebody packed up the repository with its settings; the traps spring for git outside."""
+    program = project / "planted" / "post-index-change"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {project}/sprung\ncat\n")
+    program.chmod(0o755)
+    (project / "more.cfg").write_text(f"[core]\n\tfsmonitor = {program}\n")
+    (project / ".gitattributes").write_text("* diff=trap filter=trap\n")
+    git(project, "add", "-A")
+    git(project, "-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "all")
+    config = project / ".git" / "config"
+    config.write_text(config.read_text() + PLANTED_PROGRAMS[kind].replace("{}", str(program)))
+    (project / "more.cfg").write_text("changed\n" if kind != "another file" else (project / "more.cfg").read_text())
+    line = "touch *; git status; git diff; git log -p -1; git st; git add -A"
+    with after(project, line) as done:
+        assert not (project / "sprung").exists()
+        assert "sprung" not in [change.path for change in done.changes.changes], done.output
+    subprocess.run(["bash", "-c", line], cwd=project, capture_output=True, check=False)
+    assert (project / "sprung").exists(), "the trap is none"
+
+
+def test_settings_of_submodules_and_work_trees_are_cleaned_too(project: Path) -> None:
+    for path in (".git/modules/a/b/config", ".git/worktrees/w/config.worktree", ".git/config.worktree"):
+        file = project / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('[remote "origin"]\n\turl = ssh://u:canary@example.com/x\n[http] extraheader = canary\n')
+    with after(project, "cat .git/config.worktree; find .git -name 'config*' | xargs grep -c example") as done:
+        assert "canary" not in done.output
+    with after(project, "grep -r canary .git") as done:
+        assert done.output == ""
+
+
 def test_a_file_made_secret_after_the_first_look_is_found(project: Path) -> None:
     finder = SecretFinder(lambda path: path.endswith(".env"))
     for name in ("a", "b"):

@@ -19,9 +19,10 @@ from nebula.files.home import nebula_home
 from nebula.sandbox.contract import Command
 from nebula.sandbox.environment import GIT_SETTINGS, find_shell, git_settings, home_folder, reduced_environment
 from nebula.sandbox.errors import SandboxError, Unavailable
+from nebula.sandbox.git_settings import cleaned_git_settings
 from nebula.sandbox.launcher import Launcher
 from nebula.sandbox.output import KeptOutput
-from nebula.sandbox.secrets import GIT_CONFIG, cleaned_git_config, private_system_files
+from nebula.sandbox.secrets import private_system_files
 
 if TYPE_CHECKING:
     from nebula.sandbox.proxy import HostProxy
@@ -58,9 +59,7 @@ class Launch:
         command, limits = self.command, self.command.limits
         if command.secrets is not None:
             self.shown = dict.fromkeys(command.secrets.find(command.root, command.hidden), b"")
-        git_config = cleaned_git_config(root_fd)
-        if git_config is not None:
-            self.shown[GIT_CONFIG] = git_config
+        self.shown |= cleaned_git_settings(root_fd)
         found = os.fstat(root_fd)
         as_root = os.geteuid() == 0
         config = {

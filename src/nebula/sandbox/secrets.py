@@ -8,20 +8,11 @@ most projects.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from collections.abc import Callable
 from functools import cache
 
-from nebula.files.reading import UnreadableFile, read_below
-
-GIT_CONFIG = ".git/config"
-_GIT_CONFIG_LIMIT = 2**20
-_CREDENTIALS_IN_ADDRESS = re.compile(rb"(https?://)[^/@\s\"]+@", re.IGNORECASE)
-_CREDENTIAL_SETTINGS = re.compile(
-    rb"^[ \t]*(extraheader|password|token|oauthtoken)[ \t]*=.*$", re.IGNORECASE | re.MULTILINE
-)
 _READABLE_BY_ALL = {stat.S_IFREG: 0o004, stat.S_IFDIR: 0o005}
 _YOUNG_NS = 50_000_000
 """A folder changed this recently may change again within one tick of the file system's clock."""
@@ -70,16 +61,6 @@ class SecretFinder:
                 elif entry.is_dir(follow_symlinks=False):
                     below.append(f"{path}/")
         return tuple(below), tuple(secret)
-
-
-def cleaned_git_config(root_fd: int) -> bytes | None:
-    """The repository's settings without passwords, where there are any in them."""
-    try:
-        text = read_below(root_fd, GIT_CONFIG, _GIT_CONFIG_LIMIT) or b""
-    except UnreadableFile:
-        return None
-    cleaned = _CREDENTIAL_SETTINGS.sub(b"", _CREDENTIALS_IN_ADDRESS.sub(rb"\1", text))
-    return cleaned if cleaned != text else None
 
 
 @cache

@@ -1,0 +1,109 @@
+"""The settings of the project's repository as a command sees them: without passwords, and without programs.
+
+A repository that somebody packed up with its settings could otherwise have a program of its own run by a mere
+`git status` in the layer, and what that changes would be proposed as if the command had done it. Only what this
+repository brings is left out: the settings that a test makes for its own repositories stay. Hooks in `.git/hooks` run,
+as a commit's do for its user; what they do stays in the layer like all that a command does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from nebula.files.beneath import FOLDER_FLAGS, best_opener
+from nebula.files.reading import UnreadableFile, read_below
+
+_LIMIT = 2**20
+_MOST_FILES = 200
+_DEEPEST = 4
+_CREDENTIALS_IN_ADDRESS = re.compile(rb"(\w+://)[^/@\s\"]+@")
+_SECTION = re.compile(rb'\s*\[\s*([\w.-]+)[^\]"\n]*(?:"(?:[^"\\\n]|\\.)*"[^\]\n]*)?\]')
+_NAME = re.compile(rb"\s*([A-Za-z][\w-]*)")
+_PASSWORDS = frozenset({"extraheader", "password", "token", "oauthtoken"})
+_PROGRAMS = frozenset(
+    {
+        *("core.fsmonitor", "core.pager", "core.editor", "core.askpass", "core.sshcommand", "core.gitproxy"),
+        *("core.alternaterefscommand", "core.hookspath", "core.attributesfile", "include.path", "includeif.path"),
+        *("credential.helper", "diff.external", "diff.command", "diff.textconv", "filter.clean", "filter.smudge"),
+        *("filter.process", "gpg.program", "interactive.difffilter", "merge.driver", "sequence.editor"),
+        *("remote.uploadpack", "remote.receivepack", "remote.vcs", "uploadpack.packobjectshook", "web.browser"),
+        *(
+            f"{tool}.{name}"
+            for tool in ("difftool", "mergetool", "browser", "man", "guitool")
+            for name in ("cmd", "path")
+        ),
+        *("trailer.command", "trailer.cmd", "imap.tunnel", "sendemail.smtpserver"),
+    }
+)
+_SECTIONS_OF_PROGRAMS = frozenset({"alias", "pager"})
+
+
+def cleaned_git_settings(root_fd: int) -> dict[str, bytes]:
+    """Path → what is shown there instead, for the files that hold something to leave out."""
+    shown: dict[str, bytes] = {}
+    for path in _settings_files(root_fd):
+        try:
+            text = read_below(root_fd, path, _LIMIT) or b""
+        except UnreadableFile:
+            continue
+        cleaned = _CREDENTIALS_IN_ADDRESS.sub(rb"\1", text if path.endswith("FETCH_HEAD") else cleaned_settings(text))
+        if cleaned != text:
+            shown[path] = cleaned
+    return shown
+
+
+def _settings_files(root_fd: int) -> Iterator[str]:
+    """Of the repository, its other work trees and its submodules."""
+    yield from (".git/config", ".git/config.worktree", ".git/FETCH_HEAD")
+    waiting = [(".git/worktrees", 1), (".git/modules", 1)]
+    for _ in range(_MOST_FILES):
+        if not waiting:
+            return
+        folder, depth = waiting.pop()
+        try:
+            handle = best_opener()(root_fd, folder.split("/"), FOLDER_FLAGS)
+        except OSError:
+            continue
+        try:
+            names = os.listdir(handle)
+        finally:
+            os.close(handle)
+        yield from (f"{folder}/{name}" for name in names if name in {"config", "config.worktree", "FETCH_HEAD"})
+        if depth < _DEEPEST and "objects" not in names:
+            waiting += [(f"{folder}/{name}", depth + 1) for name in names]
+        elif "modules" in names:
+            waiting.append((f"{folder}/modules", depth))
+
+
+def cleaned_settings(text: bytes) -> bytes:
+    """Without what names a program or holds a password; whatever else stands there stays as it is."""
+    kept: list[bytes] = []
+    section = ""
+    for line in _whole_lines(text):
+        head = _SECTION.match(line)
+        if head:
+            section = head[1].decode("ascii", "replace").lower().partition(".")[0]
+        name = _NAME.match(line, head.end() if head else 0)
+        if name and _is_left_out(section, name[1].decode().lower()):
+            kept.append(line[: head.end()] + b"\n" if head else b"")
+        else:
+            kept.append(line)
+    return b"".join(kept)
+
+
+def _whole_lines(text: bytes) -> Iterator[bytes]:
+    """A line that ends in a backslash goes on in the next."""
+    begun = b""
+    for line in text.splitlines(keepends=True):
+        begun += line
+        if not begun.rstrip(b"\r\n").endswith(b"\\"):
+            yield begun
+            begun = b""
+    if begun:
+        yield begun
+
+
+def _is_left_out(section: str, name: str) -> bool:
+    return name in _PASSWORDS or section in _SECTIONS_OF_PROGRAMS or f"{section}.{name}" in _PROGRAMS
