@@ -470,3 +470,14 @@ def test_a_terminal_that_reads_no_keys_is_told_of_none(bench: Bench, lang: str) 
         ran = run_here(bench, "nebula", stdin="/help\nexit\n", TERM="dumb", NEBULA_LANG=lang, **server.env())
     assert "/help" in ran.out and "plan" in ran.out
     assert not re.search("Shift|Ctrl|Tab", ran.out)
+
+
+def test_choosing_a_model_by_name_tries_its_own_tool_calls_again(bench: Bench) -> None:
+    bench.write("a.txt", "1\n")
+    printed = '{"name": "readFile", "arguments": {"path": "a.txt"}}'
+    answer = '{"thought": "", "tool_calls": [], "final_answer": "ok"}'
+    with ScriptedModel([Turn(printed), Turn(answer), Turn(answer), Turn("native")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", **server.env())
+        assert "`model gpt-4.1-nano` in a session tries its own tool calls again" in ran.err
+        run_here(bench, "nebula", stdin="\ngo on\nmodel gpt-4.1-nano\nand on\nexit\n", **server.env())
+    assert ["tools" in turn.json for turn in server.turns] == [True, False, False, True]

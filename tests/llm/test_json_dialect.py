@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from nebula.language import Sentence
 from nebula.llm.catalog import connect
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem
 from nebula.llm.dialect.json_dialect import JsonDialect
+from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.dialect.where_needed import needs_dialect
 from nebula.llm.errors import FormatError
 from nebula.llm.gemini import GeminiModel
@@ -341,6 +343,20 @@ def test_needs_dialect_only_where_the_provider_says_so() -> None:
     assert needs_dialect(ModelInfo("m", "ollama", tools=False))
     assert not needs_dialect(ModelInfo("m", "ollama", tools=None))
     assert not needs_dialect(ModelInfo("m", "ollama", tools=True))
+
+
+async def test_the_next_session_knows_that_a_model_prints_its_calls(tmp_path: Path) -> None:
+    printed = '{"name": "readFile", "arguments": {"path": "a"}}'
+    with ScriptedModel([Turn(printed), Turn('{"final_answer": "ok"}'), Turn("native")]) as server:
+        for forget in (False, False, True):
+            if forget:
+                PrintingModels(str(tmp_path)).forget("prints")
+            model = connect("openai", base_url=server.openai_url, environ={}, home=str(tmp_path))
+            await items_of(model, [PROMPT], name="prints")
+            await model.aclose()
+            assert "prints" not in PrintingModels(str(tmp_path), "another server")
+    assert ["tools" in turn.json for turn in server.turns] == [True, False, True]
+    assert (tmp_path / "printing-models.txt").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_model_that_prints_its_calls_is_asked_in_the_dialect_from_then_on() -> None:

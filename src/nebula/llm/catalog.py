@@ -86,7 +86,7 @@ class Provider:
         """A connector to it; `remark` is said before its first reply."""
         address = getattr(settings, self.address) if self.address else self._folder(settings)
         key = getattr(settings, self.key) if self.key else ""
-        return connect(self.name, base_url=address, api_key=key, remark=remark)
+        return connect(self.name, base_url=address, api_key=key, remark=remark, home=settings.home)
 
 
 PROVIDERS = {
@@ -142,11 +142,12 @@ def connect(
     timeouts: Timeouts | None = None,
     environ: Mapping[str, str] | None = None,
     remark: Sentence | None = None,
+    home: str = "",
 ) -> Model:
     """A connector. Nothing is contacted yet.
 
     `environ` is where proxies and certificates are looked up (default: the process's environment). The JSON dialect
-    stands by for models that have no tool calls of their own.
+    stands by for models that have no tool calls of their own; `home` is where those are remembered that said they had.
     """
     row = PROVIDERS.get(provider)
     if row is None:
@@ -155,13 +156,14 @@ def connect(
         )
     from importlib import import_module
 
+    from nebula.llm.dialect.printing_models import PrintingModels
     from nebula.llm.dialect.where_needed import DialectWhereNeeded
 
     module, _, name = row.connector.partition(":")
     limits: dict[str, Any] = {"retry": retry, "timeouts": timeouts}
     given = {key: value for key, value in limits.items() if value is not None}
     model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
-    return DialectWhereNeeded(model, remark)
+    return DialectWhereNeeded(model, remark, PrintingModels(home, base_url or provider))
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.language import Sentence
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
+from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, ModelError
 
@@ -26,10 +27,10 @@ NO_TOOLS_WORDS = ("does not support tools", "tool choice requires", "tools param
 class DialectWhereNeeded(WrappedModel):
     """`remark` is said once, before the first reply."""
 
-    def __init__(self, model: Model, remark: Sentence | None = None) -> None:
+    def __init__(self, model: Model, remark: Sentence | None = None, known: PrintingModels | None = None) -> None:
         super().__init__(model)
         self._remark = remark
-        self._in_dialect: set[str] = set()
+        self._printing = known or PrintingModels()
         """Models that turned out to need it."""
         self._dialects: dict[bool, JsonDialect] = {}
 
@@ -38,7 +39,7 @@ class DialectWhereNeeded(WrappedModel):
             yield ModelNotice(self._remark)
             self._remark = None
         info = await self._info(request.model)
-        if not request.tools or not (needs_dialect(info) or request.model in self._in_dialect):
+        if not request.tools or not (needs_dialect(info) or request.model in self._printing):
             items: Any = self._native(request)
             try:
                 async with aclosing(items):
@@ -48,7 +49,7 @@ class DialectWhereNeeded(WrappedModel):
             except BadReplyError as error:
                 if not any(words in str(error) for words in NO_TOOLS_WORDS):
                     raise
-                self._in_dialect.add(request.model)
+                self._printing.add(request.model)
         items = self._dialect(tool_role=info.tool_role is not False).stream(request)
         async with aclosing(items):
             async for item in items:
@@ -77,11 +78,11 @@ class DialectWhereNeeded(WrappedModel):
 
                     understood = with_printed_calls(item, request)
                     if understood is not item:
-                        self._in_dialect.add(request.model)
+                        self._printing.add(request.model)
                         yield ModelNotice(
                             Sentence(
                                 "{model} prints its tool calls as text. They were understood; from now on it is asked "
-                                "in the JSON dialect.",
+                                "in the JSON dialect. `model {model}` in a session tries its own tool calls again.",
                                 model=request.model,
                             )
                         )

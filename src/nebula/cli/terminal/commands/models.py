@@ -11,6 +11,7 @@ from nebula.config import save_choice
 from nebula.language import explain, translate
 from nebula.llm.choose import choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
+from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
 from nebula.value import replace
@@ -63,6 +64,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     except ModelError as error:
         terminal.screen.line(explain(error), "yellow")
         return
+    PrintingModels(session.settings.home).forget(chosen.name)
     same_name = [info for info in offered if info.name == chosen.name]
     saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"
     old = session.chosen
