@@ -10,6 +10,7 @@ import pytest
 
 from index.embedding_server import EmbeddingServer, vector
 from index.project import Project, function
+from index.tiny_onnx import write_model
 from nebula.config.settings import Settings
 from nebula.index.embedders.choose import make_embedder
 from nebula.index.embedders.contract import Embedder
@@ -18,6 +19,8 @@ from nebula.index.errors import IndexFailed
 from nebula.index.index import Index
 from nebula.index.vectors import cosine, pack, unit
 from nebula.llm.errors import BadReplyError, ModelError
+from nebula.tools.code_index import open_index
+from nebula.value import replace
 
 
 @pytest.fixture
@@ -136,6 +139,57 @@ def test_a_changed_embedder_fills_while_the_old_one_answers(project: Project, se
         index.embed()
         assert index.answering() is new
         assert index.search("automobile")[0].path == "garage.py"
+
+
+def test_a_model_in_a_file_embeds_here(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "models" / "tiny")
+    embedder = make_embedder(f"onnx/{model}", Settings())
+    (car,) = embedder.embed(["park the car"])
+    (automobile, doctor) = embedder.embed(["an automobile", "doctor"], is_question=True)
+    assert cosine(unit(automobile), pack(car)) > 0.8 > 0.2 > cosine(unit(doctor), pack(car))
+    project = Project(tmp_path / "p")
+    project.write("garage.py", function("park_car", "brake"))
+    project.write("kitchen.py", function("boil_water", "kettle"))
+    with opened(project, embedder) as index:
+        index.sync()
+        assert index.search("physician automobile") == []
+        assert index.embed() == 2
+        assert index.search("automobile")[0].path == "garage.py"
+    assert make_embedder(f"onnx/{model}", Settings()).name == embedder.name
+    write_model(model.parent)
+    model.write_bytes(model.read_bytes() + b"\x2a\x00")
+    assert make_embedder(f"onnx/{model}", Settings()).name != embedder.name, "another content is another model"
+
+
+def test_a_file_that_is_no_model_is_a_sentence_and_words_answer(tmp_path: Path) -> None:
+    with pytest.raises(IndexFailed, match="is not there"):
+        make_embedder(f"onnx/{tmp_path}/model.onnx", Settings())
+    model = write_model(tmp_path / "tiny")
+    model.write_bytes(b"nonsense")
+    embedder = make_embedder(f"onnx/{model}", Settings())
+    with pytest.raises(IndexFailed, match="cannot be loaded"):
+        embedder.embed(["text"])
+
+
+def test_the_chosen_embedder_fills_while_the_one_before_answers_by_settings(tmp_path: Path, url: str) -> None:
+    project = Project(tmp_path, url=url)
+    project.write("garage.py", function("park_car", "brake"))
+    first, second = write_model(tmp_path / "one"), write_model(tmp_path / "two")
+    settings = Settings(root=str(project.root), home=str(project.home), index_url=url, embedder=f"onnx/{first}")
+    with open_index(settings) as index:
+        index.sync()
+        index.embed()
+    with open_index(replace(settings, embedder=f"onnx/{second}")) as index:
+        answering = index.answering()
+        assert answering is not None and answering.name.startswith(f"onnx/{first}#")
+        assert index.search("automobile")[0].path == "garage.py"
+        assert index.status().embedded == 0
+        index.embed()
+        answering = index.answering()
+        assert answering is not None and answering.name.startswith(f"onnx/{second}#")
+    first.unlink()
+    with open_index(replace(settings, embedder=f"onnx/{second}")) as index:
+        assert len(index.embedders) == 1, "what is gone cannot be asked"
 
 
 def test_filling_can_be_stopped_and_goes_on_later(project: Project, server: EmbeddingServer) -> None:

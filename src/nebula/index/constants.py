@@ -173,6 +173,9 @@ EMBED_BATCH: Final = 64
 EMBED_TEXT_LETTERS: Final = 6_000
 """Of one text: some 1,500 tokens; most embedders read no more."""
 EMBED_TIMEOUT_S: Final = 60.0
+ONNX_BATCH: Final = 16
+ONNX_TOKENS: Final = 512
+"""Of a model that runs here: what common encoders were trained on. More texts at once need memory and save no time."""
 QUESTION_TIMEOUT_S: Final = 5.0
 """A search answers by words alone rather than wait longer for the question's vector."""
 OUTLINE_FILES: Final = 80

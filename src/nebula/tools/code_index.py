@@ -23,15 +23,18 @@ def open_index(settings: Settings) -> Index:
     """Raises IndexFailed where a database cannot be reached, or the embedder named is none."""
     from nebula.index.index import Index
 
-    embedders = []
-    if settings.embedder:
-        from nebula.index.embedders.choose import make_embedder
-
-        embedders = [make_embedder(settings.embedder, settings)]
-    index = Index.open(
-        settings.root, home=settings.home, url=settings.index_url, embedders=embedders, hides=may_hold_secrets
-    )
+    index = Index.open(settings.root, home=settings.home, url=settings.index_url, hides=may_hold_secrets)
     index.heard_renames = lambda asked, held: _note_renames(settings, asked, held)
+    if settings.embedder:
+        from nebula.index.embedders.choose import earlier_embedders, make_embedder
+
+        try:
+            chosen = make_embedder(settings.embedder, settings)
+            earlier = [name for name in index.store.models() if name != chosen.name]
+            index.embedders = (chosen, *earlier_embedders(earlier, settings))
+        except BaseException:
+            index.close()
+            raise
     return index
 
 

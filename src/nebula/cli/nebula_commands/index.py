@@ -50,11 +50,12 @@ def _rebuild(index: Index, options: argparse.Namespace) -> int:
 
 def _embed(index: Index) -> None:
     """Vectors are a help, not a need: where the embedder fails, the words stand."""
+    from nebula.index.errors import IndexFailed
     from nebula.llm.errors import ModelError
 
     try:
         index.embed(progress=_Progress(translate("chunks embedded")))
-    except ModelError as problem:
+    except (ModelError, IndexFailed) as problem:
         print_remark(f"nebula: {explain(problem)}")
 
 

@@ -67,11 +67,6 @@ class Vectors:
             (self.model_number(model),),
         )
 
-    def drop_model(self, model: str) -> None:
-        with self.db.writing():
-            self.db.execute("DELETE FROM vector WHERE model = ?", (self.model_number(model),))
-            self.db.execute("DELETE FROM model WHERE name = ?", (model,))
-
     def model_number(self, model: str) -> int:
         row = self.db.execute("SELECT id FROM model WHERE name = ?", (model,)).fetchone()
         return int(row[0]) if row else -1
