@@ -7,25 +7,15 @@ a missing nebula can stop a commit. A hook that was there before runs first, and
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 
 from nebula.git import find_repository, git_setting, safe_git
 from nebula.index.errors import IndexFailed
+from nebula.index.handing_over import handing_over
 from nebula.index.queue import Queue
 
 NAME = "pre-commit"
 BEFORE = f"{NAME}.before-nebula"
 MARK = "# nebula: hands the staged change to the code index"
-
-_HAND_OVER = """(
-  queue={queue}
-  mkdir -p -m 700 "$queue" &&
-  git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules {below}>"$queue/.new-$$" &&
-  sync "$queue/.new-$$" &&
-  mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
-) </dev/null >/dev/null 2>&1
-"""
 
 _SCRIPT = """#!/bin/sh
 {mark}
@@ -43,13 +33,7 @@ def _hand_over(root: str, home: str | None) -> str:
     """git names paths from the top of the work tree; the index names them from the project, which may lie below it."""
     place = find_repository(root)
     inner = os.path.relpath(os.path.realpath(root), os.path.realpath(place[0])) if place else "."
-    below = f"--relative={shlex.quote(inner)}/ " if inner != "." else ""
-    return _HAND_OVER.format(queue=shlex.quote(Queue(root, home).folder), below=below)
-
-
-def run(root: str, home: str | None = None) -> None:
-    """Hands the staged change over, for a hook that somebody else manages. Like the hook, it never fails."""
-    subprocess.run(["/bin/sh", "-c", _hand_over(root, home)], cwd=root, check=False)
+    return handing_over(Queue(root, home).folder, inner)
 
 
 def hooks_folder(root: str) -> str:

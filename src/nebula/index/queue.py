@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.index.constants import MAX_ENTRY_BYTES
+from nebula.index.handing_over import QUEUE_NAME
 from nebula.value import value
-
-FOLDER_NAME = "queue"
 
 
 @value
@@ -33,7 +32,7 @@ class Change:
 
 class Queue:
     def __init__(self, root: str, home: str | None = None) -> None:
-        self.folder = os.path.join(derived_folder(root, home), FOLDER_NAME)
+        self.folder = os.path.join(derived_folder(root, home), QUEUE_NAME)
 
     def entries(self) -> list[str]:
         """The names of what waits, the oldest first."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.cli.printing import print_line, print_remark
-from nebula.language import explain, translate
+from nebula.language import translate
 
 ACTIONS = ("install", "uninstall", "run")
 
@@ -31,13 +31,12 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(root: str | None) -> int:
     """Whatever is wrong, the commit goes on; `nebula index sync` finds the change all the same."""
-    from nebula.errors import NebulaError
-    from nebula.index.hook import run
+    from nebula.index.handing_over import hand_over
 
     try:
-        run(os.path.abspath(root or "."))
-    except (OSError, NebulaError) as problem:
-        print_remark(f"evercontext: {explain(problem)}")
+        hand_over(os.path.abspath(root or "."))
+    except OSError as problem:
+        print_remark(f"evercontext: {problem}")
     return 0
 
 
