@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from index.project import Project, contents, function
 from nebula.index.errors import OutsideRoot
+from nebula.index.values import Report
 from nebula.index.worktree import git_marks
 
 
@@ -113,6 +114,47 @@ def test_bad_files_are_skipped_with_a_reason_and_not_tried_again(project: Projec
         assert "larger" in reasons["huge.txt"] and "longer" in reasons["line.js"]
         assert {each.path for each in index.status().skipped} == reasons.keys()
         assert index.sync().skipped == ()
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_a_name_that_is_not_utf_8_is_counted_as_skipped(tmp_path: Path, url: str, with_git: bool) -> None:
+    project = Project(tmp_path, with_git=with_git, url=url)
+    project.write("a.py", function("lighthouse"))
+    strange = os.path.join(os.fsencode(project.root), b"caf\xe9.py")
+    with open(strange, "w", encoding="utf-8") as file:
+        file.write(function("beacon"))
+    with project.index() as index:
+        assert [(each.path, each.reason) for each in index.sync().skipped] == [("caf\\xe9.py", "its name is not UTF-8")]
+        assert [each.path for each in index.status().skipped] == ["caf\\xe9.py"]
+        assert index.sync() == Report(), "said once"
+        assert index.search("beacon") == []
+        os.unlink(strange)
+        index.sync()
+        assert index.status().skipped == ()
+
+
+@pytest.mark.parametrize("first", ["sync", "search", "ingest", "status"])
+def test_an_index_damaged_in_its_middle_is_made_anew(tmp_path: Path, first: str) -> None:
+    project = Project(tmp_path)
+    for i in range(40):
+        project.write(f"m{i}.py", function(f"lighthouse{i}", *WORDS) * 10)
+    with project.index() as index:
+        index.sync()
+    (database,) = project.home.rglob("index.db")
+    with open(database, "r+b") as file:
+        file.seek(4_096 * 2)
+        file.write(b"\xa5" * (os.path.getsize(database) - 4_096 * 2))
+    with project.index() as index:
+        actions = {
+            "sync": index.sync,
+            "search": lambda: index.search("lighthouse7"),
+            "ingest": lambda: index.ingest(["m1.py"]),
+            "status": index.status,
+        }
+        actions[first]()
+        assert index.search("lighthouse7")
+        assert index.status().files == 40
+    assert_equals_fresh(project)
 
 
 def test_a_pure_rename_moves_the_path_and_reads_nothing_again(project: Project) -> None:

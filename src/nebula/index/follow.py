@@ -18,7 +18,7 @@ from nebula.index.errors import OutsideRoot
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import Root
 from nebula.index.records import Source
-from nebula.index.values import Progress, Report, Skipped
+from nebula.index.values import Progress, Report, Skipped, joined
 from nebula.index.worktree import committed_blobs, list_files, list_some
 
 
@@ -35,7 +35,9 @@ class Follower:
         if len(listing.commit) == 64:
             self._root.hash_name = "sha256"
         known = self._store.states()
-        report = self._bring(listing.paths, known, (known.keys() | self._store.skipped().keys()) - set(listing.paths))
+        present = {*listing.paths, *listing.unnameable}
+        report = self._bring(listing.paths, known, (known.keys() | self._store.skipped().keys()) - present)
+        report = joined(report, self._note_unnameable(listing.unnameable))
         self._note_commit(listing.commit)
         self._rank_if_due()
         self._store.tidy()
@@ -152,6 +154,12 @@ class Follower:
         if first:
             self._store.add(build(self._root, ()).segment, gone=gone)
         return added, skipped
+
+    def _note_unnameable(self, names: Sequence[str]) -> Report:
+        new = [Skipped(name, "its name is not UTF-8") for name in names if name not in self._store.skipped()]
+        if new:
+            self._store.add(build(self._root, ()).segment, [(each, 0, 0) for each in new])
+        return Report(skipped=tuple(new))
 
     # --- what follows from it
 

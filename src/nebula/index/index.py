@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from nebula.files.home import derived_folder, project_id
@@ -13,12 +13,14 @@ from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
 from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Embedder
+from nebula.index.errors import IndexFailed
+from nebula.index.mending import mending
 from nebula.index.queue import Change, Queue
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
 from nebula.index.records import Source
-from nebula.index.stores.sqlite import open_sqlite
+from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
 
@@ -50,8 +52,10 @@ class Index:
         max_bytes: int = MAX_FILE_BYTES,
         embedders: Sequence[Embedder] = (),
         hides: Hides = hides_nothing,
+        renew: Callable[[], Store] | None = None,
     ) -> None:
-        """`embedders`: the chosen one first, then those that may answer until it has seen everything."""
+        """`embedders`: the chosen one first, then those that may answer until it has seen everything.
+        `renew`: an empty store in place of one that is damaged."""
         self.root = Root(root, limit=max_bytes)
         self.store = store
         self.queue = Queue(root, home)
@@ -59,6 +63,7 @@ class Index:
         self.hides = hides
         self.heard_renames: Callable[[int, int], None] | None = None
         """Hears how many files a commit moved, and how many of them the index followed."""
+        self._renew = renew
 
     @classmethod
     def open(
@@ -76,13 +81,23 @@ class Index:
         `url` of a PostgreSQL database keeps it there instead of in a file.
         """
         store: Store
+        renew = None
         if url:
             from nebula.index.stores.postgres import open_postgres
 
             store = open_postgres(url, project_id(root))
         else:
-            store = open_sqlite(os.path.join(derived_folder(root, home), DATABASE_NAME))
-        return cls(root, store, home=home, max_bytes=max_bytes, embedders=embedders, hides=hides)
+            path = os.path.join(derived_folder(root, home), DATABASE_NAME)
+            store, renew = open_sqlite(path), partial(renewed_sqlite, path)
+        return cls(root, store, home=home, max_bytes=max_bytes, embedders=embedders, hides=hides, renew=renew)
+
+    def make_anew(self) -> None:
+        """Throws a damaged store away and reads all files again."""
+        if self._renew is not None:
+            self.store.close()
+            self.store = self._renew()
+            self.__dict__.pop("_follower", None)
+            self._follower.sync()
 
     def close(self) -> None:
         self.store.close()
@@ -100,6 +115,7 @@ class Index:
 
         return Follower(self.root, self.store, self.hides)
 
+    @mending
     def sync(self, progress: Progress | None = None) -> Report:
         """Brings the whole index in step with the files, whatever happened to them. Tells of files done and wanted."""
         waiting = self.queue.entries()
@@ -114,6 +130,7 @@ class Index:
         """Forgets every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
         self._follower.clear()
 
+    @mending
     def drain(self) -> Report:
         """Takes in what commits handed over, without a look at the other files."""
         report = Report()
@@ -151,18 +168,22 @@ class Index:
         """A path as the index writes it. Raises OutsideRoot."""
         return self._follower.inside(path)
 
+    @mending
     def ingest(self, paths: Sequence[str]) -> Report:
         """Brings files, and all files below folders, in step; what is no longer there is taken out."""
         return self._follower.ingest(paths)
 
+    @mending
     def prune(self, paths: Sequence[str]) -> Report:
         """Takes files, and all files below folders, out of the index."""
         return self._follower.prune(paths)
 
+    @mending
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
         """(from, to) of files that were moved; those that also changed are read again."""
         return self._follower.rename(moves)
 
+    @mending
     def search(self, question: str, limit: int = 10, *, path_prefix: str = "", language: str = "") -> list[Hit]:
         """The best chunks, each as its file is now. A file that changed is read again first, or left out."""
         hits: list[Hit] = []
@@ -176,6 +197,7 @@ class Index:
             self.ingest(stale)
         return hits
 
+    @mending
     def outline(self, question: str, recent: Sequence[str], max_bytes: int) -> list[str]:
         """The files that count most, each with what it defines; as indexed, but for files that are gone."""
         from nebula.index.ranking.outline import outline
@@ -197,7 +219,7 @@ class Index:
             return None
         try:
             (vector,) = embedder.embed([question], is_question=True)
-        except ModelError:  # not reachable, no quota: words alone answer as well
+        except (ModelError, IndexFailed):  # not reachable, no quota, not to be loaded: words alone answer as well
             return None
         return Meaning(self.store, embedder.name, vector)
 
@@ -226,6 +248,7 @@ class Index:
                 hits.append(Hit(each.path, f"L{each.start}-L{each.end}", text, round(score, 4), *about))
         return hits, [path for path, lines in files.items() if lines is None]
 
+    @mending
     def status(self) -> Status:
         shape = self.store.shape()
         skipped = tuple(Skipped(path, reason) for path, (reason, _, _) in sorted(self.store.skipped().items()))

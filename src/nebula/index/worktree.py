@@ -27,17 +27,25 @@ _MAX_GIT_FILE = 4_096
 class FileListing:
     paths: tuple[str, ...]
     """Below the root, sorted."""
+    unnameable: tuple[str, ...] = ()
+    """Files whose name is not UTF-8, as it can be shown: they cannot be asked for, but shall not go missing unsaid."""
     commit: str = ""
     """What HEAD is; "" without git or before the first commit."""
 
 
 def list_files(root: str) -> FileListing:
-    if find_repository(root) is None:
-        return FileListing(tuple(sorted(_walk(root))))
-    try:
-        return FileListing(tuple(sorted(_git_files(root, "", 0))), head(root))
-    except GitFailed:
-        return FileListing(tuple(sorted(_walk(root))))
+    if find_repository(root) is not None:
+        try:
+            return _listing(_git_files(root, "", 0), head(root))
+        except GitFailed:
+            pass  # what lies in the folder is listed without it
+    return _listing(_walk(root))
+
+
+def _listing(found: Iterator[str], commit: str = "") -> FileListing:
+    paths = sorted(found)
+    strange = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths if not _is_text(path)]
+    return FileListing(tuple(filter(_is_text, paths)), tuple(strange), commit)
 
 
 def list_some(root: str, paths: Sequence[str]) -> list[str]:
@@ -48,13 +56,14 @@ def list_some(root: str, paths: Sequence[str]) -> list[str]:
             if _NEVER.isdisjoint(path.split("/")):
                 is_folder = os.path.isdir(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path))
                 found |= set(_walk(root, f"{path}/" if path else "")) if is_folder else {path}
-        return sorted(found)
+        return sorted(filter(_is_text, found))
     by_repository: dict[str, list[str]] = {}
     for path in paths:
         prefix = innermost_repository(root, path)
         by_repository.setdefault(prefix, []).append(path[len(prefix) :] or ".")
     try:
-        return sorted({path for prefix, some in by_repository.items() for path in _git_files(root, prefix, 0, some)})
+        listed = {path for prefix, some in by_repository.items() for path in _git_files(root, prefix, 0, some)}
+        return sorted(filter(_is_text, listed))
     except GitFailed:
         return []
 
@@ -132,7 +141,7 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
         raise GitFailed(found.stderr)
     for entry in dict.fromkeys(found.stdout.split(b"\0")):
         path = prefix + os.fsdecode(entry)
-        if not entry or not _is_text(path) or not _NEVER.isdisjoint(path.split("/")):
+        if not entry or not _NEVER.isdisjoint(path.split("/")):
             continue
         folder = os.path.join(root, path)
         if entry.endswith(b"/") or (os.path.isdir(folder) and not os.path.islink(folder)):
@@ -157,5 +166,5 @@ def _walk(root: str, prefix: str = "") -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in _NEVER and entry.name not in _NOT_OURS:
                 yield from _walk(root, f"{prefix}{entry.name}/")
-        elif entry.is_file(follow_symlinks=False) and _is_text(entry.name):
+        elif entry.is_file(follow_symlinks=False):
             yield prefix + entry.name

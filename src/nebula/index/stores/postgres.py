@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,14 @@ _LIST = "FROM jsonb_array_elements_text(CAST(? AS jsonb)) AS list(value)"
 
 
 class PostgresDatabase:
+    """A connection that was lost is made again with the next question; only a transaction under way is given up."""
+
     def __init__(self, url: str, project: str) -> None:
-        self._connection = _connect(url)
+        self._url = url
         self.schema = schema_name(project)
         self._lock = int.from_bytes(hashlib.sha256(self.schema.encode()).digest()[:8], "big", signed=True)
+        self._is_inside = False
+        self._connection = _connect(url)
         try:
             self._migrate()
         except BaseException:
@@ -42,30 +46,53 @@ class PostgresDatabase:
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
         # binary: postings come as they are, not as hexadecimal text of twice the size
-        return self._connection.execute(_translated(statement), values or None, binary=True)
+        return self._ask(lambda connection: connection.execute(_translated(statement), values or None, binary=True))
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        with self._connection.cursor() as cursor:
+        with _said_plainly(), self._connection.cursor() as cursor:
             cursor.executemany(_translated(statement), rows)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Writers of one project wait for each other; those of different projects do not."""
-        with self._connection.transaction():
-            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._lock,))
+        with self._transaction():
+            self.execute("SELECT pg_advisory_xact_lock(?)", (self._lock,))
             yield
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        with self._connection.transaction():
-            self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        with self._transaction():
+            self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.execute("SELECT 1")  # a lost connection shows here, where it can still be made again
+        with _said_plainly(), self._connection.transaction():
+            self._is_inside = True
+            try:
+                yield
+            finally:
+                self._is_inside = False
+
+    def _ask(self, question: Callable[[psycopg.Connection[Any]], psycopg.Cursor[Any]]) -> psycopg.Cursor[Any]:
+        import psycopg
+
+        with _said_plainly():
+            try:
+                return question(self._connection)
+            except psycopg.OperationalError:
+                if self._is_inside or not self._connection.closed:
+                    raise
+            self._connection = _connect(self._url)
+            self._connection.execute(f"SET search_path TO {self.schema}, public")
+            return question(self._connection)
 
     def close(self) -> None:
         self._connection.close()
 
     def _migrate(self) -> None:
-        """Makes the tables; those of another format are made anew, as what they hold can be derived again."""
+        """Makes the tables; those of an older format are made anew, as what they hold can be derived again."""
         connection = self._connection
         connection.execute("SET client_min_messages = warning")
         with self.writing():
@@ -76,6 +103,8 @@ class PostgresDatabase:
             row = connection.execute("SELECT version FROM format").fetchone()
             if row is not None and row[0] == FORMAT:
                 return
+            if row is not None and row[0] > FORMAT:  # colleagues use it: it is not ours to throw away
+                raise IndexFailed("The index in this database is from a newer version; update nebula.")
             connection.execute(f"DROP SCHEMA {self.schema} CASCADE")
             connection.execute(f"CREATE SCHEMA {self.schema}")
             connection.execute("CREATE TABLE format (version BIGINT NOT NULL)")
@@ -146,6 +175,17 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     except psycopg.Error as error:
         reason = str(error).partition("\n")[0]
         raise IndexFailed("The index database cannot be reached: {reason}", reason=reason) from None
+
+
+@contextlib.contextmanager
+def _said_plainly() -> Iterator[None]:
+    import psycopg
+
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        reason = str(error).partition("\n")[0]
+        raise IndexFailed("The index database has gone away: {reason}", reason=reason) from None
 
 
 @lru_cache(maxsize=200)

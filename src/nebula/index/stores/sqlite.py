@@ -23,12 +23,7 @@ class SqliteDatabase:
     def __init__(self, path: str) -> None:
         self._connection = connect(path, application_id=APPLICATION_ID, version=FORMAT)
         try:
-            for setting in (
-                "journal_mode = WAL",
-                "synchronous = NORMAL",
-                "cache_size = -8000",
-                "mmap_size = 268435456",
-            ):
+            for setting in _SETTINGS:
                 self._connection.execute(f"PRAGMA {setting}")
             version = self._version()
             if version == 0:
@@ -72,11 +67,17 @@ def open_sqlite(path: str) -> SqlStore:
     except (sqlite3.DatabaseError, ForeignDatabase) as error:
         if isinstance(error, sqlite3.OperationalError):
             raise  # locked, full, read-only: not a reason to throw it away
-    remove_database(path)
-    return SqlStore(SqliteDatabase(path))
+    return renewed_sqlite(path)
 
 
-def remove_database(path: str) -> None:
+def renewed_sqlite(path: str) -> SqlStore:
+    """An empty store in place of the one in this file."""
     for name in (path, f"{path}-wal", f"{path}-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+    return SqlStore(SqliteDatabase(path))
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether it is the file that is wrong, and not what was asked of it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -1,0 +1,34 @@
+"""An index file that turns out to be damaged is made anew, and what was asked is asked again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from nebula.index.stores.sqlite import is_damage
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Mendable(Protocol):
+    def make_anew(self) -> None: ...
+
+
+M = TypeVar("M", bound=Mendable)
+
+
+def mending(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
+    @wraps(method)
+    def mended(index: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(index, *args, **kwargs)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+        index.make_anew()
+        return method(index, *args, **kwargs)
+
+    return mended
