@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nebula
 from nebula.workspace import open_workspace
-from sandbox_rig import Tree, tree
+from sandbox_rig import Tree, as_user, python_for, tree
 from scripted_model import Call, ScriptedModel, Turn
 
 GIT = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -350,3 +354,33 @@ def test_an_interpreter_that_commands_do_not_see_is_pointed_out(bench, project: 
     _, told, _ = ran(bench, ".venv/bin/python", "--yes")
     assert (told["output"], told.get("remark")) == ("seen\n", None)
     assert place not in bench.run("nebula", "doctor").out
+
+
+def test_an_ordinary_user_needs_no_privilege(bench, project: Path) -> None:
+    """The whole way as somebody who is not root: run, propose, apply, take back."""
+    uid = 54321 if os.geteuid() == 0 else os.geteuid()
+    with tempfile.TemporaryDirectory(prefix="ordinary-") as name:
+        home, theirs = Path(name) / "home", Path(name) / "project"
+        home.mkdir()
+        shutil.copytree(project, theirs, symlinks=True)
+        for path in (Path(name), *Path(name).rglob("*")):
+            os.chown(path, uid, uid, follow_symlinks=False)
+        before = seen(theirs)
+        line = "id -u; rm -r src; echo new > new.txt; chmod 600 run.sh"
+        with ScriptedModel([Turn("", [Call("runCommand", {"command": line})]), Turn("Done.")]) as server:
+            paths = [Path(nebula.__file__).parent.parent, sysconfig.get_path("purelib")]
+            done = subprocess.run(
+                [python_for(uid), "-m", "nebula", "-p", "go", "--yes"],
+                cwd=theirs,
+                env=bench.env(**server.env()) | {"HOME": str(home), "PYTHONPATH": ":".join(map(str, paths))},
+                capture_output=True,
+                check=False,
+                timeout=60,
+                **as_user(uid),
+            )
+            told = json.loads(server.turns[-1].json["messages"][-1]["content"])
+        assert done.returncode == 0, done.stderr
+        assert (told["exit_code"], told["output"]) == (0, f"{uid}\n")
+        assert (theirs / "new.txt").stat().st_uid == uid and not (theirs / "src").exists()
+        undo(theirs)
+        assert seen(theirs) == before

