@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from nebula.agent.plan.repair import Repairer
 from nebula.events import Checked, EventStream, Notice, Repair
 from nebula.tools.declaration import Checks
@@ -67,8 +69,9 @@ async def test_a_check_that_takes_too_long_has_failed(tmp_path):
     assert "was stopped" in reports[0]
 
 
-async def test_a_check_that_cannot_be_started_is_not_for_the_model_to_repair(tmp_path):
-    repairer, seen, reports = make(tmp_path, "no-such-program --check")
+@pytest.mark.parametrize("command", ["no-such-program --check", "python3 -m no_such_runner -q"])
+async def test_a_check_that_cannot_be_started_is_not_for_the_model_to_repair(tmp_path, command):
+    repairer, seen, reports = make(tmp_path, command)
     assert not await repairer.verify()
     assert reports == []
     assert isinstance(seen[-1], Notice) and "could not be started" in seen[-1].message

@@ -6,6 +6,7 @@ and passes when it is run once more, with nothing changed in between, is flaky: 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ class Repairer:
 
     def _missing(self, failing: Sequence[CheckResult]) -> bool:
         """A check whose program is not there says nothing of the work, and no model can repair that."""
-        missing = [each.command for each in failing if each.code in NOT_STARTED]
+        missing = [each.command for each in failing if _is_missing(each)]
         for command in missing:
             self.stream.emit(
                 Notice(
@@ -102,3 +103,11 @@ class Repairer:
         except WorkspaceError:
             return None
         return None if file.secret else file.content.splitlines()
+
+
+def _is_missing(result: CheckResult) -> bool:
+    """Its program is not there: the shell says so, or Python of a module that was to be run as one."""
+    module = re.search(r"-m (\w+)", result.command)
+    return result.code in NOT_STARTED or (
+        module is not None and f"No module named {module[1]}\n" in result.output + "\n"
+    )
