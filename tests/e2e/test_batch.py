@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,7 +160,37 @@ def test_mistakes_are_one_line(batch: Bench) -> None:
         assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
 
 
-def test_a_task_runs_on_a_cluster_of_this_machine(batch: Bench) -> None:
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def cluster(bench: Bench, folder: Path, **env: str) -> Iterator[str]:
+    """A cluster with one machine, this one, that has its own environment; the address of its client port."""
+    port = free_port()
+    words = bench.argv("ray", "start", "--head", "--block", "--num-cpus=2", "--include-dashboard=false")
+    words += [f"--port={free_port()}", f"--ray-client-server-port={port}", "--min-worker-port=0", "--max-worker-port=0"]
+    words += [f"--temp-dir={folder}", "--disable-usage-stats"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+    head = subprocess.Popen(words, env=bench.env(PYTHONWARNINGS="default", **env), start_new_session=True, **quiet)
+    try:
+        _until(lambda: head.poll() is None and _listens(port))
+        yield f"ray://127.0.0.1:{port}"
+    finally:
+        head.terminate()  # it ends what it started
+        head.wait(30)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize("is_client", [False, True], ids=["of its own", "that is there"])
+@pytest.mark.timeout(300)
+def test_tasks_run_on_a_cluster(batch: Bench, is_client: bool) -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed (CONTRIBUTING.md says how)")
     tasks(
         batch,
@@ -165,11 +199,13 @@ def test_a_task_runs_on_a_cluster_of_this_machine(batch: Bench) -> None:
         {"task": "refuse x.md", "root": "plain"},
     )
     before = files_below(batch.project / "repo"), files_below(batch.project / "plain")
-    with ScriptedModel(batch_model) as model:
-        ran = batch.run(
-            "evercontext", "batch", "tasks.jsonl", "--on", "ray", "--json", timeout=110,
-            PYTHONWARNINGS="default", **model.env(),
-        )  # fmt: skip
+    words = ("evercontext", "batch", "tasks.jsonl", "--json", "--on")
+    with ScriptedModel(batch_model) as model, tempfile.TemporaryDirectory(prefix="ray") as folder:
+        if is_client:
+            with cluster(batch, Path(folder), **model.env()) as address:
+                ran = batch.run(*words, address, timeout=120, PYTHONWARNINGS="default")  # without any key
+        else:
+            ran = batch.run(*words, "ray", timeout=120, PYTHONWARNINGS="default", **model.env())
     assert ran.code == 1, ran.err
     assert [each["exit_code"] for each in ran.json["tasks"]] == [0, 0, 2]
     assert "+# one.md" in (batch.project / "tasks.results/001/changes.patch").read_text()

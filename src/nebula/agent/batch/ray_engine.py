@@ -7,8 +7,10 @@ leaves this machine. Needs the extra `ray`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import tempfile
+import warnings
 from typing import Any
 
 from nebula.agent.batch.isolation import clear_place, make_place
@@ -83,8 +85,12 @@ def _connected(address: str) -> Any:
         import ray
     except ImportError:
         raise RayMissing("Ray is not installed; `pip install 'nebula-agent[ray]'` adds it.") from None
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    quiet = {"log_to_driver": False, "include_dashboard": False} if address == LOCAL else {"address": address}
     try:
-        ray.init(address=None if address == LOCAL else address, log_to_driver=False, ignore_reinit_error=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it warns of it also raises
+            ray.init(logging_level=logging.ERROR, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as problem:
         reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
         raise RayMissing("The cluster {address} cannot be reached: {reason}", address=address, reason=reason) from None
