@@ -17,7 +17,7 @@ from nebula.agent.batch.isolation import clear_place, make_place
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.packing import Returned, pack, unpack, work_on
 from nebula.agent.batch.results import Results
-from nebula.agent.batch.run import Watch, prefix_of
+from nebula.agent.batch.run import BatchWatch, prefix_of
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Said
 from nebula.config import Settings, load_settings
@@ -41,7 +41,7 @@ class RayEngine:
         self._ray = _connected(address)
         self._work: Any = self._ray.remote(num_cpus=CPUS_A_TASK, max_retries=1)(work_on)
 
-    async def __call__(self, task: BatchTask, _: Watch) -> TaskOutcome:
+    async def __call__(self, task: BatchTask, _: BatchWatch) -> TaskOutcome:
         try:
             returned = await self._on_the_cluster(task)
         except (NebulaError, OSError, self._ray.exceptions.RayError) as problem:

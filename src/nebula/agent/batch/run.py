@@ -28,7 +28,7 @@ FILES_A_TASK = 40
 """Descriptors that one task may hold open at a time; generous."""
 
 
-class Watch(Protocol):
+class BatchWatch(Protocol):
     """Somebody who looks on."""
 
     def started(self, task: BatchTask) -> None: ...
@@ -38,11 +38,11 @@ class Watch(Protocol):
     def ended(self, outcome: TaskOutcome) -> None: ...
 
 
-Engine = Callable[[BatchTask, Watch], Awaitable[TaskOutcome]]
+Engine = Callable[[BatchTask, BatchWatch], Awaitable[TaskOutcome]]
 """Carries out one task somewhere, and keeps its result. Never raises for what is wrong with one task alone."""
 
 
-async def run_batch(tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: Watch) -> list[TaskOutcome]:
+async def run_batch(tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: BatchWatch) -> list[TaskOutcome]:
     """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run."""
     _allow_open_files(parallel)
     threads = ThreadPoolExecutor(min(MOST_THREADS, parallel + 4), thread_name_prefix="batch")
@@ -86,7 +86,7 @@ class LocalEngine:
     keep: bool = False
     """Leave the places as they are, to look at."""
 
-    async def __call__(self, task: BatchTask, watch: Watch) -> TaskOutcome:
+    async def __call__(self, task: BatchTask, watch: BatchWatch) -> TaskOutcome:
         try:
             outcome = await self._carry_out(task, watch)
         except NebulaError as problem:
@@ -97,7 +97,7 @@ class LocalEngine:
             raise asyncio.CancelledError
         return outcome
 
-    async def _carry_out(self, task: BatchTask, watch: Watch) -> TaskOutcome:
+    async def _carry_out(self, task: BatchTask, watch: BatchWatch) -> TaskOutcome:
         place = self.results.place(task)
         inside = await asyncio.to_thread(make_place, task.root, place)
         try:

@@ -17,7 +17,7 @@ files in the way (409) and malformed requests (422) are not."""
 
 
 @record
-class Gathered:
+class TracedTasks:
     """All that the records say, task by task."""
 
     projects: tuple[str, ...]
@@ -37,10 +37,10 @@ class Gathered:
         return sum(max(of_tasks.get(each, 0), self.audited.get(each, 0)) for each in ids)
 
 
-def gather(projects: Sequence[str], since: datetime | None = None, audit_log: str = "") -> Gathered:
+def gather(projects: Sequence[str], since: datetime | None = None, audit_log: str = "") -> TracedTasks:
     """What the projects (their directories) recorded of tasks begun at or after `since`. `audit_log` is one that the
     user keeps elsewhere (EC_AUDIT_LOG)."""
-    found = Gathered(tuple(dict.fromkeys(os.path.abspath(each) for each in projects)))
+    found = TracedTasks(tuple(dict.fromkeys(os.path.abspath(each) for each in projects)))
     for root in found.projects:
         count = LineCount()
         found.tasks += [task for task in read_tasks(root, count) if since is None or is_since(task.started, since)]
@@ -68,12 +68,12 @@ def read_tasks(root: str, count: LineCount | None = None) -> list[TaskRecord]:
     return list(tasks.values())
 
 
-def _read_audit(found: Gathered, lines: Iterable[dict[str, Any]], since: datetime | None) -> None:
+def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: datetime | None) -> None:
     for line in lines:
         _read_request(found, line, since)
 
 
-def _read_request(found: Gathered, line: dict[str, Any], since: datetime | None) -> None:
+def _read_request(found: TracedTasks, line: dict[str, Any], since: datetime | None) -> None:
     refused = line.get("status") in REFUSED_BY_POLICY
     renames = line.get("renames")
     if not (refused or renames) or (since is not None and not is_since(str(line.get("ts")), since)):

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from nebula.agent.figures.gather import Gathered
+from nebula.agent.figures.gather import TracedTasks
 from nebula.agent.figures.plan_shape import agreement
 from nebula.agent.figures.task_record import ModelUse, TaskRecord
 from nebula.events import Usage
@@ -45,7 +45,7 @@ KPI_NAMES = (
 )
 
 
-def kpis(found: Gathered) -> dict[str, Measure]:
+def kpis(found: TracedTasks) -> dict[str, Measure]:
     """Every measure by its name, in the order of the seed's phases."""
     ended = [task for task in found.tasks if task.status]
     planned = [task for task in ended if task.done + task.not_done]
@@ -145,7 +145,7 @@ def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | No
     return sorted(found, key=lambda each: (-each.cost, -each.input_tokens - each.output_tokens, each.name))
 
 
-def figures_json(found: Gathered, flows: Mapping[str, str] | None = None) -> dict[str, Any]:
+def figures_json(found: TracedTasks, flows: Mapping[str, str] | None = None) -> dict[str, Any]:
     """All of it, as `--json` prints and the page draws it."""
     measured = kpis(found)
     statuses: dict[str, int] = {}

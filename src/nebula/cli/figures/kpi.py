@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
-from nebula.agent.figures.gather import Gathered, flows_of, gather, known_projects
+from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects
 from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
 from nebula.cli.arguments import Parser, UsageError, checked_root, examples
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
@@ -33,11 +33,11 @@ def _projects(settings: Settings, roots: list[str], every: bool) -> list[str]:
     return [*known_projects(settings.memory_path), *roots] if every else roots
 
 
-def _flows(found: Gathered) -> dict[str, str]:
+def _flows(found: TracedTasks) -> dict[str, str]:
     return {node_id: name for root in found.projects for node_id, name in flows_of(root)}
 
 
-def _print(found: Gathered, by: Sequence[str]) -> None:
+def _print(found: TracedTasks, by: Sequence[str]) -> None:
     tasks = translate_count(len(found.tasks), "{count} task", "{count} tasks")
     projects = translate_count(len(found.projects), "{count} project", "{count} projects")
     print_line(f"{tasks}, {projects}")
