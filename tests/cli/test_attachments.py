@@ -49,6 +49,13 @@ def test_a_file_is_attached_and_its_size_told(bench: Bench, prompt: str) -> None
     assert ran.code == 0
 
 
+def test_several_files_in_a_sentence_without_blanks(bench: Bench) -> None:
+    bench.write("src/a.py", "one")
+    bench.write("node_modules/@types/b.ts", "two")
+    ran, _ = ask(bench, "@src/a.pyを直して、@node_modules/@types/b.tsも見て")
+    assert "Attached: src/a.py, " in ran.err and "Attached: node_modules/@types/b.ts, " in ran.err
+
+
 def test_lines_a_folder_and_what_is_no_file(bench: Bench) -> None:
     bench.write("long.txt", "".join(f"line {number}\n" for number in range(1, 101)))
     bench.write("src/one.py", "")

@@ -10,7 +10,8 @@ from nebula.value import value
 MOST_ENDS = 16
 """Places at which one word is tried to end: sentences, Japanese ones above all, run on without a blank."""
 
-_MENTION = re.compile(r'(?<![0-9A-Za-z_@.])@(?:"([^"\n]+)"|([^\s"]+))')
+_MENTION = re.compile(r'(?<![0-9A-Za-z_@.])@(?:"([^"\n]+)"|((?:(?!(?<=[^\x00-\x7f])@)[^\s"])+))')
+"""A word ends at a blank, at a quote, and before another @ that follows Japanese."""
 _LINES = re.compile(r"(.+):L?([1-9][0-9]{0,8})(?:-L?([1-9][0-9]{0,8}))?")
 _END = re.compile(
     r"(?<=[\x21-\x7e])(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])(?=[\x21-\x7e])|(?=[.,:;!?)\]}>'`、。，．：；！？）」』】])"

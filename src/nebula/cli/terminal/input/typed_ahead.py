@@ -67,4 +67,4 @@ class TypedAhead:
 
     def shown(self) -> str:
         steering = [f"↪ {line}" for line in self.steering]
-        return " ⏎ ".join([*steering, *self.lines, self.text])
+        return " ".join(filter(None, [*steering, " ⏎ ".join([*self.lines, self.text])]))
