@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from nebula.agent.plan.repair import Repairer
 from nebula.events import Checked, EventStream, Notice, Repair
 from nebula.tools.declaration import Checks
 from nebula.workspace import open_workspace
+
+PYTHON = f"{sys.executable} -I -S"
 
 
 def make(root: Path, *commands: str, ask=None, rounds: int = 2, timeout_s: float = 20):
@@ -35,7 +38,7 @@ async def test_a_flaky_check_is_found_by_running_it_once_more(tmp_path):
 
 async def test_the_report_names_place_reason_and_code(tmp_path):
     tmp_path.joinpath("calc.py").write_text("def half(n):\n    return n / 0\n\n\nhalf(4)\n")
-    repairer, _, reports = make(tmp_path, "python3 calc.py")
+    repairer, _, reports = make(tmp_path, f"{PYTHON} calc.py", rounds=1)
     assert not await repairer.verify()
     assert "calc.py:2: ZeroDivisionError" in reports[0]
     assert ">     2     return n / 0" in reports[0]
@@ -50,7 +53,7 @@ async def test_a_failure_that_stays_the_same_ends_it_and_a_new_one_goes_on(tmp_p
             bad.write_text("raise KeyError('second')\n")
         return True
 
-    repairer, seen, reports = make(tmp_path, "python3 bad.py", ask=ask, rounds=9)
+    repairer, seen, reports = make(tmp_path, f"{PYTHON} bad.py", ask=ask, rounds=9)
     assert not await repairer.verify()
     assert len(reports) == 2
     assert isinstance(seen[-1], Notice) and "exactly as it was" in seen[-1].message
@@ -69,7 +72,7 @@ async def test_a_check_that_takes_too_long_has_failed(tmp_path):
     assert "was stopped" in reports[0]
 
 
-@pytest.mark.parametrize("command", ["no-such-program --check", "python3 -m no_such_runner -q"])
+@pytest.mark.parametrize("command", ["no-such-program --check", f"{PYTHON} -m no_such_runner -q"])
 async def test_a_check_that_cannot_be_started_is_not_for_the_model_to_repair(tmp_path, command):
     repairer, seen, reports = make(tmp_path, command)
     assert not await repairer.verify()

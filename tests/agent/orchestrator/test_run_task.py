@@ -1,0 +1,59 @@
+"""`run_task` as other programs call it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+
+from nebula.agent.orchestrator.run import run_task
+from nebula.agent.orchestrator.task import TaskRequest
+from nebula.config import load_settings
+from scripted_model import ScriptedModel
+from scripted_model.planned import HERMES, plan, say, step, write
+
+
+def one_file(request):
+    messages = request.json["messages"]
+    if messages[0]["content"].startswith("You are the planner"):
+        return plan(step("1"))
+    return say("Done.") if any(each["role"] == "assistant" for each in messages) else write("a.py", "x = 1\n")
+
+
+async def test_many_tasks_at_once_leave_nothing_open(tmp_path):
+    roots = [tmp_path / str(number) for number in range(8)]
+    for root in roots:
+        root.mkdir()
+    with ScriptedModel(one_file, **HERMES) as server:
+        environ = {"NEBULA_HOME": str(tmp_path / "home"), **server.env("ollama")}
+
+        async def run(root):
+            return await run_task(load_settings(str(root), environ), TaskRequest("make a.py"))
+
+        await run(roots[0])  # whatever a process opens once
+        gc.disable()  # nothing may depend on being collected
+        try:
+            before = len(os.listdir("/proc/self/fd"))
+            results = await asyncio.gather(*map(run, roots[1:]))
+            after = len(os.listdir("/proc/self/fd"))
+        finally:
+            gc.enable()
+    assert [each.final.exit_code for each in results] == [0] * 7
+    assert len({each.trace_id for each in results}) == 7
+    assert all((root / "a.py").read_text() == "x = 1\n" for root in roots)
+    assert after <= before
+
+
+async def test_cancelling_it_ends_it_with_its_last_event(tmp_path):
+    from scripted_model import Fault, Turn
+
+    seen = []
+    with ScriptedModel([plan(step("1")), Turn("", fault=Fault.stall(0))], **HERMES) as server:
+        environ = {"NEBULA_HOME": str(tmp_path / "home"), **server.env("ollama")}
+        settings = load_settings(str(tmp_path), environ)
+        task = asyncio.create_task(run_task(settings, TaskRequest("x"), [lambda each: seen.append(each.event)]))
+        await asyncio.to_thread(server.wait_until, lambda: len(server.turns) == 2)
+        task.cancel()
+        result = await task
+    assert (result.final.status, result.final.exit_code) == ("interrupted", 130)
+    assert seen[0].type == "task" and seen[-1] == result.final
