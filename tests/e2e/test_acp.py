@@ -67,7 +67,8 @@ async def connected(bench: Bench, server: ScriptedModel, editor: Editor, *argv: 
         "acp",
         *argv,
         env=environ,
-        cwd=bench.project,  # type: ignore[arg-type]
+        cwd=bench.project,
+        transport_kwargs={"shutdown_timeout": 30.0},  # type: ignore[arg-type]
     ) as (connection, process):
         found = await connection.initialize(protocol_version=1)
         assert found.protocol_version == 1 and found.agent_info.name == "nebula"
@@ -187,6 +188,22 @@ async def test_what_fails_is_said(bench: Bench) -> None:
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
             with pytest.raises(RequestError, match="did not accept the key"):
                 await agent.prompt(session_id=session.session_id, prompt=[text_block("x")])
+
+
+async def test_an_editor_that_ends_it_leaves_a_closed_session(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([Turn("late", fault=Fault.slow(60))]) as server:
+        environ = bench.env(**server.env())
+        async with spawn_agent_process(editor, str(BIN / "nebula"), "acp", env=environ) as (agent, process):  # type: ignore[arg-type]
+            await agent.initialize(protocol_version=1)
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
+            await asyncio.to_thread(server.wait_until, lambda: bool(server.turns), 30)
+            process.terminate()
+            assert await asyncio.wait_for(process.wait(), 30) == 0
+            assert (await prompt).stop_reason == "cancelled"
+    listed = bench.run("nebula", "sessions", "--json").json
+    assert listed[0]["ended_at"] is not None
 
 
 async def test_servers_of_the_editor_join(bench: Bench) -> None:

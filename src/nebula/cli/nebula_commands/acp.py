@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -50,6 +51,9 @@ async def _standard_input() -> asyncio.StreamReader:
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     except (ValueError, OSError):
         raise UsageError("an editor starts this command and talks with it through a pipe") from None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # As if the editor had gone: what is under way is interrupted, and sessions are closed.
+        asyncio.get_running_loop().add_signal_handler(number, reader.feed_eof)
     return reader
 
 

@@ -27,7 +27,7 @@ class ServerFailed(NebulaError):
     """An MCP server that could not be started, reached or understood."""
 
 
-class Connection:
+class ServerConnection:
     def __init__(self, server: ExternalServer) -> None:
         self.server = server
         self.tools: tuple[Tool, ...] = ()

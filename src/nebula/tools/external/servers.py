@@ -9,13 +9,13 @@ from nebula.language import Sentence
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.external.configured import ExternalServer
-from nebula.tools.external.connection import Connection, ServerFailed
+from nebula.tools.external.connection import ServerConnection, ServerFailed
 from nebula.tools.external.tool import ExternalTool
 
 
 class ExternalServers:
     def __init__(self, servers: Sequence[ExternalServer]) -> None:
-        self._connections = [Connection(server) for server in servers]
+        self._connections = [ServerConnection(server) for server in servers]
         self._allowed: set[str] = set()
 
     @property
@@ -42,7 +42,7 @@ class ExternalServers:
         await asyncio.gather(*(each.close() for each in self._connections))
 
 
-async def _opened(connection: Connection) -> ServerFailed | None:
+async def _opened(connection: ServerConnection) -> ServerFailed | None:
     try:
         await connection.open()
     except ServerFailed as problem:

@@ -11,7 +11,7 @@ from nebula.events import Approval, new_trace_id
 from nebula.messages import Json, Text, ToolResultStatus, ToolSpec, strip_hidden_characters
 from nebula.tools.approval import Approvals, CallQuestion
 from nebula.tools.contract import Call, Outcome, ToolFailure
-from nebula.tools.external.connection import Connection, ServerFailed
+from nebula.tools.external.connection import ServerConnection, ServerFailed
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
@@ -30,7 +30,7 @@ def offered_name(server: str, tool: str) -> str:
 
 class ExternalTool:
     def __init__(
-        self, connection: Connection, tool: ServerTool, approvals: Approvals | None, allowed: set[str]
+        self, connection: ServerConnection, tool: ServerTool, approvals: Approvals | None, allowed: set[str]
     ) -> None:
         """`allowed`: names of tools that the user allowed for this session; shared by all of it."""
         self._connection = connection
