@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { LANE, ROW } from "../../src/nebula/web/graph/geometry.js";
-import { paint } from "../../src/nebula/web/graph/paint.js";
+import { paintPlane } from "../../src/nebula/web/graph/paint.js";
 import { layoutOf } from "../../src/nebula/web/state/layout.js";
 import { topologyOf } from "../../src/nebula/web/state/topology.js";
 
@@ -42,7 +42,7 @@ function strokes(edges, path) {
   const viewport = { x: 0, y: 0, scale: SCALE };
   const state = { briefs: new Map(), selected: null };
   const scene = { layout, topology, viewport, size: { width: 900, height: 900 }, path: new Set(path), hits: null, state, say: String, colour: (name) => name, link: null };
-  paint(pen, scene, 1);
+  paintPlane(pen, scene);
   const at = (id) => [layout.lane[topology.index.get(id)] * LANE * SCALE, layout.row[topology.index.get(id)] * ROW * SCALE];
   return (source, target) => drawn.filter(({ line }) => line.join() === [...at(source), ...at(target)].join()).map(({ colour, dashed }) => [colour, dashed]);
 }

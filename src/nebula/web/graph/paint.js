@@ -1,6 +1,7 @@
 // Draws what is in sight of the graph: dots from afar, then titles, then a line of summary, then cards.
 
 import { inSight } from "../state/viewport.js";
+import { createFar } from "./far.js";
 import { CARD, detailAt, LANE, placesIn, pointOf, ROW } from "./geometry.js";
 
 const DOT = 4;
@@ -10,7 +11,7 @@ const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sa
 /** @import { Say } from "../lib/words.js" */
 /** @import { Layout } from "../state/layout.js" */
 /** @import { Topology } from "../state/topology.js" */
-/** @import { Box, Point, Size, Viewport } from "../state/viewport.js" */
+/** @import { Point, Size, Viewport } from "../state/viewport.js" */
 
 /**
  * @typedef {object} Scene
@@ -29,18 +30,17 @@ const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sa
 // Returns the ids whose titles are not known yet.
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {number} ratio */
 export function paint(pen, scene, ratio) {
-  const { layout, viewport, size } = scene;
+  const { viewport, size } = scene;
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, size.width, size.height);
-  const sight = inSight(viewport, size);
-  const places = placesIn(layout, { left: sight.left - LANE, top: sight.top - ROW, right: sight.right, bottom: sight.bottom + ROW });
-  edges(pen, scene, places, sight);
   const detail = detailAt(viewport.scale);
   if (detail === "dot") {
-    dots(pen, scene, places);
+    far(pen, scene, ratio);
     linking(pen, scene);
     return [];
   }
+  const places = inSightOf(scene);
+  edges(pen, scene, places);
   const missing = [];
   for (const place of places) {
     if (!scene.state.briefs.has(scene.topology.ids[place])) missing.push(scene.topology.ids[place]);
@@ -49,6 +49,22 @@ export function paint(pen, scene, ratio) {
   }
   linking(pen, scene);
   return missing;
+}
+
+const far = createFar(paintPlane);
+
+// Lines and dots alone.
+/** @param {CanvasRenderingContext2D} pen @param {Scene} scene */
+export function paintPlane(pen, scene) {
+  const places = inSightOf(scene);
+  edges(pen, scene, places);
+  dots(pen, scene, places);
+}
+
+/** @param {Scene} scene */
+function inSightOf({ layout, viewport, size }) {
+  const sight = inSight(viewport, size);
+  return placesIn(layout, { left: sight.left - LANE, top: sight.top - ROW, right: sight.right, bottom: sight.bottom + ROW });
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene */
@@ -65,9 +81,10 @@ function linking(pen, { link, layout, viewport, colour }) {
   pen.setLineDash([]);
 }
 
-/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {number[]} places @param {Box} sight */
-function edges(pen, scene, places, sight) {
+/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {number[]} places */
+function edges(pen, scene, places) {
   const { layout, topology, viewport } = scene;
+  const sight = inSight(viewport, scene.size);
   const chosen = new Path2D();
   const plain = new Path2D();
   const merging = new Path2D();
