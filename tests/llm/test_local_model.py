@@ -239,3 +239,13 @@ def is_alive(process_id: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+async def test_without_its_package_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "xllamacpp.py").write_text("raise ModuleNotFoundError(\"No module named 'xllamacpp'\")")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    copy = shutil.copy(MODEL, str(tmp_path / "copy.gguf"))
+    model = LocalModel()
+    with pytest.raises(UnavailableError, match=r"pip install 'nebula-agent\[local\]'"):
+        await items_of(model, ModelRequest(copy, "", [UserMessage.new_prompt("hi")]))
+    await model.aclose()
