@@ -100,6 +100,15 @@ def english() -> Iterator[None]:
     use_language("en")
 
 
+@pytest.fixture(autouse=True)
+def no_graph_stays_open() -> Iterator[None]:
+    """Thousands of tests share a process, and where it has more than 1,024 descriptors a terminal cannot be read."""
+    yield
+    store = sys.modules.get("nebula.graph.store")
+    if store is not None:
+        store._close_all()
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     project, home = tmp_path / "project", tmp_path / "home"

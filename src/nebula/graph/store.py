@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import weakref
 from collections.abc import Iterable, Iterator
 
 from nebula.graph import events
@@ -223,7 +222,8 @@ class GraphStore:
                 self.metadata.rewrite()
 
 
-_open_stores: weakref.WeakSet[GraphStore] = weakref.WeakSet()
+_open_stores: set[GraphStore] = set()
+"""Kept until they are closed: one that nobody holds any more has descriptors and a journal all the same."""
 
 
 @atexit.register

@@ -87,6 +87,10 @@ class AuditLog:
         with self._guard:
             self._drop()
 
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self._drop()
+
     def _start(self, open_folder: Callable[[], int], name: str, flags: int, secrets: Iterable[str]) -> None:
         self._redactor = Redactor(secrets)
         self._open_folder = open_folder
