@@ -13,7 +13,7 @@ from in_process import run_here, sit_down_here
 from nebula.attachments import Attachment
 from nebula.graph.graph import Graph
 from scripted_model import Call, Fault, ScriptedModel, Turn
-from terminal_driver import CTRL_D, ENTER, Person
+from terminal_driver import CTRL_C, CTRL_D, ENTER, Person
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 LARGE = "".join(f"row {number}\n" for number in range(80))
@@ -84,6 +84,7 @@ def test_a_secret_that_was_allowed_goes_to_the_model_alone(bench: Bench) -> None
     kept = [path for path in bench.project.parent.rglob("*") if path.is_file() and path.name != ".env"]
     assert kept and not any(b"abcdefghij" in path.read_bytes() for path in kept)
     assert "abcdefghij" not in ran.out
+    assert newest_node(bench).attachments[0].text == "[the content of a secret file is not recorded]"
 
 
 def test_what_was_attached_whole_counts_as_read(bench: Bench) -> None:
@@ -170,6 +171,24 @@ def test_a_large_paste_is_attached_and_kept_through_a_retry(bench: Bench) -> Non
         sent = prompt_sent(server, turn)
         assert "the prompt calls [pasted 80 lines]:\nrow 0\n" in sent and sent.count("row 79\n") == 1
     assert newest_node(bench).prompt == "count [pasted 80 lines]"
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_the_status_line_tells_the_size_while_the_prompt_is_written(bench: Bench, columns: int) -> None:
+    bench.write("a.txt", "x" * 4_000)
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.send("see @a.txt now ")
+        screen.wait("1 attachment, about 1,000 tokens · agent")
+        screen.paste(LARGE)
+        screen.wait("2 attachments, about ")
+        screen.send(CTRL_C)
+        screen.prompt()
+        screen.send(CTRL_D)
+
+    with ScriptedModel([]) as server:
+        sit_down_here(bench, person, columns=columns, **server.env())
 
 
 def test_the_path_of_an_image_that_is_pasted_becomes_the_image(bench: Bench) -> None:

@@ -130,6 +130,7 @@ def _line_input(terminal: TerminalSession) -> TerminalInput:
 
 
 def _editor(terminal: TerminalSession) -> TerminalInput:
+    from nebula.cli.terminal.input.attached_size import AttachedSize
     from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
     from nebula.cli.terminal.input.editor import EditorInput, PromptParts
     from nebula.cli.terminal.input.keys import PromptActions
@@ -146,6 +147,7 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
         PromptParts(
             label=terminal.label,
             status=terminal.status,
+            attached=AttachedSize(lambda: terminal.session.project.read_only, terminal.pastes),
             actions=PromptActions(terminal.switch_mode, terminal.toggle_backstage),
             completer=PromptCompleter(slash_words(), sorted(BARE), files),
             pastes=terminal.pastes,

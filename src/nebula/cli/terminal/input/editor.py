@@ -41,6 +41,8 @@ class PromptParts:
 
     label: Callable[[], str]
     status: Callable[[], str]
+    attached: Callable[[str], str]
+    """How much a prompt attaches, in a few words; empty for nothing."""
     actions: PromptActions
     completer: Completer
     pastes: Pastes
@@ -105,7 +107,7 @@ class EditorInput:
             complete_in_thread=True,
             complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),
             history=PrivateHistory(parts.history_path, parts.pastes, parts.redact),
-            bottom_toolbar=parts.status,
+            bottom_toolbar=self._status,
             enable_suspend=True,
             reserve_space_for_menu=8,
             input=self._input,
@@ -121,6 +123,9 @@ class EditorInput:
         )
         _be_calm(session)
         return session
+
+    def _status(self) -> str:
+        return " · ".join(filter(None, (self._parts.attached(get_app().current_buffer.text), self._parts.status())))
 
     def _message(self) -> StyleAndTextTuples:
         return [("class:prompt", self._parts.label())]

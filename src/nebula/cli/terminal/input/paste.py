@@ -57,6 +57,11 @@ class Pastes:
         """The prompt as it is sent; what it leaves as marks, `attachments` has."""
         return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
 
+    def sizes(self, prompt: str) -> list[int]:
+        """Bytes of the large pastes whose marks stand in a prompt."""
+        large = [text for mark, text in self._folded.items() if is_large(text) and mark in prompt]
+        return [len(text.encode("utf-8", "replace")) for text in large]
+
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
         """What the marks in a prompt stand for, and what is wrong with an image."""
         large = {mark: text for mark, text in self._folded.items() if is_large(text)}
