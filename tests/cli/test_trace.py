@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -63,6 +64,14 @@ def test_the_story_of_a_turn_in_order(worked: Bench) -> None:
     assert told.count("guard") == 2
     events = run_here(worked, "nebula", "trace", "show", trace_id, "--json").events
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+
+
+def test_what_a_trace_says_is_never_obeyed_by_a_terminal(worked: Bench) -> None:
+    evil = "\x1b[2J\x9b31m\x07 pwned\r"
+    turn(worked, Turn(evil, [Call("readFile", {"path": evil})]), Turn(evil), prompt=f"do {evil}")
+    for words in (("list",), ("show",), ("show", "--full"), ("show", "--json"), ("replay",)):
+        said = run_here(worked, "nebula", "trace", *words).out
+        assert "pwned" in said and not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said), words
 
 
 def test_a_replay_asks_no_model_and_leaves_the_project_alone(worked: Bench) -> None:

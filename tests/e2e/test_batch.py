@@ -79,6 +79,15 @@ def test_results_can_be_looked_at_like_any_project(batch: Bench) -> None:
     assert not os.path.exists(batch.project / "tasks.results/work")
 
 
+@pytest.mark.parametrize("trust", [(), ("--trust",)], ids=["not trusted", "trusted"])
+def test_checks_of_a_project_run_in_the_place_of_the_task_once_trusted(batch: Bench, trust: tuple[str, ...]) -> None:
+    batch.write("plain/.nebula/config.json", '{"checks": ["test -f one.md"]}')
+    tasks(batch, {"task": "write one.md", "root": "plain"})
+    with ScriptedModel(batch_model) as model:
+        ran = batch.run("evercontext", "batch", "tasks.jsonl", "--json", *trust, **model.env())
+    assert (ran.code, ran.json["tasks"][0]["verified"]) == (0, True if trust else None)
+
+
 def test_killed_it_goes_on_with_what_is_left(batch: Bench) -> None:
     tasks(batch, *({"task": f"write f{number}.md", "root": "repo"} for number in range(8)))
     killed, asked_last = threading.Event(), threading.Event()
