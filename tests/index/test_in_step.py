@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -274,7 +276,17 @@ def test_an_index_of_a_newer_version_is_made_anew(tmp_path: Path) -> None:
         assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
 
 
-NAMES = ["a.py", "b.py", "pkg/c.py", "pkg/d.py", "pkg/sub/e.py", "tests/test_f.py", "notes.md"]
+NAMES = [
+    "a.py",
+    "b.py",
+    "pkg/c.py",
+    "pkg/d.py",
+    "pkg/sub/e.py",
+    "tests/test_f.py",
+    "notes.md",
+    "sub/lib.py",
+    "sub/in/x.py",
+]
 WORDS = ["lighthouse", "beacon", "lantern", "harbour", "anchor"]
 STEPS = st.lists(
     st.one_of(
@@ -285,6 +297,12 @@ STEPS = st.lists(
         st.tuples(st.just("branch"), st.sampled_from(["x", "y"]), st.none()),
         st.tuples(st.just("checkout"), st.sampled_from(["main", "x", "y"]), st.none()),
         st.tuples(st.just("stash"), st.none(), st.none()),
+        st.tuples(st.just("pop"), st.none(), st.none()),
+        st.tuples(st.just("rebase"), st.sampled_from(["main", "x", "y"]), st.none()),
+        st.tuples(st.just("move and edit"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+        st.tuples(st.just("commit inside"), st.none(), st.none()),
+        st.tuples(st.just("reset inside"), st.none(), st.none()),
+        st.tuples(st.just("write beside"), st.sampled_from(NAMES), st.sampled_from(WORDS)),
         st.tuples(st.just("reset"), st.none(), st.none()),
         st.tuples(st.just("amend"), st.none(), st.none()),
         st.tuples(st.just("merge"), st.sampled_from(["main", "x", "y"]), st.none()),
@@ -295,27 +313,24 @@ STEPS = st.lists(
 )
 
 
-def take(project: Project, step: tuple[object, ...]) -> None:
-    import subprocess
+_ADD = ["add", "-A"]
 
+
+def take(project: Project, step: tuple[object, ...]) -> None:
     kind, first, second = step
-    root = project.root
-    if kind == "write":
-        text = "".join(function(f"{word}_{i}", word) for i, word in enumerate(second))  # type: ignore[arg-type, var-annotated]
-        project.write(str(first), text)
-    elif kind == "move" and (root / str(first)).is_file():
-        (root / str(second)).parent.mkdir(parents=True, exist_ok=True)
-        (root / str(first)).rename(root / str(second))
-    elif kind == "delete":
-        (root / str(first)).unlink(missing_ok=True)
+    _change_files(project, str(kind), str(first), second)
     commands = {
-        "commit": [["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "w"]],
+        "commit": [_ADD, ["commit", "-q", "--allow-empty", "-m", "w"]],
         "branch": [["branch", str(first)]],
         "checkout": [["checkout", "-q", str(first)]],
         "stash": [["stash", "-q", "-u"]],
+        "pop": [["stash", "pop", "-q"]],
         "reset": [["reset", "-q", "--hard", "HEAD~1"]],
-        "amend": [["add", "-A"], ["commit", "-q", "--amend", "-m", "a", "--allow-empty"]],
+        "amend": [_ADD, ["commit", "-q", "--amend", "-m", "a", "--allow-empty"]],
         "merge": [["merge", "-q", "--no-edit", str(first)]],
+        "rebase": [["rebase", "-q", str(first)]],
+        "commit inside": [["-C", "sub", *_ADD], ["-C", "sub", "commit", "-q", "--allow-empty", "-m", "i"]],
+        "reset inside": [["-C", "sub", "reset", "-q", "--hard", "HEAD~1"]],
     }
     for command in commands.get(str(kind), []):
         try:
@@ -327,6 +342,43 @@ def take(project: Project, step: tuple[object, ...]) -> None:
             index.sync() if kind == "sync" else index.ingest([str(first)])
 
 
+def _change_files(project: Project, kind: str, first: str, second: object) -> None:
+    root = project.root
+    if kind == "write":
+        text = "".join(function(f"{word}_{i}", word) for i, word in enumerate(second))  # type: ignore[arg-type, var-annotated]
+        project.write(first, text)
+    elif kind == "write beside":
+        file = beside(project).root / first
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(function(str(second)))
+    elif kind in ("move", "move and edit") and (root / first).is_file():
+        (root / str(second)).parent.mkdir(parents=True, exist_ok=True)
+        (root / first).rename(root / str(second))
+        if kind == "move and edit":
+            with (root / str(second)).open("a") as file_moved:
+                file_moved.write(function("moved", "anchor"))
+    elif kind == "delete":
+        (root / first).unlink(missing_ok=True)
+
+
+def with_submodule_and_worktree(folder: Path, url: str) -> Project:
+    inner = Project(folder / "inner")
+    inner.write("lib.py", function("lighthouse"))
+    inner.commit()
+    project = Project(folder, url=url)
+    project.git("submodule", "add", "-q", str(inner.root), "sub")
+    project.commit("first")
+    project.git("worktree", "add", "-q", "-b", "side", str(folder / "beside" / "project"))
+    return project
+
+
+def beside(project: Project) -> Project:
+    """The second work tree of the same repository."""
+    other = copy(project)
+    other.root = project.root.parent / "beside" / "project"
+    return other
+
+
 @pytest.mark.slow
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -335,13 +387,13 @@ def take(project: Project, step: tuple[object, ...]) -> None:
 def test_after_any_history_the_index_equals_a_fresh_one(url: str, steps: list[tuple[object, ...]]) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
-        project = Project(folder, url=url)
-        project.commit("first")
+        project = with_submodule_and_worktree(folder, url)
         for step in steps:
             take(project, step)
-        with project.index() as index:
-            index.sync()
-        assert_equals_fresh(project)
+        for each in (project, beside(project)):
+            with each.index() as index:
+                index.sync()
+            assert_equals_fresh(each)
     finally:
         shutil.rmtree(folder)
 

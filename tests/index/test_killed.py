@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ from index.project import Project, contents, function
 _WORK = """
 import sys
 from nebula.index.index import Index
-with Index.open(sys.argv[1], home=sys.argv[2]) as index:
+with Index.open(sys.argv[1], home=sys.argv[2], url=sys.argv[3]) as index:
     print("open", flush=True)
     index.sync()
     print("done", flush=True)
@@ -27,7 +26,7 @@ MOMENTS = 50
 
 
 def start(project: Project) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", _WORK, str(project.root), str(project.home)]
+    command = [sys.executable, "-c", _WORK, str(project.root), str(project.home), project.url]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"open\n"
@@ -42,8 +41,7 @@ def finish(process: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_killed_at_random_moments_the_index_is_right(tmp_path: Path) -> None:
-    project = Project(tmp_path)
+def test_killed_at_random_moments_the_index_is_right(project: Project) -> None:
     chance = random.Random(7)
     names = [f"pkg{i % 7}/module{i}.py" for i in range(120)]
     for name in names:
