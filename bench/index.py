@@ -210,6 +210,10 @@ def hook(project: Path, home: Path) -> None:
     install(str(project), str(home))
     row("hook: added to a commit, median (bar 40 ms)", milliseconds(commits() - without), milliseconds(without))
     uninstall(str(project))
+    manager = project / ".git" / "hooks" / "pre-commit"
+    manager.write_text(f"#!/bin/sh\nNEBULA_HOME={home} exec {Path(sys.executable).with_name('evercontext')} hook run\n")
+    manager.chmod(0o755)
+    row("evercontext hook run: added to a commit, median (bar 40 ms)", milliseconds(commits() - without))
 
 
 _COPIES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -141,6 +142,36 @@ def test_two_foreign_hooks_are_left_alone(tmp_path: Path) -> None:
         (project.root / ".git/hooks" / name).write_text("#!/bin/sh\n")
     with pytest.raises(IndexFailed):
         install(str(project.root), str(project.home))
+
+
+_RUN = """
+import sys
+sys.argv = ["evercontext", "hook", "run"]
+from nebula.cli.evercontext_start import main
+code = main()
+assert "argparse" not in sys.modules and "subprocess" not in sys.modules, "a commit waits for this"
+sys.exit(code)
+"""
+
+
+def test_a_hook_of_somebody_else_can_run_it(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write("it's here/new.py", function("anchor"))
+    project.write("outside.py", function("beacon"))
+    project.git("add", "-A")
+    inner = Project.__new__(Project)
+    inner.root, inner.home, inner.url = project.root / "it's here", project.home, ""
+    env = os.environ | {"NEBULA_HOME": str(project.home)}
+    done = subprocess.run([sys.executable, "-c", _RUN], cwd=inner.root, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    with inner.index() as index:
+        assert index.status().queued == 1
+        (entry,) = index.queue.entries()
+        assert [change.path for change in index.queue.read(entry)] == ["new.py"], (
+            "paths from the project, none beside it"
+        )
+    unwritable = env | {"NEBULA_HOME": "/proc/none"}
+    assert subprocess.run([sys.executable, "-c", _RUN], cwd=inner.root, env=unwritable, check=False).returncode == 0
 
 
 def test_a_first_commit_is_handed_over(tmp_path: Path) -> None:
