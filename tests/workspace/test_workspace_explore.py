@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -295,6 +296,30 @@ def test_ignore_rules_of_any_size_take_little(rules: str, place: str, explored: 
     ours, its_programs = peak_of_exploring(root)
     assert ours < 150_000
     assert its_programs < 700_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder"])
+@pytest.mark.parametrize("place", [".gitignore", "sub/.gitignore", ".git/info/exclude"])
+def test_ignore_rules_that_are_no_file_hold_nobody_up(
+    kind: str, place: str, explored: LocalWorkspace, root: Path
+) -> None:
+    (root / ".git/info").mkdir(parents=True)
+    (root / "sub").mkdir()
+    (root / "sub/a.txt").write_text("needle\n")
+    odd = root / place
+    {"a pipe": os.mkfifo, "a device": lambda each: each.symlink_to("/dev/zero"), "a folder": Path.mkdir}[kind](odd)
+    found: list[object] = []
+
+    def explore() -> None:
+        found.append([entry.path for entry in explored.list_files(".", recursive=True).files])
+        found.append(explored.search(".", "needle").files)
+
+    thread = threading.Thread(target=explore, daemon=True)
+    thread.start()
+    thread.join(45)
+    assert len(found) == 2, "it waits"
+    assert "sub/a.txt" in found[0] and found[1] == ("sub/a.txt",)  # type: ignore[operator]
 
 
 def peak_of_exploring(root: Path) -> tuple[int, int]:

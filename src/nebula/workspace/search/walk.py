@@ -4,13 +4,14 @@ Two engines with the same rules: ripgrep where it is installed (it searches in p
 its file walk. Both go by name, so what they say is a proposal only: whoever uses a name opens it through the jail.
 
 Ignore rules come with the project, and reading them costs a thousand times their size in memory. Ripgrep works with
-a limit on its memory; in this process they are added up before any is read. Where they are too large the walk goes on
-without them, and says so.
+a limit on its memory; in this process they are added up before any is read. Where they are too large, or no plain file
+(a pipe would be waited for without end), the walk goes on without them, and says so.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
@@ -19,15 +20,23 @@ from nebula.programs import find_program, run
 from nebula.value import value
 
 ENGINE_TIMEOUT: Final = 60.0
+WITH_RULES_S: Final = 15.0
+"""After that it is taken to wait for rules that are a pipe, deep in the tree, and goes on without rules."""
 ENGINE_MEMORY: Final = 512 * 1024 * 1024
 SKIPPED_FOLDERS: Final = (".git", ".nebula")
+RULES: Final = (".gitignore", ".git/info/exclude")
 SMALL_TREE: Final = 100
 """Names in a tree that is not worth another process."""
 SMALL_RULES: Final = 32 * 1024
 """Bytes of ignore rules that are read in this process without a thought: 40 MB and 50 ms at the very worst."""
 MAX_RULES: Final = 256 * 1024
 """The same where there is no ripgrep to leave larger ones to."""
-WITHOUT_RULES: Final = "The ignore rules of this project are too large to be used; files that git ignores are included."
+ODD_RULES: Final = sys.maxsize
+"""Stands for rules that are no plain file: more than anybody takes."""
+WITHOUT_RULES: Final = (
+    "The ignore rules of this project cannot be used (too large, or no plain file); "
+    "files that git ignores are included."
+)
 
 
 @value
@@ -53,6 +62,7 @@ def best_engine(root: str) -> Engine:
 class Ripgrep:
     def __init__(self, program: str) -> None:
         self._program = program
+        self._waits = False
 
     def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
         return self._run(folder_fd, folder, use_parents, ["--files"])
@@ -71,18 +81,25 @@ class Ripgrep:
         env = {"PATH": os.defpath, "HOME": os.environ.get("HOME", os.devnull), "LC_ALL": "C.UTF-8"}
 
         def names(*more: str) -> list[bytes] | None:
-            result = run(
-                [*command, *more, *options, "--", "./"],
-                cwd=_by_descriptor(folder_fd, folder),
-                env=env,
-                timeout=ENGINE_TIMEOUT,
-                max_memory=ENGINE_MEMORY,
-            )
+            try:
+                result = run(
+                    [*command, *more, *options, "--", "./"],
+                    cwd=_by_descriptor(folder_fd, folder),
+                    env=env,
+                    timeout=ENGINE_TIMEOUT if more else WITH_RULES_S,
+                    max_memory=ENGINE_MEMORY,
+                )
+            except TimeoutError:
+                if more:
+                    raise
+                self._waits = True
+                return None
             if result.returncode < 0:
                 return None  # ended by a signal, as it is when its memory is used up
             return [name.removeprefix(b"./") for name in result.stdout.split(b"\0") if name]
 
-        found = names()
+        odd = sum(_sizes(_by_descriptor(folder_fd, folder), RULES)) >= ODD_RULES
+        found = None if odd or self._waits else names()
         return Walked(names("--no-ignore-vcs") or (), WITHOUT_RULES) if found is None else Walked(found)
 
 
@@ -106,6 +123,8 @@ class SmallTreesHere:
     def _few(self, folder_fd: int, folder: str, use_parents: bool) -> Walked | None:
         start = _start(folder_fd, folder)
         rules = _rules_size(start, use_parents, at_most=SMALL_TREE)
+        if rules is not None and rules >= ODD_RULES:
+            return Walked(self._walk.names(start, use_parents, with_rules=False), WITHOUT_RULES)
         if rules is None or rules > SMALL_RULES:
             return None
         return Walked(self._walk.names(start, use_parents, with_rules=True))
@@ -166,7 +185,7 @@ def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> in
             continue  # unreadable, or gone: the walk will not see it either
     above = os.path.dirname(start)
     while use_parents and above != os.path.dirname(above):
-        size += sum(_sizes(above, [".gitignore", ".git/info/exclude"]))
+        size += sum(_sizes(above, RULES))
         above = os.path.dirname(above)
     return size
 
@@ -174,7 +193,8 @@ def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> in
 def _sizes(folder: str, names: Iterable[str]) -> Iterable[int]:
     for name in names:
         try:
-            yield os.stat(os.path.join(folder, name)).st_size
+            found = os.stat(os.path.join(folder, name))
+            yield found.st_size if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) else ODD_RULES
         except OSError:
             yield 0
 
