@@ -46,3 +46,13 @@ def test_every_module_is_asked_for_before_the_first_one_runs():
 def test_every_style_sheet_is_named():
     named = set(re.findall(r'stylesheet" href="/web/([^"]+)"', Path(WEB, "index.html").read_text("utf-8")))
     assert named == {str(path.relative_to(WEB)) for path in Path(WEB).rglob("*.css")}
+
+
+def test_a_second_look_loads_only_the_page_itself(client):
+    page = client.get("/")
+    assert page.headers["cache-control"] == "no-store"
+    address = re.search(r'src="(/web/v-[0-9a-f]{16}/index\.js)"', page.text)[1]
+    module = client.get(address)
+    assert module.content == Path(WEB, "index.js").read_bytes() and "immutable" in module.headers["cache-control"]
+    old = client.get(re.sub("v-[0-9a-f]{16}", "v-" + "0" * 16, address))
+    assert old.content == module.content and old.headers["cache-control"] == "no-store", "of another version: not kept"

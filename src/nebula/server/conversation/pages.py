@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
+import re
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -32,25 +35,37 @@ HEADERS: Final = {
     "x-frame-options": "DENY",
 }
 INDEX: Final = "index.html"
+LASTING: Final = {"cache-control": "public, max-age=31536000, immutable"}
+"""For a file under an address that changes with its content: a second look loads nothing but the page itself."""
+_VERSIONED: Final = re.compile(r"v-([0-9a-f]{16})/(.+)")
 
 
 class Pages:
     def __init__(self, folder: str = WEB) -> None:
         self._files = dict(_read(folder))
         self._packed: dict[str, bytes] = {}
+        contents = b"".join(hashlib.sha256(content).digest() for content, _ in self._files.values())
+        self._version = hashlib.sha256(contents).hexdigest()[:16]
+        content, media_type = self._files[INDEX]
+        self._files[INDEX] = content.replace(b'"/web/', f'"/web/v-{self._version}/'.encode()), media_type
 
     async def index(self, request: Request) -> Response:
         return self._response(INDEX, request)
 
     async def file(self, request: Request) -> Response:
-        return self._response(request.path_params["path"], request)
+        path: str = request.path_params["path"]
+        versioned = _VERSIONED.fullmatch(path)
+        if versioned is None:
+            return self._response(path, request)
+        lasting = LASTING if versioned[1] == self._version else {}
+        return self._response(versioned[2], request, lasting)
 
-    def _response(self, path: str, request: Request) -> Response:
+    def _response(self, path: str, request: Request, more: Mapping[str, str] = {}) -> Response:
         found = self._files.get(path)
         if found is None:
             return Response("There is no such page.\n", 404, HEADERS, "text/plain")
         content, media_type = found
-        headers = HEADERS | {"content-type": media_type, "vary": "accept-encoding"}
+        headers = HEADERS | {"content-type": media_type, "vary": "accept-encoding", **more}
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return Response(content, 200, headers)
         if path not in self._packed:
