@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +189,23 @@ def test_doctor_says_what_each_server_offers(bench: Bench, notes: Path) -> None:
     ran = bench.run("nebula", "doctor")
     assert "✓ notes    notes__add, notes__search, notes__fail" in ran.out
     assert "✗ gone     The MCP server gone cannot be used" in ran.out and ended(notes)
+
+
+def test_a_server_that_says_nothing_can_be_interrupted(bench: Bench, tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    configure(
+        bench, silent={"command": "sh", "args": ["-c", f"echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 100"]}
+    )
+    with ScriptedModel([Turn("never asked")]) as server:
+        process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
+        deadline = time.monotonic() + 30
+        while not mark.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert not server.turns
+    events = [json.loads(line) for line in out.decode().splitlines()]
+    assert [event["type"] for event in events] == ["task", "final"] and b"Traceback" not in err
+    assert (events[-1]["status"], process.returncode) == ("interrupted", 130)
+    assert ended(tmp_path)

@@ -26,6 +26,7 @@ from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.agent.turn_result import TurnResult
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
+from nebula.errors import EXIT_INTERRUPTED
 from nebula.events import Citations, EventStream, Final, Notice, Reader, Task, new_trace_id, now
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence
@@ -163,13 +164,16 @@ class Session:
         beside = await asyncio.to_thread(self._referenced, prompt, references)
         found = await self._gather(prompt, attachments, stream.trace_id) if attachments or "@" in prompt else None
         attached, told = (tuple(found.attachments), found.notices()) if found else ((), [])
-        await self._open_external()
+        path = tuple(self._parents(parents))
+        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside, attached)
+        try:
+            await self._open_external()
+        except asyncio.CancelledError:
+            return self._interrupted_early(stream, task)
         tools = self.tools(stream.trace_id)
         system = await asyncio.to_thread(self.system, stream.trace_id, prompt)
         past = await asyncio.to_thread(self._past, self.conversation.without(without), system, tools, beside)
         room = self._room_for_turn(system, tools, past)
-        path = tuple(self._parents(parents))
-        task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside, attached)
         turn = Turn(
             stream=stream,
             model=self.chosen.connector,
@@ -197,6 +201,13 @@ class Session:
         if final.node_id:
             self._summarise_later(system, tools)
         return final
+
+    def _interrupted_early(self, stream: EventStream, task: Task) -> Final:
+        """A turn that was given up while servers were started ends like any other: nothing was asked yet."""
+        self.last = Final("", "interrupted", EXIT_INTERRUPTED)
+        for event in (task, self.last):
+            stream.emit(event, must_record=False)
+        return self.last
 
     def made(self, turn_id: str) -> bool:
         """Whether a turn is one of this session's, in this process or an earlier one."""

@@ -65,6 +65,8 @@ class ServerConnection:
 
     async def close(self) -> None:
         self._stop.set()
+        if self._task is not None and self._client is None:
+            self._task.cancel()  # it waits for a word of the server, which may never come
         if self._task is not None:
             with suppress(asyncio.CancelledError, TimeoutError):
                 await asyncio.wait_for(self._task, START_TIMEOUT_S)
