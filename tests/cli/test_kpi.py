@@ -67,6 +67,12 @@ def test_mistakes_are_one_line_and_say_what_to_write(worked: Bench) -> None:
         assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
 
 
+def test_a_project_without_tasks_has_no_empty_table(bench: Bench) -> None:
+    ran = run_here(bench, "nebula", "kpi")
+    assert (ran.code, ran.err) == (0, "") and "tokens in" not in ran.out
+    assert ran.out.count("nothing to measure yet") == 8
+
+
 def test_damaged_lines_are_remarked_on(worked: Bench) -> None:
     with (worked.project / ".nebula/trace.jsonl").open("a") as trace:
         trace.write('{"type": "final", "trace')

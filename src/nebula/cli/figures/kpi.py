@@ -47,7 +47,7 @@ def _print(found: TracedTasks, by: Sequence[str]) -> None:
     for line in table(measure_rows(kpis(found))):
         print_line(line)
     flows = _flows(found) if "flow" in by else {}
-    for kind in by:
+    for kind in by if found.tasks else ():
         print_line()
         for line in table(spending_rows(kind, spending(found.tasks, kind, flows)), align="<>>>>"):
             print_line(line)
