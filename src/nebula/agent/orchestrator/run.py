@@ -27,6 +27,7 @@ from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Statu
 from nebula.files.home import derived_folder
 from nebula.llm.errors import ModelError
 from nebula.messages.redaction import Redactor
+from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
@@ -115,11 +116,11 @@ class TaskRun:
         if self.request.only_plan:
             await self._only_plan(access)
             return
-        self.plan = self.request.plan or await self._make_plan(access)
+        self.plan, tools = await self._plan_and_tools(access)
         if self.request.plan is not None:
             self.stream.emit(Plan(self.plan.to_json(), given=True))
         self._begin_plan(self.plan)
-        executor = self._executor(access, self.plan)
+        executor = self._executor(access, self.plan, tools)
         self.stream.read_first_by(executor)
         self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
         await self._steps.carry_out()
@@ -128,11 +129,20 @@ class TaskRun:
         if self._steps.exit_code == EXIT_OK and not self._unverified and self._progress is not None:
             self._progress.finished()
 
-    def _executor(self, access: TaskAccess, plan: StepPlan) -> Executor:
+    async def _plan_and_tools(self, access: TaskAccess) -> tuple[StepPlan, ToolSet]:
+        """The tools are made while the planner thinks: whether this machine has layers takes a while to find out."""
+        tools = asyncio.ensure_future(asyncio.to_thread(access.tools))
+        try:
+            plan = self.request.plan or await self._make_plan(access)
+        finally:
+            await asyncio.wait([tools])
+        return plan, tools.result()
+
+    def _executor(self, access: TaskAccess, plan: StepPlan, tools: ToolSet) -> Executor:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
         executor = Executor(
             self.models.executor,
-            access.tools(),
+            tools,
             access.files,
             access.ledger,
             self.stream,
