@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.graph.graph import Graph
-from nebula.graph.summaries.build import Progress, build, build_node, build_one, due_ids, summary_prompt
+from nebula.graph.summaries.build import BuildProgress, build, build_node, build_one, due_ids, summary_prompt
 from nebula.graph.summaries.extract import extract, frequent_terms, is_extract
 from nebula.graph.summaries.reply import UnreadableReply
 from nebula.llm.catalog import connect
@@ -106,7 +106,7 @@ async def test_all_builds_every_node_oldest_first(graph: Graph) -> None:
     ids = [graph.create_node(f"p{i}", "a", summary="old").id for i in range(3)]
     with ScriptedModel(lambda _: GOOD) as server:
         model = writer(server)
-        seen: list[Progress] = []
+        seen: list[BuildProgress] = []
         report = await build(graph, all=True, model=model, progress=seen.append, at_once=1)
         await model.connector.aclose()
     assert [outcome.node_id for outcome in report.built] == ids
@@ -187,7 +187,7 @@ async def test_a_build_that_is_stopped_keeps_what_is_done_and_goes_on_later(grap
     with ScriptedModel(lambda _: GOOD) as server:
         model = writer(server)
 
-        def stop_after_two(progress: Progress) -> None:
+        def stop_after_two(progress: BuildProgress) -> None:
             if progress.done == 2:
                 task.cancel()
 

@@ -125,6 +125,7 @@ def _parser() -> Parser:
     model_options(parser)
     _permission_options(parser)
     _session_options(parser)
+    _node_options(parser)
     root_option(parser)
     parser.add_argument(
         "--backstage", action="store_true", help=translate("show the tools at work (on stderr with -p)")
@@ -170,6 +171,9 @@ def _session_options(parser: Parser) -> None:
         const="",
         help=translate("send all earlier turns but the newest as summaries, with an eye on FOCUS"),
     )
+
+
+def _node_options(parser: Parser) -> None:
     parser.add_argument(
         "--from",
         dest="from_nodes",

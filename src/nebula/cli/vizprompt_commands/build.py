@@ -15,7 +15,7 @@ from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
-    from nebula.graph.summaries.build import BuildReport, Progress
+    from nebula.graph.summaries.build import BuildProgress, BuildReport
     from nebula.llm.choose import ChosenModel
 
 _EXAMPLES = (
@@ -81,7 +81,7 @@ async def _writer(graph: Graph, options: argparse.Namespace) -> ChosenModel | No
         return None
 
 
-def _show_progress(progress: Progress) -> None:
+def _show_progress(progress: BuildProgress) -> None:
     outcome = progress.outcome
     said = translate("failed: {reason}", reason=outcome.error) if outcome.error else outcome.summary
     if sys.stderr.isatty():

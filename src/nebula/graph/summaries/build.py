@@ -90,7 +90,7 @@ class BuildOutcome:
 
 
 @value
-class Progress:
+class BuildProgress:
     done: int
     total: int
     outcome: BuildOutcome
@@ -112,7 +112,7 @@ async def build(
     all: bool = False,
     node_ids: Sequence[str] | None = None,
     model: ChosenModel | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[BuildProgress], None] | None = None,
     at_once: int = AT_ONCE,
 ) -> BuildReport:
     """Builds what is due: nodes without a summary, edited ones and, with a model, those that only have an extract.
@@ -206,7 +206,7 @@ class _Run:
         graph: SummarisedGraph,
         model: ChosenModel | None,
         node_ids: list[str],
-        progress: Callable[[Progress], None] | None,
+        progress: Callable[[BuildProgress], None] | None,
     ) -> None:
         self.built: list[BuildOutcome] = []
         self.failed: list[BuildOutcome] = []
@@ -224,7 +224,7 @@ class _Run:
             outcome = await self._one(self.waiting.pop())
             (self.failed if outcome.error else self.built).append(outcome)
             if self._progress:
-                self._progress(Progress(len(self.built) + len(self.failed), self._total, outcome))
+                self._progress(BuildProgress(len(self.built) + len(self.failed), self._total, outcome))
 
     async def _one(self, node_id: str) -> BuildOutcome:
         try:
