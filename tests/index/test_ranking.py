@@ -42,6 +42,8 @@ def test_tests_come_after_the_code_unless_asked_for(project: Project) -> None:
     project.write("tests/test_users.py", function("test_create_user", "create_user", "password"))
     assert found(project, "create user password")[0] == "app/users.py"
     assert found(project, "tests that create a user with password")[0] == "tests/test_users.py"
+    report = "create user password: the password is lost when a user is created twice in a row on a slow machine. "
+    assert found(project, report + "I saw it in a test of mine.")[0] == "app/users.py", "mentioned, not asked for"
 
 
 def test_generated_code_comes_after_what_people_wrote(project: Project) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from nebula.index.constants import LEAD_WORDS, MAX_QUERY_LETTERS
+
 CODE, TEST, PROSE, DATA, VENDORED, GENERATED, EXAMPLE = range(7)
 
 _TEST_FOLDER = re.compile(
@@ -73,5 +75,7 @@ _ASKED = {
 
 
 def asked_for(question: str) -> frozenset[int]:
-    """The kinds a question names; they are then not ranked down."""
-    return frozenset(kind for kind, pattern in _ASKED.items() if re.search(pattern, question, re.IGNORECASE))
+    """The kinds that a question names where it says what is wanted, in its first words; they are then not ranked down.
+    What follows may well mention a test or an example without asking for one."""
+    lead = " ".join(question[:MAX_QUERY_LETTERS].split()[:LEAD_WORDS])
+    return frozenset(kind for kind, pattern in _ASKED.items() if re.search(pattern, lead, re.IGNORECASE))
