@@ -175,7 +175,7 @@ class Plan(Event):
 
 
 @value
-class Progress(Event):
+class StepProgress(Event):
     """A step of the plan begins or ends."""
 
     type: ClassVar[str] = "progress"

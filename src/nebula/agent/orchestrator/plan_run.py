@@ -9,7 +9,7 @@ from typing import Literal
 from nebula.agent.orchestrator.executor import Executor, StepEnd
 from nebula.agent.plan.plan import PlanStep
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
-from nebula.events import EventStream, Progress, StepOutcome
+from nebula.events import EventStream, StepOutcome, StepProgress
 from nebula.value import field, record
 
 KEPT = "done before"
@@ -45,7 +45,7 @@ class PlanRun:
         started = time.monotonic()
         tries = 2 if step.on_error == "retry" else 1
         for attempt in range(1, tries + 1):
-            self.stream.emit(Progress(step.id, "started", title_of(step), attempt))
+            self.stream.emit(StepProgress(step.id, "started", title_of(step), attempt))
             end = await self.executor.carry_out(step)
             if end.ok or end.exit_code == EXIT_INTERRUPTED:
                 break
@@ -67,7 +67,7 @@ class PlanRun:
         self.outcomes[outcome.id] = outcome
         remark = outcome.remark or None
         self.stream.emit(
-            Progress(outcome.id, outcome.state, outcome.title, outcome.attempts, remark, outcome.duration_s)
+            StepProgress(outcome.id, outcome.state, outcome.title, outcome.attempts, remark, outcome.duration_s)
         )
 
 

@@ -10,7 +10,7 @@ from nebula.agent.figures.kpis import Spending
 from nebula.cli.evercontext_commands.task_view import live_line
 from nebula.cli.figures.tables import dollars, table
 from nebula.cli.printing import print_line, print_remark
-from nebula.events import Progress, Stamped
+from nebula.events import Stamped, StepProgress
 from nebula.language import translate
 from nebula.stage import one_line
 
@@ -31,7 +31,7 @@ class BatchView:
         self._draw()
 
     def happened(self, task: BatchTask, stamped: Stamped) -> None:
-        if isinstance(stamped.event, Progress):
+        if isinstance(stamped.event, StepProgress):
             self._running[task.id] = stamped.event.title
             self._draw()
 

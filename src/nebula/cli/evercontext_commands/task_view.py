@@ -1,6 +1,6 @@
 """A task as it is carried out, for people: a line for each thing that happened, and on a terminal what goes on now.
 
-Progress goes to standard error, the report at the end to standard output. Nothing is decided here: every line is an
+StepProgress goes to standard error, the report at the end to standard output. Nothing is decided here: every line is an
 event of the stream.
 """
 
@@ -21,12 +21,12 @@ from nebula.events import (
     Message,
     Notice,
     Plan,
-    Progress,
     Repair,
     Retry,
     Stamped,
     Step,
     StepOutcome,
+    StepProgress,
     Task,
 )
 from nebula.language import translate, translate_count
@@ -80,7 +80,7 @@ class TaskView:
         if self._dry_run:
             print_line("\n".join([*plan_lines(event.plan), ""]))
 
-    def progress(self, event: Progress) -> None:
+    def progress(self, event: StepProgress) -> None:
         if event.task_id not in self._places:
             self._places[event.task_id] = f"{len(self._places) + 1}/{self._steps}"
         name = f"{self._places[event.task_id]} {one_line(event.title)}"
@@ -154,7 +154,7 @@ class TaskView:
 _SHOWN: dict[type, Any] = {
     Task: TaskView.task,
     Plan: TaskView.plan,
-    Progress: TaskView.progress,
+    StepProgress: TaskView.progress,
     Step: TaskView.step,
     Message: TaskView.message,
     Diff: TaskView.diff,
