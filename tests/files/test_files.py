@@ -186,3 +186,13 @@ def test_a_transaction_that_cannot_be_committed_does_not_stay_open(tmp_path: Pat
     with transaction(connection):
         connection.execute("INSERT INTO a VALUES (1)")
     connection.close()
+
+
+def test_what_stands_in_a_schema_may_call_nothing_dangerous(tmp_path: Path) -> None:
+    connection = connect(str(tmp_path / "a.db"), application_id=7, version=1)
+    assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+    connection.create_function("reach_out", 0, lambda: 1)
+    connection.execute("CREATE VIEW v AS SELECT reach_out()")
+    with pytest.raises(sqlite3.OperationalError, match="unsafe"):
+        connection.execute("SELECT * FROM v")
+    connection.close()
