@@ -407,7 +407,7 @@ def test_a_question_waits_until_nobody_is_typing(bench: Bench) -> None:
     def person(screen: Person) -> None:
         screen.prompt()
         screen.line("write")
-        screen.wait("working")
+        server.wait_until(lambda: len(server.turns) == 1)
         end = time.monotonic() + 1.2
         while True:
             screen.send("y")
@@ -432,7 +432,7 @@ def test_after_an_interruption_what_was_typed_ahead_waits_to_be_looked_at(bench:
     def person(screen: Person) -> None:
         screen.prompt()
         screen.line("go")
-        screen.wait("working")
+        server.wait_until(lambda: len(server.turns) == 1)
         screen.line("delete everything")
         screen.wait("› delete everything ⏎")
         screen.send(ESCAPE)
