@@ -59,7 +59,10 @@ const page = {
     return graph;
   },
   look: (to) => store.change("view", { to }),
-  redraw: () => draw(),
+  redraw() {
+    asked = true;
+    draw();
+  },
   drawNow: () => drawNow(),
   select: (id) => store.change("select", { id }),
   open: (id) => store.change("open", { id, tab: "talk" }), // where there is room for one part only, the turn itself
@@ -168,7 +171,8 @@ const panels = createPanels(find("main"), page);
 const tellNews = createNotifier();
 
 const pathSet = remembered((path) => new Set(path));
-const changed = { frame: different(), header: different(), outline: different(), graph: different(), backstage: different(), panels: different() };
+const changed = { frame: different(), header: different(), outline: different(), graph: different(), backstage: different(), panels: different(), others: different() };
+let asked = false; // to draw although the state is as it was
 
 function drawNow() {
   const { state } = store;
@@ -176,10 +180,14 @@ function drawNow() {
   const { view, briefs, selected } = state;
   const [topology, path, rows] = [selectors.topology(state), selectors.path(state), selectors.rows(state)];
   const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
+  const drawGraph = () => changed.graph(words, layout, path, hits, view, briefs, selected, state.merging) && graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
+  const others = changed.others(...Object.values({ ...state, view: null }), ...Object.values({ ...view, viewport: null }));
+  if (!others && !asked) return drawGraph(); // only the picture moved
+  asked = false;
   if (changed.frame(view, state.status, state.notice, state.turns)) drawFrame(state, words);
   if (changed.header(state.flows, state.flow, view)) header.draw(state, words);
   if (changed.outline(words, rows, briefs, selected, state.merging, state.search, state.choices, view.filters, state.flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
-  if (changed.graph(words, layout, path, hits, view, briefs, selected, state.merging)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
+  drawGraph();
   stage.draw(state, words);
   composer.draw(state, words);
   transcript.draw(state, words, path, topology); // after those below it: it keeps its place
