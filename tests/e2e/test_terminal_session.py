@@ -411,7 +411,7 @@ def test_what_is_typed_during_a_turn_is_sent_after_it_and_never_answers_a_questi
         screen = terminal(server)
         screen.prompt()
         screen.line("write")
-        screen.wait("working")
+        server.wait_until(lambda: len(server.turns) == 1)
         screen.line("y")
         screen.wait(ASK)
         assert not (bench.project / "notes.txt").exists()
