@@ -44,7 +44,9 @@ def test_the_prompt_names_only_what_is_offered(bench: Bench, mode: str) -> None:
         assert name in tools
     if mode == "agent":
         assert tools["write_file"]["parameters"]["properties"]["mode"]["enum"] == ["create", "overwrite", "append"]
-        for name, arguments in re.findall(r"\bcall (\w+) (\{.*?\})\.", system):
+        shown = re.findall(r"\bcall (\w+) (\{.*?\})\.", system)
+        assert [name for name, _ in shown] == ["read_file", "write_file"]
+        for name, arguments in shown:
             assert json.loads(arguments).keys() <= tools[name]["parameters"]["properties"].keys()
 
 
