@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nebula.cli.retries import asked_again
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.screen import Screen
-from nebula.cli.terminal.output.width import tail
+from nebula.cli.terminal.output.width import display_width, tail
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1
 REPORT_S = 10.0
 TYPED_COLUMNS = 40
+FEWEST_COLUMNS = 10
+"""What is typed is seen, at its end, however narrow the terminal is."""
 WIDE = 100
 """Columns from which on there is room for the keys beside what is typed."""
 
@@ -86,9 +88,12 @@ class LiveLine:
         parts = [f"{FRAMES[frame % len(FRAMES)]} {self._doing()}", self._elapsed()]
         if self._path:
             parts.append(self._path)
+        if self.phase and self._retry is None and not self._running:
+            parts.append(self.phase)
         typed = self._typed()
         if typed:
-            parts.append(f"› {tail(typed, TYPED_COLUMNS)}")
+            room = self._screen.columns - display_width(" · ".join(parts)) - len(" · › ") - 1
+            parts.append(f"› {tail(typed, max(FEWEST_COLUMNS, min(TYPED_COLUMNS, room)))}")
             parts += [translate("Enter: next, Tab: now")] if self._screen.columns >= WIDE else []
         else:
             parts.append(self._way_out)
@@ -97,7 +102,7 @@ class LiveLine:
     def _doing(self) -> str:
         left = round(self._again_at - time.monotonic())
         if self._retry is None or left <= 0:
-            return self._running or self.phase or translate("working")
+            return self._running or translate("working")
         return asked_again(self._retry, left)
 
     def _elapsed(self) -> str:

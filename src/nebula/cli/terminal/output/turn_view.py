@@ -44,12 +44,12 @@ class TurnView:
             self._live.wait(stamped.event)
 
     def _phase(self, event: Event) -> str:
-        """What goes on from here, in words."""
+        """What goes on from here, in words; empty while tools are at work."""
         if isinstance(event, Message):
             self._running = len(event.message.tool_uses or ())
         elif isinstance(event, ToolResult):
             self._running -= 1
-        return translate("working") if self._running > 0 else translate("waiting for the model")
+        return "" if self._running > 0 else translate("waiting for the model")
 
     def look_backstage(self, shown: bool) -> None:
         """From now on; and when it begins, also what has run so far."""
