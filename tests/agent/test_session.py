@@ -369,3 +369,28 @@ def test_a_merge_that_failed_is_still_a_merge_when_it_is_tried_again(settings):
     )
     assert [event.parents for event in events if event.type == "task"] == [tuple(sides), tuple(sides)]
     assert finals[1].status == "ok"
+
+
+def open_places():
+    with os.scandir("/proc/self/fd") as entries:
+        names = [entry.path for entry in entries]
+    return [os.readlink(name) for name in names if os.path.lexists(name)]
+
+
+def test_sessions_that_were_closed_keep_no_files_open(settings):
+    Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
+
+    async def scenario():
+        opened = []
+        for _ in range(4):
+            chosen = ChosenModel(Script(read("a.py"), say("1")), "m", settings.context_tokens)
+            session = await open_session(settings, approver=allow_all, chosen=chosen, open_graph=lambda: graph)
+            await session.turn("go")
+            await session.close()
+            opened.append(len([place for place in open_places() if "graph.db" not in place]))  # it goes on
+        return opened
+
+    graph = Graph(str(Path(settings.root, ".nebula", "graph")))
+    first, *_, last = asyncio.run(scenario())
+    graph.close()
+    assert last == first

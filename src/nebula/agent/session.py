@@ -407,10 +407,9 @@ class Session:
             self.memory.close()
         if self.lock is not None:
             self.lock.release()
-        if self.project.commands is not None:
-            await asyncio.to_thread(self.project.commands.close)
         if self.project.external is not None:
             await self.project.external.close()
+        await asyncio.to_thread(self.project.close)
         await self.chosen.connector.aclose()
 
     async def _open_external(self) -> None:
