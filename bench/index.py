@@ -194,7 +194,7 @@ def reopening(project: Path, home: Path) -> None:
 
 
 def hook(project: Path, home: Path) -> None:
-    from nebula.index.hook import install, uninstall
+    from nebula.index.in_step.hook import install, uninstall
 
     git = ["git", "-C", str(project), "-c", "user.name=b", "-c", "user.email=b@example.org"]
 

@@ -156,7 +156,7 @@ def test_a_project_below_the_top_of_its_repository(repository, bench):
     repository.hook("install", *inner)
     bench.write("inner/b.py", "def windmill():\n    pass\n")
     assert repository.commit().returncode == 0
-    from nebula.index.queue import Queue
+    from nebula.index.in_step.queue import Queue
 
     queue = Queue(str(bench.project / "inner"), str(bench.home / ".nebula"))
     (entry,) = queue.entries()

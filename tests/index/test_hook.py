@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from index.project import Project, contents, function
 from nebula.index.errors import IndexFailed
-from nebula.index.hook import BEFORE, NAME, hooks_folder, install, uninstall
-from nebula.index.queue import Change, parse_changes
-from nebula.index.watch import watch
+from nebula.index.in_step.hook import BEFORE, NAME, hooks_folder, install, uninstall
+from nebula.index.in_step.queue import Change, parse_changes
+from nebula.index.in_step.watch import watch
 
 
 @pytest.fixture

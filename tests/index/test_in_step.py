@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from index.project import Project, contents, function
 from nebula.index.errors import OutsideRoot
+from nebula.index.in_step.worktree import git_marks
 from nebula.index.values import Report
-from nebula.index.worktree import git_marks
 
 
 def paths(project: Project, question: str) -> list[str]:

@@ -14,8 +14,8 @@ from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
 from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Embedder
 from nebula.index.errors import IndexFailed
+from nebula.index.in_step.queue import Change, Queue
 from nebula.index.mending import mending
-from nebula.index.queue import Change, Queue
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
@@ -25,7 +25,7 @@ from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
 
 if TYPE_CHECKING:
-    from nebula.index.follow import Follower
+    from nebula.index.in_step.follow import Follower
 
 DATABASE_NAME = "index.db"
 
@@ -111,7 +111,7 @@ class Index:
 
     @cached_property
     def _follower(self) -> Follower:
-        from nebula.index.follow import Follower  # parsers and git: 20 ms that a search need not pay
+        from nebula.index.in_step.follow import Follower  # parsers and git: 20 ms that a search need not pay
 
         return Follower(self.root, self.store, self.hides)
 

@@ -99,7 +99,7 @@ class LocalCode:
     def changed(self, path: str) -> None:
         """Queued for whoever has the index open, such as a running server; nothing where there is no index."""
         if has_index(self._settings):
-            from nebula.index.queue import Queue
+            from nebula.index.in_step.queue import Queue
 
             Queue(self._settings.root, self._settings.home).add([path])
 

@@ -15,7 +15,7 @@ from index.embedding_server import EmbeddingServer
 from index.project import Project, function
 from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import kpis
-from nebula.index.hook import install
+from nebula.index.in_step.hook import install
 
 TRACE = "0192f0c1-2345-7abc-8def-0123456789ab"
 

@@ -18,7 +18,7 @@ def main(argv: Sequence[str]) -> int:
         return _run(options.root)
     root = checked_root(options.root)
 
-    from nebula.index.hook import install, uninstall
+    from nebula.index.in_step.hook import install, uninstall
 
     if options.action == "install":
         print_line(translate("Installed: {path}", path=install(root)))
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(root: str | None) -> int:
     """Whatever is wrong, the commit goes on; `nebula index sync` finds the change all the same."""
-    from nebula.index.handing_over import hand_over
+    from nebula.index.in_step.handing_over import hand_over
 
     try:
         hand_over(os.path.abspath(root or "."))

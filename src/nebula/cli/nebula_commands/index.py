@@ -107,7 +107,7 @@ def _search(index: Index, options: argparse.Namespace) -> int:
 def _watch(index: Index, options: argparse.Namespace) -> int:
     import threading
 
-    from nebula.index.watch import watch
+    from nebula.index.in_step.watch import watch
 
     print_remark(translate("Following the files; Ctrl-C ends it."))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nebula.index.building.segments import SegmentBuilder
 from nebula.index.constants import BATCH_BYTES, BATCH_FILES, FIRST_SEGMENTS, MAX_BATCH_BYTES
 from nebula.index.reading import Root
 from nebula.index.records import Segment, Source
-from nebula.index.segments import SegmentBuilder
 from nebula.index.values import Skipped
 from nebula.value import value
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from nebula.messages.key_shapes import holds_key
+from nebula.messages.redaction.key_shapes import holds_key
 
 _FILE = "printing-models.txt"
 _MOST = 1_000

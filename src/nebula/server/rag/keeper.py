@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from nebula.index.in_step.worktree import git_marks
 from nebula.index.index import Index
-from nebula.index.worktree import git_marks
 
 LOOK_S: Final = 0.5
 """Between two looks at the queue and at git: a change is taken in before anybody asks for it."""

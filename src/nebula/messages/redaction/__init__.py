@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from .key_shapes import holds_key, without_keys
-from .tool_results import Json, Text, ToolUseResult
+from nebula.messages.redaction.key_shapes import holds_key, without_keys
+from nebula.messages.tool_results import Json, Text, ToolUseResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
 from nebula.index.contract import IndexedFile, Store
 from nebula.index.errors import OutsideRoot
+from nebula.index.in_step.worktree import committed_blobs, list_files, list_some
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import Root
 from nebula.index.records import Source
 from nebula.index.values import Progress, Report, Skipped, joined
-from nebula.index.worktree import committed_blobs, list_files, list_some
 
 
 class Follower:

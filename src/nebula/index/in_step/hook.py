@@ -10,8 +10,8 @@ import os
 
 from nebula.git import find_repository, git_setting, safe_git
 from nebula.index.errors import IndexFailed
-from nebula.index.handing_over import handing_over
-from nebula.index.queue import Queue
+from nebula.index.in_step.handing_over import handing_over
+from nebula.index.in_step.queue import Queue
 
 NAME = "pre-commit"
 BEFORE = f"{NAME}.before-nebula"
