@@ -91,6 +91,7 @@ async def test_a_search_is_narrowed_marked_and_walked_by_keys(bench):
             await page.get_by_label("Tag", exact=True).select_option("even")
             await expect(page.locator(".count")).to_have_text("2 found")
             await page.get_by_label("Model", exact=True).first.select_option("small")
+            await expect(page.locator(".count")).to_have_text("1 found")
             await expect(page.get_by_role("treeitem")).to_have_text(re.compile("word 2"))
             await page.get_by_label("File touched").fill("app.py")
             await page.keyboard.press("Enter")
