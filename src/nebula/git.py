@@ -63,6 +63,7 @@ _OVERRIDES: Final[Mapping[str, str]] = {
     "core.attributesFile": os.devnull,
     "core.untrackedCache": "false",
     "credential.helper": "",
+    "diff.autoRefreshIndex": "false",
     "diff.external": "",
     "gpg.program": _NO_PROGRAM,
     "gpg.ssh.program": _NO_PROGRAM,
