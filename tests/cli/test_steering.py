@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
+import termios
+
 import pytest
+from prompt_toolkit.input.vt100 import raw_mode
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
 from nebula.cli.retries import asked_again
+from nebula.cli.terminal.input.keys import KeysKept
 from nebula.events import Output, Retry, Steering
 from nebula.graph.graph import Graph
 from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
@@ -42,6 +49,35 @@ def test_tab_sends_what_was_typed_into_the_running_turn(bench: Bench, columns: i
     node = Graph(str(bench.project / ".nebula/graph")).list_nodes()[1]
     assert node.prompt == "look" and '"said": "mind the tests"' in node.said_by("tool")
     assert "## USER:" in bench.read(".nebula/log.txt") and "\nmind the tests\n" in bench.read(".nebula/log.txt")
+
+
+def test_ctrl_d_while_a_turn_runs_leaves_when_it_is_over(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("answer")
+        screen.wait("waiting for the model")
+        screen.send(f"again{ENTER}{CTRL_D}")
+        screen.wait("› again ⏎ ^D")
+
+    with ScriptedModel([Turn("First.", fault=Fault.slow(1)), Turn("Second.")]) as server:
+        code, screen = sit_down_here(bench, person, **server.env())
+    assert code == 0 and "Second." in screen.text and "Resume this session with" in screen.text
+
+
+def test_a_key_typed_between_two_readers_reaches_the_next_one() -> None:
+    master, slave = pty.openpty()
+    try:
+        before = termios.tcgetattr(slave)
+        with KeysKept(slave):
+            os.write(master, b"x\x04\r")
+            assert select.select([slave], [], [], 5)[0]  # it has come, and nobody reads yet
+            with raw_mode(slave):
+                assert os.read(slave, 10) == b"x\x04\r"
+            assert termios.tcgetattr(slave)[3] & termios.ISIG
+        assert termios.tcgetattr(slave) == before
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 def test_what_comes_too_late_is_the_next_prompt_and_enter_waits(bench: Bench) -> None:

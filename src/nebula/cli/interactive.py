@@ -43,8 +43,13 @@ def run_interactive(options: argparse.Namespace) -> int:
 
 
 async def _run(terminal: TerminalSession) -> int:
+    terminal.input = _editor(terminal) if terminal.screen.capable else _line_input(terminal)
+    with terminal.input.attached():
+        return await _attend(terminal)
+
+
+async def _attend(terminal: TerminalSession) -> int:
     screen = terminal.screen
-    terminal.input = _editor(terminal) if screen.capable else _line_input(terminal)
     folder = one_line(_short(terminal.settings))
     screen.line(translate("nebula {version} · {folder}", version=__version__, folder=folder), "bold")
     try:

@@ -28,6 +28,10 @@ class Watch:
 
 
 class TerminalInput(Protocol):
+    def attached(self) -> AbstractContextManager[None]:
+        """Around the whole session: no key is lost between two questions."""
+        ...
+
     async def prompt(self) -> str:
         """A prompt, its pastes unfolded but for large ones, which are attached.
 

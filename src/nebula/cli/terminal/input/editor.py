@@ -16,8 +16,9 @@ from prompt_toolkit.shortcuts.prompt import PromptSession
 from prompt_toolkit.styles import Style
 
 from nebula.cli.terminal.input.completion import offers_at_once
-from nebula.cli.terminal.input.contract import Watch, without_surrogates
+from nebula.cli.terminal.input.contract import EndOfInput, Watch, without_surrogates
 from nebula.cli.terminal.input.keys import (
+    KeysKept,
     PromptActions,
     TerminalKeys,
     TurnKeys,
@@ -65,7 +66,12 @@ class EditorInput:
         self._editing = False
         """A text was put in front to be changed: Ctrl-C leaves it instead of clearing the line."""
 
+    def attached(self) -> AbstractContextManager[None]:
+        return KeysKept(self._input.fileno())
+
     async def prompt(self) -> str:
+        if self._parts.typed.leaving:
+            raise EndOfInput
         return await self._prompt(self._parts.typed.take_text())
 
     async def edit(self, text: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 from prompt_toolkit.filters import is_searching
 from prompt_toolkit.input.posix_utils import PosixStdinReader
-from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.input.vt100 import Vt100Input, raw_mode
 from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyBindingsBase, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
@@ -152,10 +153,21 @@ class TerminalKeys(Vt100Input):
         return keys
 
 
+class KeysKept(raw_mode):
+    """Between two readers the terminal hands keys on as they were typed, and Ctrl-C is a signal.
+
+    In its usual mode it would take them for a line of its own: a Ctrl-D would reach the next reader as a zero byte.
+    """
+
+    @classmethod
+    def _patch_lflag(cls, attrs: int) -> int:
+        return super()._patch_lflag(attrs) | (attrs & termios.ISIG)
+
+
 class TurnKeys:
     """Listens while a turn runs: Ctrl-C and Esc interrupt, Ctrl-O looks backstage.
 
-    Text is kept for the next prompt, unless Tab sends it into the turn.
+    Text is kept for the next prompt, unless Tab sends it into the turn; Ctrl-D leaves when the turn is over.
     """
 
     def __init__(self, source: TerminalKeys, typed: TypedAhead, pastes: Pastes) -> None:
@@ -192,6 +204,7 @@ class TurnKeys:
             Keys.ControlM: self._typed.entered,
             Keys.ControlJ: lambda: self._typed.typed("\n"),
             Keys.ControlH: self._typed.erased,
+            Keys.ControlD: self._typed.leave,
         }
         for press in presses:
             if press.key in actions:

@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
 from nebula.cli.terminal.output.screen import Screen
@@ -28,6 +28,9 @@ class LineInput:
         self._watch: Watch | None = None
         self._buffer = b""
         self._ended = False
+
+    def attached(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def prompt(self) -> str:
         mark = self._mark()

@@ -18,10 +18,13 @@ class TypedAhead:
     """Not finished: stands in the next prompt, ready to be edited."""
     steering: list[str] = field(default_factory=list)
     """For the running turn, at its next round."""
+    leaving: bool = False
+    """Ctrl-D behind everything else: leave once that is done."""
     _last_key: float = float("-inf")
 
     def typed(self, text: str) -> None:
         self.text += text
+        self.leaving = False
         self._last_key = time.monotonic()
 
     def erased(self) -> None:
@@ -32,6 +35,10 @@ class TypedAhead:
         if self.text.strip():
             self.lines.append(self.text)
         self.text = ""
+
+    def leave(self) -> None:
+        """On an empty line, as at the prompt."""
+        self.leaving = not self.text
 
     def steer(self) -> None:
         """What waits goes into the running turn; a command is for the session, and stays."""
@@ -60,6 +67,7 @@ class TypedAhead:
         """After an interruption nothing is sent by itself: the lines become text to be looked at."""
         self.text = "\n".join([*self.lines, self.text]).strip("\n")
         self.lines.clear()
+        self.leaving = False
 
     def quiet_in(self) -> float:
         """Seconds until the user has paused long enough."""
@@ -67,4 +75,4 @@ class TypedAhead:
 
     def shown(self) -> str:
         steering = [f"↪ {line}" for line in self.steering]
-        return " ".join(filter(None, [*steering, " ⏎ ".join([*self.lines, self.text])]))
+        return " ".join(filter(None, [*steering, " ⏎ ".join([*self.lines, self.text or "^D" * self.leaving])]))
