@@ -38,6 +38,7 @@ from nebula.messages import (
     ToolSpec,
     ToolUseResult,
     UserMessage,
+    strip_hidden_characters,
     truncate_safe_tool_use_results,
 )
 from nebula.messages import Message as Said
@@ -191,7 +192,7 @@ async def run_rounds(turn: Turn) -> None:
         try:
             for use in uses:
                 await run_tool(turn, use, uses, reply.invalid_calls.get(use.id), results)
-            if said := turn.steering():
+            if said := strip_hidden_characters(turn.steering()):
                 turn.stream.emit(Steering(said))
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.

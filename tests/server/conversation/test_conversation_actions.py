@@ -60,6 +60,7 @@ ASKED_FOR = {
     "preview_context": "node_ids prompt? references?",
     "send_prompt": "prompt from? flow_id? mode? references? images?",
     "approve": "approval_id decision hunks? paths?",
+    "steer": "text trace_id?",
     "cancel": "trace_id?",
     "subscribe": "event? flow_id? since? epoch?",
     "unsubscribe": "event? flow_id?",

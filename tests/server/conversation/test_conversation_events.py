@@ -216,7 +216,7 @@ async def test_what_happened_to_the_graph_is_heard_before_the_turn_that_did_it_g
         class Runner:
             takes_references = False
 
-            async def run(self, job, hear, ask):
+            async def run(self, job, hear, ask, steering):
                 stream = EventStream("", job.trace_id, audience=(hear,))
                 stream.emit(Task(job.prompt, job.mode, ""))
                 node = graph.create_node(job.prompt, "answer")

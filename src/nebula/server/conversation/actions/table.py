@@ -40,6 +40,7 @@ _ACTIONS = (
     Action.of(turns.list_models, takes_long=True),
     Action.of(turns.send_prompt),
     Action.of(turns.approve),
+    Action.of(turns.steer),
     Action.of(turns.cancel),
 )
 ACTIONS: Final[Mapping[str, Action]] = {action.name: action for action in _ACTIONS}

@@ -1,4 +1,4 @@
-"""Actions around turns: prompts, approvals, stopping."""
+"""Actions around turns: prompts, approvals, steering, stopping."""
 
 from __future__ import annotations
 
@@ -120,3 +120,11 @@ async def approve(
 async def cancel(server: ServerContext, client: Client, *, trace_id: str | None = None) -> ActionResult:
     stopped = server.turns.cancel(trace_id, client)
     return ActionResult({"trace_id": stopped[0], "trace_ids": stopped})
+
+
+async def steer(server: ServerContext, client: Client, *, text: str, trace_id: str | None = None) -> ActionResult:
+    """Said into that turn, else into the sender's. `final` tells what it did not hear any more, as `unheard`."""
+    if not text.strip():
+        raise ActionError("the prompt is empty")
+    steered, steering_id = server.turns.steer(text, trace_id, client)
+    return ActionResult({"trace_id": steered, "steering_id": steering_id})

@@ -16,7 +16,9 @@ from nebula.config import Settings
 from nebula.events import Reader
 from nebula.graph.graph import Graph
 from nebula.llm.choose import choose_model
+from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
+from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.conversation.turns.turns import Ask, Job
 from nebula.tools.approval import Approvals, allow_all
 from nebula.value import replace
@@ -42,11 +44,13 @@ class AgentTurns:
         """Models that prompts asked for, by session."""
         self._files: Workspace | None = None
 
-    async def run(self, job: Job, hear: Reader, ask: Ask) -> None:
+    async def run(self, job: Job, hear: Reader, ask: Ask, steering: SteeringQueue) -> None:
         mode = self._only_mode or job.mode
+        steering.redact = Redactor(self._settings.secrets).text  # until the session is there, which knows more
         session = self._session_of(job.parents) or await open_session(
             self._settings, approver=ask, mode=mode, open_graph=lambda: self._graph, summarises_ahead=True
         )
+        steering.redact = session.redactor.text
         try:
             session.mode = mode
             await self._use_model(session, job.model)
@@ -61,6 +65,7 @@ class AgentTurns:
                 references=job.references,
                 without=job.without,
                 attachments=job.attachments,
+                steering=steering.take,
             )
         finally:
             self._idle.append(session)

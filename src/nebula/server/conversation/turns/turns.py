@@ -19,6 +19,7 @@ from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
 from nebula.server.conversation.turns.model_sizes import TurnPreview
+from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import AnyQuestion, Decision, has_part
@@ -62,7 +63,7 @@ class Job:
 class Runner(Protocol):
     """Carries out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
 
-    async def run(self, job: Job, hear: Reader, ask: Ask) -> None: ...
+    async def run(self, job: Job, hear: Reader, ask: Ask, steering: SteeringQueue) -> None: ...
 
     async def preview(self, job: Job) -> TurnPreview:
         """The context that `run` would send with this job."""
@@ -85,6 +86,7 @@ class _Running:
     stage: Stage
     before: int
     """The number of the last event before its own: whoever resumes from there hears all of it."""
+    steering: SteeringQueue = field(default_factory=SteeringQueue)
     task: asyncio.Task[None] | None = None
     approval: dict[str, Any] | None = None
     """The question that waits for an answer, as its event reported it."""
@@ -134,17 +136,36 @@ class Turns:
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
         """Stops one turn, or those of the sender; they end with `Final` like any other."""
+        turns = self._meant(trace_id, sender)
+        for turn in turns:
+            if turn.task is not None:
+                turn.task.cancel()
+        return [turn.job.trace_id for turn in turns]
+
+    def steer(self, text: str, trace_id: str | None, sender: object) -> tuple[str, str]:
+        """Says something into a turn, which hears it before its next round; returns the ids of the turn and of what
+        was said. Whoever listens to the turn is told at once that it waits, and at the end whether it still does."""
+        turns = [turn for turn in self._meant(trace_id, sender) if not turn.ended]
+        if not turns:
+            raise _no_such_turn()
+        if len(turns) > 1:
+            raise ActionError("several of your turns are under way; say which by 'trace_id'")
+        job, steering = turns[0].job, turns[0].steering
+        steering_id = steering.add(text)
+        data = {"trace_id": job.trace_id, "flow_id": job.flow, "waiting": steering.shown()}
+        self._hub.publish("steering_waits", data, flows=job.aliases, trace_id=job.trace_id)
+        return job.trace_id, steering_id
+
+    def _meant(self, trace_id: str | None, sender: object) -> list[_Running]:
+        """The turn of this id, or those of the sender. Raises ActionError where there is none."""
         turns = [
             turn
             for turn in self._running.values()
             if (turn.job.trace_id == trace_id if trace_id is not None else turn.sender is sender)
         ]
         if not turns:
-            raise ActionError("there is no such turn under way", code="not_found")
-        for turn in turns:
-            if turn.task is not None:
-                turn.task.cancel()
-        return [turn.job.trace_id for turn in turns]
+            raise _no_such_turn()
+        return turns
 
     def under_way(self) -> list[dict[str, Any]]:
         """What somebody who comes later has to know, also where the events themselves are no longer at hand."""
@@ -156,6 +177,7 @@ class Turns:
                 "prompt": turn.job.prompt,
                 "parents": list(turn.job.parents),
                 "approval": turn.approval,
+                "waiting": turn.steering.shown(),
             }
             for turn in self._running.values()
         ]
@@ -180,6 +202,8 @@ class Turns:
             turn.begun = True
             turn.ended = turn.ended or isinstance(stamped.event, Final)
             data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
+            if turn.ended:
+                data["unheard"] = turn.steering.shown()
             # While one is asked nothing else happens in a turn: whatever comes next means that it was answered.
             asked = isinstance(stamped.event, Approval) and stamped.event.decision is None
             turn.approval = data if asked else None
@@ -187,7 +211,7 @@ class Turns:
             self._hub.publish(stamped.event.type, data, flows=job.aliases, trace_id=job.trace_id)
 
         try:
-            await self._runner.run(job, hear, self._ask)
+            await self._runner.run(job, hear, self._ask, turn.steering)
         except asyncio.CancelledError:
             _end(turn, hear, "interrupted", translate_to(job.lang, "Interrupted before it began."))
         except (NebulaError, OSError) as problem:
@@ -205,6 +229,10 @@ class Turns:
             return await waiting
         finally:
             del self._questions[question.approval_id]
+
+
+def _no_such_turn() -> ActionError:
+    return ActionError("there is no such turn under way", code="not_found")
 
 
 def _end(turn: _Running, hear: Reader, status: Status, sentence: str, kind: str = "") -> None:
