@@ -180,6 +180,14 @@ def test_a_failed_task_is_rolled_back_where_that_was_asked_for(bench):
     assert tree(bench) == {"old.py": "new\n", "new/file.py": "x\n"}
 
 
+def test_there_is_nothing_to_roll_back_where_nothing_was_changed(bench):
+    with ollama(plan(step("1", tool="read_file", parameters={"path": "missing.py"}))) as server:
+        ran = run(bench, server, "--task", "x", "--rollback", "--output-format", "stream-json")
+    said = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, said[-1]["rolled_back"]) == (1, True)
+    assert [each for each in said if each["type"] == "error"] == []
+
+
 def test_a_rolled_back_plan_is_resumed_from_its_beginning(bench):
     steps = plan(step("1"), step("2", tool="read_file", parameters={"path": "later.py"}))
     one = [write("a.py", "x\n"), say("Done.")]

@@ -165,6 +165,32 @@ def test_a_refusal_by_a_remote_gateway_is_exit_code_2(bench, tmp_path):
     assert list(served.glob("*.exe")) == []
 
 
+def test_a_task_behind_a_gateway_is_rolled_back_there(bench, tmp_path):
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "old.py").write_text("old\n")
+    reads = hermes(Turn("I look.", [Call("read_file", {"path": "old.py"})]))
+    fails = step("2", tool="read_file", parameters={"path": "missing.py"})
+    script = [
+        plan(step("1"), fails),
+        write("new.py", "x\n"),
+        reads,
+        write("old.py", "new\n", "overwrite"),
+        say("Done."),
+    ]
+    log = tmp_path / "gateway.jsonl"
+    with (
+        serving(bench, "gateway", "--root", str(served), EC_AUDIT_LOG=str(log)) as gateway,
+        ollama(*script) as server,
+    ):
+        env = {"EC_MCP_URL": gateway, **server.env("ollama")}
+        ran = bench.run("evercontext", "run", "--task", "x", "--rollback", "--json", **env)
+    assert (ran.code, ran.json["rolled_back"], ran.json["files_changed"]) == (1, True, []), ran.err
+    assert [(each.name, each.read_text()) for each in served.glob("*.py")] == [("old.py", "old\n")]
+    done = [(line["method"], line["status"]) for line in audited(log) if line["trace_id"] == ran.json["trace_id"]]
+    assert done.count(("write_file", 200)) == 2 and done[-1] == ("roll_back", 200)
+
+
 def test_a_gateway_that_is_not_there_ends_it_before_any_model_is_asked(bench):
     with ollama(plan(step("1"))) as server:
         env = {"EC_MCP_URL": "http://127.0.0.1:9", **server.env("ollama")}

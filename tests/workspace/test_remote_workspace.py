@@ -21,6 +21,7 @@ from nebula.workspace.errors import (
     ExtensionRefused,
     Forbidden,
     MalformedRequest,
+    NotKept,
     NotUtf8,
     PathEscape,
     PathNotFound,
@@ -119,6 +120,49 @@ class TestReading:
         with pytest.raises(error) as caught:
             workspace.read_file(path)
         assert str(root.parent) not in str(caught.value)
+
+
+class TestRollingBack:
+    @pytest.fixture(params=["local", "remote"])
+    def workspace(self, request: pytest.FixtureRequest, root: Path) -> Iterator[Workspace]:
+        with open_workspace(str(root), POLICY) as local:
+            if request.param == "local":
+                yield local.for_turn(new_trace_id())
+                return
+            with gateway_in_thread(local, root) as running:
+                remote = RemoteWorkspace(running.url, trace_id=new_trace_id())
+                yield remote
+                remote.close()
+
+    def test_puts_back_what_the_turn_changed_and_nothing_else(self, workspace: Workspace, root: Path) -> None:
+        workspace.for_turn(new_trace_id()).write_file("other.txt", "of another task\n")
+        workspace.write_file("a.txt", "changed\n", "overwrite")
+        workspace.write_file("new/b.txt", "made\n")
+        assert workspace.roll_back() == ("a.txt", "new/b.txt")
+        assert (root / "a.txt").read_text() == "alpha\n" and not (root / "new").exists()
+        assert (root / "other.txt").read_text() == "of another task\n"
+
+    def test_asked_twice_it_does_it_once(self, workspace: Workspace, root: Path) -> None:
+        assert workspace.roll_back() == ()
+        workspace.write_file("a.txt", "changed\n", "overwrite")
+        assert [workspace.roll_back(), workspace.roll_back()] == [("a.txt",), ()]
+
+    def test_touches_nothing_where_somebody_else_wrote_since(self, workspace: Workspace, root: Path) -> None:
+        workspace.write_file("a.txt", "changed\n", "overwrite")
+        workspace.write_file("b.txt", "made\n")
+        (root / "b.txt").write_text("mine now\n")
+        with pytest.raises(Stale, match=r"b\.txt"):
+            workspace.roll_back()
+        assert (root / "a.txt").read_text() == "changed\n"
+
+    def test_without_a_turn_nothing_is_anybodys(self, root: Path) -> None:
+        with open_workspace(str(root), POLICY) as local:
+            local.write_file("a.txt", "changed\n", "overwrite")
+            assert local.roll_back() == ()
+
+    def test_a_gateway_without_a_journal_is_named_as_such(self, gateway: Gateway) -> None:
+        with pytest.raises(NotKept, match="no journal"):
+            RemoteWorkspace(gateway.url, client=WithoutExtras(gateway.url)).roll_back()
 
 
 class TestListing:

@@ -183,6 +183,10 @@ class Workspace(Protocol):
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
 
+    def roll_back(self) -> tuple[str, ...]:
+        """Puts back every file that this turn changed; the paths. `Stale`, with nothing touched, where one was changed
+        by somebody else since."""
+
     def for_turn(self, trace_id: str) -> Workspace:
         """The same workspace, its calls and changes recorded under that id."""
 

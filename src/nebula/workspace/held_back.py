@@ -120,6 +120,11 @@ class HeldBackWorkspace:
     def exists(self, path: str) -> bool:
         return self.probe(path).kind != "missing"
 
+    def roll_back(self) -> tuple[str, ...]:
+        paths = tuple(sorted(self._held))
+        self._held.clear()
+        return paths
+
     def for_turn(self, trace_id: str) -> HeldBackWorkspace:
         return HeldBackWorkspace(self._files.for_turn(trace_id), self._held)
 

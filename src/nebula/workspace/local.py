@@ -28,7 +28,7 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, SecretPath, TooLarge, WorkspaceError
+from nebula.workspace.errors import MalformedRequest, NotKept, NotUtf8, ReadOnly, SecretPath, TooLarge, WorkspaceError
 from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
@@ -209,6 +209,9 @@ class ReadingWorkspace:
     ) -> WriteResult:
         raise _read_only()
 
+    def roll_back(self) -> tuple[str, ...]:
+        raise _read_only()
+
     def for_turn(self, trace_id: str) -> Self:
         return self._view(self._judge, trace_id)
 
@@ -285,6 +288,16 @@ class LocalWorkspace(ReadingWorkspace):
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
         return self._writing.get().write(self._request(path, content, mode, expected))
+
+    def roll_back(self) -> tuple[str, ...]:
+        if not self._turn:
+            return ()  # whose changes these would be nobody can tell
+        history = self.history
+        try:
+            plan = history.plan_undo(self._turn)
+        except NotKept:
+            return ()  # it changed nothing, or all of it was put back
+        return tuple(step.path for step in history.apply(plan))
 
     def may_change(self, path: str) -> NormalPath:
         """The path in normal form, if the policy lets a command's result be applied there; raises why not."""

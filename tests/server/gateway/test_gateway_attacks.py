@@ -320,7 +320,9 @@ def test_bad_bodies(gateway: Gateway, root: Path) -> None:
     judge = Judge(gateway)
     before = files_of(root.parent)
     for body in odd_bodies():
-        for endpoint in ("list_files", "read_file", "write_file", "search_files", "list_tree", "probe", "check_write"):
+        for endpoint in (
+            "list_files", "read_file", "write_file", "search_files", "list_tree", "probe", "check_write", "roll_back"
+        ):  # fmt: skip
             judge.send(endpoint, body)
     assert judge.count >= 800
     assert files_of(root.parent) == before

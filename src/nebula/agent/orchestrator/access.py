@@ -7,7 +7,6 @@ import asyncio
 from nebula.agent.assembly import open_project_access
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.session import ProjectAccess
-from nebula.agent.undo import journal_of
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.events import Error, EventStream, Notice
@@ -19,7 +18,6 @@ from nebula.tools.registry import agent_tools
 from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import PathNotFound
 from nebula.workspace.held_back import HeldBackWorkspace
 from nebula.workspace.state_folder import StateFolder
 
@@ -54,19 +52,16 @@ class TaskAccess:
     async def roll_back(self) -> bool:
         """Puts every file back that the task changed; whether that could be done."""
         try:
-            history = journal_of(self.project.workspace)
-            steps = await asyncio.to_thread(history.undo, self.stream.trace_id)
-        except PathNotFound:
-            return True  # it changed nothing
+            paths = await asyncio.to_thread(self.files.roll_back)
         except NebulaError as problem:
             failed = Error("rollback", "The changes could not be rolled back: {problem}", {"problem": problem})
             self.stream.emit(failed, must_record=False)
             return False
-        for step in steps:
+        for path in paths:
             if self.project.code is not None:
-                await asyncio.to_thread(self.project.code.changed, step.path)
-        paths = ", ".join(step.path for step in steps)
-        self.stream.emit(Notice("Rolled back: {paths}", {"paths": paths}), must_record=False)
+                await asyncio.to_thread(self.project.code.changed, path)
+        if paths:
+            self.stream.emit(Notice("Rolled back: {paths}", {"paths": ", ".join(paths)}), must_record=False)
         return True
 
     async def close(self) -> None:

@@ -64,7 +64,7 @@ def _endpoint(
         passage.method = operation.name
         asked: Any = read_body(operation.request, passage.body, passage.content_type)
         passage.path = asked.path
-        expected = _expected(request) if operation.writes else None
+        expected = _expected(request) if operation.conditional else None
         files = workspace.for_turn(passage.trace_id) if operation.writes else workspace
         if at_once:
             reply = operation.run(files, asked, expected)
@@ -108,7 +108,7 @@ def _add(app: FastAPI, operation: Operation, endpoint: Endpoint) -> None:
         request=operation.request,
         example=operation.example,
         errors=operation.errors,
-        described={"parameters": conditions} if operation.writes else None,
+        described={"parameters": conditions} if operation.conditional else None,
     )
 
 

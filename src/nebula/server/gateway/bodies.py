@@ -48,6 +48,10 @@ class CheckBody(RequestBody):
     content: str | None = None
 
 
+class RollBackBody(RequestBody):
+    path: Annotated[Literal["."], Field(description="All that the task changed; nothing less.")] = "."
+
+
 class ListedEntry(BaseModel):
     name: str
     is_dir: bool
@@ -82,6 +86,10 @@ class SearchReply(BaseModel):
     files: list[str]
     truncated: bool
     remark: str | None
+
+
+class RollBackReply(BaseModel):
+    files: list[str]
 
 
 class StateReply(BaseModel):

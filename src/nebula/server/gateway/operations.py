@@ -42,6 +42,9 @@ class Operation:
     quick: bool = False
     """So short that handing it to a thread would cost more than doing it at once."""
     writes: bool = False
+    """It belongs to a task: what it changes stands in the journal under the task's trace id."""
+    conditional: bool = False
+    """The caller may bind it to what it saw."""
 
 
 def _list(workspace: Workspace, asked: bodies.ListBody, _: str | None) -> OperationReply:
@@ -89,6 +92,10 @@ def _check(workspace: Workspace, asked: bodies.CheckBody, _: str | None) -> Oper
     return _state(workspace.check_write(asked.path, asked.mode, asked.content))
 
 
+def _roll_back(workspace: Workspace, _: bodies.RollBackBody, __: str | None) -> OperationReply:
+    return OperationReply({"files": list(workspace.roll_back())})
+
+
 def _state(state: PathState) -> OperationReply:
     return OperationReply({"path": state.path, "kind": state.kind, "size": state.size, "sha256": state.sha256})
 
@@ -127,6 +134,7 @@ SEED_OPERATIONS: Final = (
     Operation(
         "write_file", "Create, overwrite or append to a file, whole or not at all", bodies.WriteBody,
         bodies.WriteReply, {"status": "ok", "path": "app/main.py"}, _write, _WRITE_ERRORS, writes=True,
+        conditional=True,
     ),
 )  # fmt: skip
 
@@ -148,5 +156,10 @@ EXTRA_OPERATIONS: Final = (
     Operation(
         "check_write", "What /write_file would say; writes nothing", bodies.CheckBody, bodies.StateReply, _STATE,
         _check, _WRITE_ERRORS,
+    ),
+    Operation(
+        "roll_back", "Put every file back that the task of this x-trace-id changed", bodies.RollBackBody,
+        bodies.RollBackReply, {"files": ["app/main.py"]}, _roll_back,
+        {403: _FORBIDDEN, 409: "One of the files was changed by somebody else since; none was touched."}, writes=True,
     ),
 )  # fmt: skip

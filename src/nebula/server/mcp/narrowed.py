@@ -115,6 +115,9 @@ class NarrowedWorkspace:
         self._require(path)
         return self._inner.check_write(path, mode, content)
 
+    def roll_back(self) -> tuple[str, ...]:
+        return self._inner.roll_back()  # what the turn changed, it changed within the folders
+
     def for_turn(self, trace_id: str) -> NarrowedWorkspace:
         return NarrowedWorkspace(self._inner.for_turn(trace_id), self._root, self._folders)
 

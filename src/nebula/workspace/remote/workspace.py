@@ -26,7 +26,7 @@ from nebula.workspace.contract import (
     WriteResult,
 )
 from nebula.workspace.diff import split_lines
-from nebula.workspace.errors import NotUtf8, ReadOnly
+from nebula.workspace.errors import NotKept, NotUtf8, ReadOnly
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.records import digest
 from nebula.workspace.remote.client import GatewayAnswer, GatewayClient, GatewayFailed
@@ -143,6 +143,12 @@ class RemoteWorkspace:
 
             return composed.check_write(self, path, mode)
         return _state(self._call("check_write", {"path": path, "mode": mode, "content": content}).body)
+
+    def roll_back(self) -> tuple[str, ...]:
+        self._require_writable()
+        if not self._has("roll_back"):
+            raise NotKept("This gateway keeps no journal that could be asked; what was changed there stays.")
+        return tuple(_field(self._call("roll_back", {}).body, "files", list))
 
     def for_turn(self, trace_id: str) -> RemoteWorkspace:
         return RemoteWorkspace(self._url, trace_id=trace_id, read_only=self._read_only, client=self._client)
