@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
 import subprocess
@@ -17,10 +18,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from nebula.files.home import derived_folder
+from nebula.graph.disk.flow_files import LONG
+from nebula.graph.disk.journal import CAPACITY
 from nebula.graph.errors import CycleError, NotFound
 from nebula.graph.graph import Graph
 
 WRITER = Path(__file__).with_name("graph_writer.py")
+DYING = Path(__file__).with_name("dying_writer.py")
 
 
 def view(root: Path) -> Any:
@@ -36,10 +40,23 @@ def view(root: Path) -> Any:
         )
 
 
-def start(root: Path, seed: int, count: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(WRITER), str(root), str(seed), str(count)], stdout=subprocess.PIPE, text=True
-    )
+class Writer:
+    """A process at work; what it said is kept in a file, so that it can be waited for and read after its end."""
+
+    def __init__(self, root: Path, said: Path, seed: int, count: int) -> None:
+        self.said = said
+        with said.open("w", encoding="utf-8") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, str(WRITER), str(root), str(seed), str(count)], stdout=output
+            )
+
+    def wait_until_at_work(self) -> None:
+        while self.process.poll() is None and self.said.stat().st_size == 0:
+            time.sleep(0.005)
+
+    def told(self) -> str:
+        self.process.wait(100)
+        return self.said.read_text("utf-8")
 
 
 class Told:
@@ -75,24 +92,24 @@ class Told:
                 each: self.texts[each] for each in known & self.texts.keys()
             }
             assert self.alive & nodes.keys() <= set(graph.get_flow().nodes)
-            assert [problem for problem in graph.check() if problem.kind not in ("metadata", "index")] == []
+            assert [problem for problem in graph.check() if problem.kind != "metadata"] == []
 
 
 @pytest.mark.slow
 def test_two_processes_leave_files_that_every_reader_understands_alike(tmp_path: Path) -> None:
     told = Told()
-    writers = [start(tmp_path, seed, 120) for seed in (1, 2)]
+    root = tmp_path / "data"
+    writers = [Writer(root, tmp_path / f"{seed}.txt", seed, 120) for seed in (1, 2)]
     for writer in writers:
-        out, _ = writer.communicate(timeout=100)
-        assert writer.returncode == 0
-        told.hear(out)
-    told.check(tmp_path)
-    seen = view(tmp_path)
+        told.hear(writer.told())
+        assert writer.process.returncode == 0
+    told.check(root)
+    seen = view(root)
     assert len(seen[0]) > 50
-    shutil.rmtree(tmp_path / ".state")
-    shutil.rmtree(derived_folder(str(tmp_path)))
-    assert view(tmp_path) == seen
-    with Graph(tmp_path) as graph:
+    shutil.rmtree(root / ".state")
+    shutil.rmtree(derived_folder(str(root)))
+    assert view(root) == seen
+    with Graph(root) as graph:
         assert graph.check() == []
 
 
@@ -101,23 +118,72 @@ def test_two_processes_leave_files_that_every_reader_understands_alike(tmp_path:
 def test_kill_9_a_hundred_times_loses_nothing_acknowledged(tmp_path: Path) -> None:
     told = Told()
     chance = random.Random(9)
-    with Graph(tmp_path) as graph:
+    root = tmp_path / "data"
+    with Graph(root) as graph:
         graph.create_flow("main", "x" * chance.choice([0, 40_000]))
     for kill in range(100):
-        writers = [start(tmp_path, 1000 + 2 * kill + number, 100_000) for number in range(2)]
-        time.sleep(0.25 + chance.random() * 0.3)
+        writers = [Writer(root, tmp_path / f"{number}.txt", 1000 + 2 * kill + number, 100_000) for number in range(2)]
         for writer in writers:
-            writer.kill()
+            writer.wait_until_at_work()
+        time.sleep(chance.random() * 0.1)
         for writer in writers:
-            told.hear(writer.communicate(timeout=30)[0])
+            writer.process.kill()
+        for writer in writers:
+            told.hear(writer.told())
         if kill % 10 == 9:
-            told.check(tmp_path)
+            told.check(root)
     assert len(told.alive) > 100
-    before = view(tmp_path)
-    with Graph(tmp_path) as graph:
+    before = view(root)
+    with Graph(root) as graph:
         graph.check(repair=True)
         assert graph.check() == []
-    assert view(tmp_path) == before
+    assert view(root) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [10, 400_000], ids=["short", "longer than the journal holds"])
+@pytest.mark.parametrize("description", ["", "x" * LONG], ids=["short flow", "long flow"])
+def test_whoever_comes_next_finishes_what_a_dying_process_left(tmp_path: Path, length: int, description: str) -> None:
+    """It dies at each call that changes something, and another process that was open all the time goes on."""
+    for at in itertools.count(1):
+        root = tmp_path / str(at)
+        with Graph(root) as other:
+            other.create_flow("main", description)
+            first = other.create_node("first").id
+            died = subprocess.run([sys.executable, str(DYING), str(root), str(at), first, str(length)], check=False)
+            second = other.create_node("second", parents=[first]).id
+            assert other.check() == []
+            made = {node.id for node in other.list_nodes()} - {first, second}
+            assert set(other.get_flow().nodes) == {first, second, *made}, f"half of a step at call {at}"
+        seen = view(root)
+        assert [path.name for path in (root / ".state").iterdir() if path.name not in ("lock", "journal")] == []
+        shutil.rmtree(root / ".state")
+        assert view(root) == seen
+        if died.returncode == 0:
+            assert len(made) == 1
+            assert at > 5
+            break
+
+
+def test_an_old_node_edited_before_a_crash_is_in_the_index_once(tmp_path: Path) -> None:
+    graph = Graph(tmp_path)
+    ids = [graph.create_node(f"{number}").id for number in range(500)]
+    graph.update_node(ids[0], prompt="new")
+    with Graph(tmp_path) as again:  # as after a crash: the journal still holds the edit
+        assert again.get_node(ids[0]).prompt == "new"
+        assert (tmp_path / "nodes/index.tsv").read_text("utf-8").count(ids[0]) == 1
+    graph.close()
+
+
+def test_a_node_longer_than_the_journal_stays_in_a_long_flow(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph:
+        graph.create_flow("main", "x" * LONG)
+        first = graph.create_node("first").id
+        large = graph.create_node("q", "x" * CAPACITY, parents=[first]).id
+    with Graph(tmp_path) as again:
+        assert again.get_flow().nodes == [first, large]
+        assert [(edge.source, edge.target) for edge in again.get_flow().connections] == [(first, large)]
+        assert again.check() == []
 
 
 def test_many_threads_share_one_graph(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ class Commit:
         for node_id, _ in self._removed:
             note(events.NODE_DELETED, node_id=node_id)
         if self._edited or self._removed:
-            store.metadata.mark_old(() if store.nodes.unindex(self._gone_paths) else self._gone_paths)
+            store.forget_nodes(self._gone_paths)
 
     def _place_of(self, node_id: str) -> dict[str, object]:
         for (loaded, change), _ in self._flows:

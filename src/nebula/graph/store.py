@@ -38,6 +38,7 @@ class GraphStore:
         self.metadata = Metadata(self.disk, self.node_index)
         self.events = events.Events()
         self._housekeeper = Housekeeper(self._checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
+        self.disk.finish_step = self._finish_step
         self._is_ready = False
         self._scan_wanted = False
         self._has_settings = False
@@ -58,23 +59,46 @@ class GraphStore:
         if self._is_ready:
             return
         self._is_ready = True
-        for path in self.disk.recover():
-            self._index_recovered(path)
+        self._finish_step()
+
+    def _finish_step(self) -> None:
+        paths = self.disk.recover()
+        if paths:
+            with self.disk.exclusive():
+                for path in paths:
+                    self._index_recovered(path)
 
     def _index_recovered(self, path: str) -> None:
-        """The file is there; its line in the index and its place in the metadata may not be."""
+        """The file is as it should be; its line in the index and its place in the metadata may not be."""
         kind, _, relative = path.partition("/")
         try:
             if kind == NODES:
-                node = self.nodes.read(relative)
-                if not self.nodes.index_file.has_lately(relative):
-                    self.nodes.index(relative, node)
-                if not self.metadata.has_lately(node.id):
-                    self.metadata.mark_old()
-            elif not self.flows.index_file.has_lately(relative):
-                self.flows.index(self.flows.load(relative))
-        except (NotFound, BadFile):
+                self._index_node(relative)
+            else:
+                self._index_flow(relative)
+        except BadFile:
+            return  # it is among the problems
+
+    def _index_node(self, path: str) -> None:
+        try:
+            node = self.nodes.read(path)
+        except NotFound:
+            self.forget_nodes([path])
             return
+        if not self.nodes.index_file.names(path, node.id):
+            self.nodes.index(path, node)
+        if not self.metadata.has_lately(node.id):
+            self.metadata.mark_old()
+
+    def _index_flow(self, path: str) -> None:
+        with contextlib.suppress(NotFound):
+            loaded = self.flows.load(path)
+            if not self.flows.index_file.names(path, loaded.flow.id):
+                self.flows.index(loaded)
+
+    def forget_nodes(self, paths: list[str]) -> None:
+        """Takes nodes that are gone out of index and metadata."""
+        self.metadata.mark_old(() if self.nodes.unindex(paths) else paths)
 
     def path_of(self, node_id: str) -> str:
         return self.paths_of(node_id)[0]

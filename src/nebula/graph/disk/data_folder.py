@@ -40,6 +40,8 @@ class DataFolder(Files):
         self.journal = Journal(self)
         self.write_extended: Callable[[set[str]], None] = _nothing_to_write
         """Writes the flows at these paths with what the journal adds to them; set by the flow files."""
+        self.finish_step: Callable[[], object] = self.recover
+        """Finishes what somebody died in the middle of; the store adds what it keeps beside the files of a step."""
         self._prepared = False
         self._derived = ""
 
@@ -96,14 +98,12 @@ class DataFolder(Files):
         lock held."""
         if self._replaces_extended(operations):
             raise RuntimeError("a flow with additions in the journal must be flushed before it is replaced")
-        fits = Journal.fits(operations)
-        # A step too large to journal leaves an empty record: other processes see that something happened.
-        recorded = operations if fits else []
-        if not self.journal.append(recorded, durable=fits):
+        self.lock.begin_step()
+        if not self.journal.append(operations):
             self.flush()
-            self.journal.append(recorded, durable=fits)
+            self.journal.append(operations)
         try:
-            self._apply(operations, durable=not fits)
+            self._apply(operations)
         except BaseException:
             self.journal.retract()
             with contextlib.suppress(OSError):  # the first error is the one to tell
@@ -114,7 +114,7 @@ class DataFolder(Files):
         extended = self.journal.extended()
         return any(op.path in extended for op in operations if not isinstance(op, Extend))
 
-    def _apply(self, operations: Sequence[Operation], *, durable: bool) -> None:
+    def _apply(self, operations: Sequence[Operation]) -> None:
         undo: list[tuple[str, bytes | None]] = []
         try:
             for op in operations:
@@ -122,11 +122,9 @@ class DataFolder(Files):
                     continue
                 undo.append((op.path, None if op.before == -1 else self.read(op.path)))
                 if isinstance(op, Put):
-                    self.replace(op.path, op.data, durable=durable)
+                    self.replace(op.path, op.data)
                 else:
                     self.remove(op.path)
-                    if durable:
-                        self.sync([os.path.dirname(op.path)])
         except BaseException:
             for path, content in reversed(undo):
                 if content is None:
@@ -137,8 +135,13 @@ class DataFolder(Files):
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """The lock, with the journal looked at once."""
+        """The lock, with the journal looked at once, and what the holder before left in the middle finished."""
         with self.lock, self.journal.held():
+            if self.lock.is_left_in_step:
+                self.lock.is_left_in_step = False
+                self.finish_step()
+                self._sweep()
+                self.lock.end_step()
             yield
 
     def flush(self, *, anyway: bool = False) -> None:

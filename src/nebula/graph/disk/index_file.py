@@ -163,8 +163,6 @@ class IndexFile:
         finally:
             os.close(handle)
 
-    def has_lately(self, relative: str) -> bool:
-        """True when a file is named in the last lines of the index."""
-        found = self.signature()
-        size = found.size if found else 0
-        return f"\n{relative}\t".encode("ascii") in b"\n" + self.bytes_before(size, 64 * _TAIL)
+    def names(self, relative: str, node_id: str) -> bool:
+        """True when a line says that this id is in this file."""
+        return any(line.path == relative for line in self.find(node_id))

@@ -7,6 +7,9 @@ the background and empties the journal. The journal is preallocated, so its flus
 and costs less than flushing one new file. It has two halves: a checkpoint carries the steps that came in
 meanwhile over to the other half, and so never makes a writer wait for more than a moment.
 
+A step too large for that (a node with a long answer) is written to a file of its own beside the journal, which records
+the name of it.
+
 Additions to a long flow are journalled as such (`Extend`) and reach the flow's file with the next checkpoint;
 whoever reads the flow before that adds them to what the file says.
 """
@@ -14,20 +17,26 @@ whoever reads the flow before that adds them to what the file says.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from nebula.graph.disk.files import Files, write_all
+from nebula.graph.disk.files import STATE, Files, write_all
 from nebula.graph.disk.numbered_paths import KINDS, is_path
 from nebula.graph.errors import BadFile
 from nebula.graph.values import Connection
 
 CAPACITY = 1024 * 1024
 """Of each half."""
+_INLINE = CAPACITY // 4
+"""Larger steps lie aside."""
+_MAX_ASIDE = 320 * 1024 * 1024
+_ASIDE = re.compile(rb"(step-[0-9a-f]{16}) (\d+)\n", re.ASCII)
 _FILE_HEADER = struct.Struct("<8sQ")
 _RECORD_HEADER = struct.Struct("<4sQIII")
 _FILE_MAGIC = b"graphjn2"
@@ -99,11 +108,6 @@ class Journal:
         """Grows whenever another process was seen to have recorded something."""
         self._begin(-1)
 
-    @staticmethod
-    def fits(operations: Sequence[Operation]) -> bool:
-        """A quarter of the room at most; larger steps are better flushed in place."""
-        return sum(len(op.data) for op in operations if isinstance(op, Put)) <= CAPACITY // 4
-
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Looks once, and not again until the end: for as long as the caller holds the store's lock."""
@@ -114,8 +118,8 @@ class Journal:
         finally:
             self._held -= 1
 
-    def append(self, operations: Sequence[Operation], *, durable: bool = True) -> bool:
-        """Records a step, by default on the disk on return. False when there is no room before a checkpoint."""
+    def append(self, operations: Sequence[Operation]) -> bool:
+        """Records a step, on the disk on return. False when there is no room before a checkpoint."""
         self._look(create=True)
         step = JournalStep(self._boot, tuple(operations))
         record = self._record(step)
@@ -124,8 +128,7 @@ class Journal:
         self._last = self._tail
         try:
             os.pwrite(self._handle, record, self._tail)
-            if durable:
-                os.fdatasync(self._handle)
+            os.fdatasync(self._handle)
         except OSError:
             self.retract()
             raise
@@ -162,7 +165,7 @@ class Journal:
         if self._handle < 0:
             return []
         data = self._read_half()
-        return [step for step, _ in _records(data, self._epoch, 0, 0)]
+        return [step for step, _ in self._records(data, 0, 0)]
 
     def is_full(self) -> bool:
         """True when it is time for a checkpoint."""
@@ -184,6 +187,7 @@ class Journal:
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, self._epoch), 0)
         if kept:
             os.fdatasync(self._handle)
+        self._sweep_aside()
 
     def close(self) -> None:
         if self._handle >= 0:
@@ -199,11 +203,43 @@ class Journal:
         self._tail = self._start()
         self._steps: list[JournalStep] = []
         self._extended: dict[str, list[Extend]] = {}
+        self._aside: set[str] = set()
 
     def _record(self, step: JournalStep) -> bytes:
         payload = _encode(step)
+        if len(payload) > _INLINE:
+            payload = self._set_aside(payload)
         head = _RECORD_HEADER.pack(_RECORD_MAGIC, self._epoch, len(self._steps), len(payload), zlib.crc32(payload))
         return head + payload
+
+    def _set_aside(self, payload: bytes) -> bytes:
+        """Writes it to a file of its own, on the disk on return; returns what the journal says instead."""
+        if len(payload) > _MAX_ASIDE:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        name = f"step-{os.urandom(8).hex()}"
+        self._files.replace(f"{STATE}/{name}", payload, durable=True)
+        self._aside.add(name)
+        return f"{name} {zlib.crc32(payload)}\n".encode("ascii")
+
+    def _from_aside(self, payload: bytes) -> bytes | None:
+        """The step that a record names, where it lies aside; None when it is not there as it was written."""
+        found = _ASIDE.fullmatch(payload)
+        if found is None:
+            return payload
+        name = found[1].decode("ascii")
+        try:
+            data, _ = self._files.load(f"{STATE}/{name}", _MAX_ASIDE)
+        except (FileNotFoundError, BadFile):
+            return None
+        self._aside.add(name)
+        return data if zlib.crc32(data) == int(found[2]) else None
+
+    def _sweep_aside(self) -> None:
+        """Takes away the steps aside that no record of this epoch names."""
+        state = self._files.state
+        for name in os.listdir(state.fd):
+            if name.startswith("step-") and name not in self._aside:
+                state.remove(name)
 
     def _note(self, step: JournalStep) -> None:
         """Contents are kept in the file only: a process that lives long would gather megabytes."""
@@ -228,7 +264,7 @@ class Journal:
             self.foreign += 1
             data = self._read_half()
             start = self._start()
-            for step, end in _records(data, self._epoch, self._tail - start, len(self._steps)):
+            for step, end in self._records(data, self._tail - start, len(self._steps)):
                 self._note(step)
                 self._tail = start + end
 
@@ -272,20 +308,21 @@ class Journal:
         magic, epoch = _FILE_HEADER.unpack(os.pread(self._handle, _FILE_HEADER.size, 0))
         return int(epoch) if magic == _FILE_MAGIC else -1
 
-
-def _records(data: bytes, epoch: int, tail: int, count: int) -> Iterator[tuple[JournalStep, int]]:
-    """The whole records of an epoch from `tail` on, the first having number `count`, each with the place behind it."""
-    while tail + _RECORD_HEADER.size <= len(data):
-        magic, stamp, number, size, crc = _RECORD_HEADER.unpack_from(data, tail)
-        start = tail + _RECORD_HEADER.size
-        tail = start + size
-        if (magic, stamp, number) != (_RECORD_MAGIC, epoch, count) or tail > len(data):
-            return
-        step = _decode(data[start:tail]) if zlib.crc32(memoryview(data)[start:tail]) == crc else None
-        if step is None:
-            return
-        count += 1
-        yield step, tail
+    def _records(self, data: bytes, tail: int, count: int) -> Iterator[tuple[JournalStep, int]]:
+        """The whole records of this epoch from `tail` on, the first having number `count`, each with the place behind
+        it."""
+        while tail + _RECORD_HEADER.size <= len(data):
+            magic, stamp, number, size, crc = _RECORD_HEADER.unpack_from(data, tail)
+            start = tail + _RECORD_HEADER.size
+            tail = start + size
+            if (magic, stamp, number) != (_RECORD_MAGIC, self._epoch, count) or tail > len(data):
+                return
+            payload = self._from_aside(data[start:tail]) if zlib.crc32(data[start:tail]) == crc else None
+            step = _decode(payload) if payload is not None else None
+            if step is None:
+                return
+            count += 1
+            yield step, tail
 
 
 def _encode(step: JournalStep) -> bytes:
