@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { base64, fits, MOST_BYTES } from "../../src/nebula/web/lib/attachments.js";
+import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/lib/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
 import { hunksOf } from "../../src/nebula/web/lib/hunks.js";
 import { againWith, FRESH } from "../../src/nebula/web/state/composing.js";
@@ -40,7 +40,13 @@ test("a turn asked again takes along what it had", () => {
 
 test("attachments are counted together", () => {
   assert.equal(base64(new Uint8Array([255, 254])), "//4=");
-  assert.ok(fits([], MOST_BYTES) && !fits([{ name: "a", size: 1, image: false, data: "" }], MOST_BYTES));
+  const text = (size) => ({ type: "text/plain", size });
+  const image = (size) => ({ type: "image/png", size });
+  const one = (image) => [{ name: "a", size: 1, image, data: "" }];
+  assert.ok(fits([], text(MOST_TEXT)) && !fits(one(false), text(MOST_TEXT)) && fits(one(true), text(MOST_TEXT)));
+  assert.ok(fits(one(false), image(LARGEST_IMAGE)) && !fits([], image(LARGEST_IMAGE + 1)));
+  const many = [{ name: "a", size: MOST_IMAGES - LARGEST_IMAGE, image: true, data: "" }];
+  assert.ok(fits(many, image(LARGEST_IMAGE)) && !fits([...many, ...one(true)], image(LARGEST_IMAGE)));
 });
 
 test("a path becomes an address of the editor only inside the project", () => {

@@ -22,6 +22,7 @@ from websockets.http11 import Request as Handshake
 
 from nebula.events import new_trace_id
 from nebula.server.asgi import WELCOME, App
+from nebula.server.large_messages import LargeMessages
 from nebula.server.refusals import error_body
 from nebula.value import value
 
@@ -48,6 +49,8 @@ class ConnectionLimits:
     """For its body, and for taking the answer; the gate, which can say why, is quicker with the body."""
     first_message_bytes: int = 64 * 1024
     """Of a WebSocket that has not shown the token."""
+    large_messages: int = 4
+    """Of those that did: so many have more than a small message in our memory at the same time."""
 
 
 class Connections:
@@ -102,6 +105,7 @@ class LimitedConfig(uvicorn.Config):
         )
         self.limits = limits or ConnectionLimits(most_connections())
         self.open_connections = Connections(self.limits.connections)
+        self.large_messages = LargeMessages(self.limits.large_messages)
 
 
 class LimitedHttp(H11Protocol):
@@ -194,7 +198,9 @@ class LimitedHttp(H11Protocol):
 class LimitedWebSocket(WebSocketsSansIOProtocol):
     def __init__(self, config: LimitedConfig, *args: Any, **named: Any) -> None:
         super().__init__(config, *args, **named)
-        self._open = config.open_connections
+        self._open, self._large, self._rest_s = config.open_connections, config.large_messages, config.limits.rest_s
+        self._unread_bytes = 0
+        """Of a message that is still arriving."""
         self.conn.max_message_size = config.limits.first_message_bytes
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -204,6 +210,7 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.closed(self)
+        self._large.gone(self)
         super().connection_lost(exc)
 
     def handle_connect(self, event: Handshake) -> None:
@@ -217,7 +224,9 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
         self.conn.max_message_size = self.config.ws_max_size
 
     def data_received(self, data: bytes) -> None:
+        self._unread_bytes += len(data)
         super().data_received(data)
+        self._large.arriving(self, self.transport, self._unread_bytes, self._rest_s)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             # Stricter than the HTTP parser before it, and it says nothing by itself.
             self.handshake_initiated = True
@@ -229,7 +238,13 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
             self.conn.fail(1007, "a text message must be UTF-8")
             self.handle_parser_exception()
             return
+        self._unread_bytes = 0
+        self._large.arrived(self)
         super().send_receive_event_to_app()
+
+    async def receive(self) -> Any:
+        self._large.done(self)  # whoever asks for the next message is done with the last
+        return await super().receive()
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -17,9 +17,9 @@ from nebula.errors import NebulaError
 from nebula.value import field, value
 
 MAX_MESSAGE: Final = 1 << 20
-"""Bytes of one request; a larger one is answered with an error."""
+"""Bytes of one request beside the data of its images; a larger one is answered with an error."""
 MAX_RECEIVED: Final = 32 << 20
-"""Bytes that are read at all, so that a request too large can be answered instead of cutting the line."""
+"""Bytes that are read at all: images, and requests too large, which are answered instead of cutting the line."""
 
 _SCALAR = r"(-?\d{1,18}|\"[^\"\\]{0,200}\")"
 _ID_IN_FRONT = re.compile(rf'\s*\{{\s*(?:"action"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*{_SCALAR}\s*,')
@@ -54,14 +54,15 @@ class ActionResult:
 
 def read_request(text: str) -> ActionRequest:
     """Raises ActionError; its `request_id` is set where the message was readable enough to have one."""
-    if len(text) > MAX_MESSAGE or len(text.encode("utf-8", "replace")) > MAX_MESSAGE:
-        raise ActionError(
-            "a message may have {limit} bytes", code="too_large", request_id=_id_unread(text), limit=MAX_MESSAGE
-        )
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    if size > MAX_MESSAGE and '"images"' not in text:
+        raise _too_large(_id_unread(text))
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise ActionError("the message is not JSON") from None
+    if size - _image_characters(found) > MAX_MESSAGE:
+        raise _too_large(_id_unread(text))
     if not isinstance(found, dict):
         raise ActionError("the message must be an object with 'action' and 'data'")
     request_id = found.get("id")
@@ -75,6 +76,20 @@ def read_request(text: str) -> ActionRequest:
     if not isinstance(data, dict):
         raise ActionError("'data' must be an object", request_id=request_id)
     return ActionRequest(action, data, request_id)
+
+
+def _too_large(request_id: Any) -> ActionError:
+    return ActionError("a message may have {limit} bytes", code="too_large", request_id=request_id, limit=MAX_MESSAGE)
+
+
+def _image_characters(found: Any) -> int:
+    """How much of a request is the data of images, which have limits of their own."""
+    data = found.get("data") if isinstance(found, dict) else None
+    images = data.get("images") if isinstance(data, dict) else None
+    if not isinstance(images, list):
+        return 0
+    contents = (each.get("data") for each in images if isinstance(each, dict))
+    return sum(len(each) for each in contents if isinstance(each, str))
 
 
 def _id_unread(text: str) -> Any:

@@ -18,9 +18,17 @@ from nebula.language import explain_to
 from nebula.server.asgi import welcome
 from nebula.server.conversation.actions.declared import Action
 from nebula.server.conversation.actions.table import ACTIONS
-from nebula.server.conversation.context import Client, ServerContext
+from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.hub import Subscriber
-from nebula.server.conversation.protocol import ActionError, ActionRequest, ActionResult, failure, read_request, success
+from nebula.server.conversation.protocol import (
+    MAX_MESSAGE,
+    ActionError,
+    ActionRequest,
+    ActionResult,
+    failure,
+    read_request,
+    success,
+)
 from nebula.server.gate import PASSAGE, Passage
 
 HELLO_WITHIN_S: Final = 10.0
@@ -95,26 +103,34 @@ async def _read(websocket: WebSocket, client: Client, requests: asyncio.Queue[st
             client.subscriber.reply(PONG)
         else:
             await requests.put(message.get("text"))
+            if len(message.get("text") or "") > MAX_MESSAGE:
+                await requests.join()  # nothing is read ahead of a large one: it goes before the next one comes
 
 
 async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[str | None]) -> None:
     while True:
         text = await requests.get()
         await client.subscriber.until_read()
-        try:
-            if text is None:
-                raise ActionError("send text, not binary data")
-            request = read_request(text)
-        except ActionError as refusal:
-            client.subscriber.reply(_refusal(refusal, refusal.request_id, client.lang))
-            continue
-        action = ACTIONS.get(request.action)
-        if action is not None and action.takes_long:
-            task = asyncio.create_task(_answer(server, client, request, action))
-            client.background.add(task)
-            task.add_done_callback(client.background.discard)
-        else:
-            await _answer(server, client, request, action)
+        await _carry_out(server, client, text)
+        text = None  # nothing large is kept while the next one is awaited
+        requests.task_done()
+
+
+async def _carry_out(server: ServerContext, client: Client, text: str | None) -> None:
+    try:
+        if text is None:
+            raise ActionError("send text, not binary data")
+        request = await in_thread(read_request, text) if len(text) > MAX_MESSAGE else read_request(text)
+    except ActionError as refusal:
+        client.subscriber.reply(_refusal(refusal, refusal.request_id, client.lang))
+        return
+    action = ACTIONS.get(request.action)
+    if action is not None and action.takes_long:
+        task = asyncio.create_task(_answer(server, client, request, action))
+        client.background.add(task)
+        task.add_done_callback(client.background.discard)
+    else:
+        await _answer(server, client, request, action)
 
 
 async def _answer(server: ServerContext, client: Client, request: ActionRequest, action: Action | None) -> None:

@@ -23,7 +23,7 @@ export function createComposer(form, page) {
   };
   const attach = async (files) => {
     for (const file of files) {
-      if (!fits(page.state.composing.attached, file.size)) page.tell("attach_large", { name: file.name });
+      if (!fits(page.state.composing.attached, file)) page.tell("attach_large", { name: file.name });
       else await read(file).then(page.attach, (why) => page.tell(why.message, { name: file.name }));
     }
   };

@@ -3,7 +3,9 @@
 /** @import { Attached } from "../state/composing.js" */
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-export const MOST_BYTES = 700_000; // of all together: a message has a limit, and base64 makes a third more of it
+export const MOST_TEXT = 700_000; // bytes of all files together: a message has a limit
+export const MOST_IMAGES = 20_000_000; // bytes of all images together: they have a larger one, and base64 makes a third more of them
+export const LARGEST_IMAGE = 10_485_760;
 
 /** @param {File} file @returns {Promise<Attached>} Rejects with a word that says why. */
 export async function read(file) {
@@ -24,7 +26,9 @@ export function base64(bytes) {
   return btoa(text);
 }
 
-/** @param {Attached[]} attached @param {number} more */
-export function fits(attached, more) {
-  return attached.reduce((sum, each) => sum + each.size, more) <= MOST_BYTES;
+/** @param {Attached[]} attached @param {{ type: string, size: number }} file */
+export function fits(attached, file) {
+  const image = IMAGES.has(file.type);
+  const sum = attached.filter((each) => each.image === image).reduce((bytes, each) => bytes + each.size, file.size);
+  return image ? file.size <= LARGEST_IMAGE && sum <= MOST_IMAGES : sum <= MOST_TEXT;
 }

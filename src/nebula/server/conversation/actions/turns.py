@@ -48,9 +48,9 @@ async def send_prompt(
     mode = mode or server.modes[0]
     if mode not in server.modes:
         raise ActionError("'mode' must be one of {modes}", modes=", ".join(server.modes))
-    attached = tuple(map(_image, images or ()))
-    if len(attached) > MAX_IMAGES_PER_MESSAGE:
+    if len(images or ()) > MAX_IMAGES_PER_MESSAGE:
         raise ActionError("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
+    attached = await in_thread(lambda: tuple(map(_image, images or ())))
     attached += tuple(map(_file, files or ()))
     parents = from_ if from_ is not None else await in_thread(_last_of, server.graph, client.turns)
     beside = await in_thread(referenced_nodes, server.graph, references or [])

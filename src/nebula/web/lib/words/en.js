@@ -147,7 +147,7 @@ export const EN = {
   form_tags: "tags",
   model: "Model",
   attach: "Attach files or images",
-  attach_large: "{name} is too large to send along: all together at most 700 KB.",
+  attach_large: "{name} is too large to send along: files at most 700 KB together, an image 10 MB, images 20 MB together.",
   attach_binary: "{name} is neither an image nor text.",
   merging: "Merges",
   merge_hint: "Keeps this turn and lets you choose another: the next prompt continues both. Ctrl+click does the same.",

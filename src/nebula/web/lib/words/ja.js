@@ -147,7 +147,7 @@ export const JA = {
   form_tags: "タグのみ",
   model: "モデル",
   attach: "ファイルや画像を添付",
-  attach_large: "{name} は大きすぎて送れません（合計 700 KB まで）。",
+  attach_large: "{name} は大きすぎて送れません（ファイルは合計 700 KB、画像は 1 枚 10 MB・合計 20 MB まで）。",
   attach_binary: "{name} は画像でもテキストでもありません。",
   merging: "合流",
   merge_hint: "このターンを残したまま別のターンを選びます。次のプロンプトは両方から続きます。Ctrl+クリックでも選べます。",
