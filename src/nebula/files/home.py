@@ -6,10 +6,12 @@ temporary folder serves for as long as the process lives.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-from collections.abc import Mapping
+
+TYPE_CHECKING = False  # `typing` and `contextlib` take longer to load than a commit's hook may
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLACE_NAME = "place.txt"
 _borrowed: dict[str, str] = {}
@@ -22,11 +24,21 @@ def nebula_home(environ: Mapping[str, str] = os.environ) -> str:
 
 def project_id(root: str) -> str:
     """One for each real path, with the folder's name in front for people who look."""
-    import hashlib  # loads OpenSSL, which a start without a project does not need
-
     real = os.path.realpath(root)
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in os.path.basename(real))[:40]
-    return f"{name or 'root'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
+    return f"{name or 'root'}-{_sha256(os.fsencode(real))[:16]}"
+
+
+def _sha256(data: bytes) -> str:
+    """`hashlib` loads OpenSSL, which takes longer than all else here; what it falls back to without it is enough."""
+    try:
+        from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        try:
+            from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]  # up to Python 3.11
+        except ImportError:
+            from hashlib import sha256
+    return str(sha256(data).hexdigest())
 
 
 def derived_folder(root: str, home: str | None = None) -> str:
@@ -53,10 +65,13 @@ def _make_private(folder: str) -> None:
 
 def _note_place(folder: str, real: str) -> None:
     """Which project it is, for people; the program never reads it."""
-    with contextlib.suppress(FileExistsError):
-        handle = os.open(os.path.join(folder, _PLACE_NAME), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(handle, "wb") as file:
-            file.write(os.fsencode(real) + b"\n")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        handle = os.open(os.path.join(folder, _PLACE_NAME), flags, 0o600)
+    except FileExistsError:
+        return
+    with open(handle, "wb") as file:
+        file.write(os.fsencode(real) + b"\n")
 
 
 def _temporary_folder(wanted: str) -> str:

@@ -1,20 +1,22 @@
-"""How a commit's staged change gets into the queue: a few lines of shell that start git once.
+"""How a commit's staged change gets into the queue, in a few lines of shell or of Python; both start git once.
 
-`evercontext hook run` runs them while a commit waits, so this module imports next to nothing.
+A commit waits for them, so this module imports next to nothing.
 """
 
 from __future__ import annotations
 
 import os
+import time
 
 from nebula.files.home import derived_folder
 
 QUEUE_NAME = "queue"
 
+_STAGED = "git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules"
 _SHELL = """(
   queue={queue}
-  mkdir -p -m 700 "$queue" &&
-  git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules {below}>"$queue/.new-$$" &&
+  {{ [ -d "$queue" ] || mkdir -p -m 700 "$queue"; }} &&
+  {staged} {below}>"$queue/.new-$$" &&
   sync "$queue/.new-$$" &&
   mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
 ) </dev/null >/dev/null 2>&1
@@ -24,14 +26,34 @@ _SHELL = """(
 def handing_over(queue: str, inner: str = ".") -> str:
     """The shell lines, for a project in the folder `inner` of its work tree."""
     below = "" if inner == "." else f"--relative={_quoted(inner)}/ "
-    return _SHELL.format(queue=_quoted(queue), below=below)
+    return _SHELL.format(queue=_quoted(queue), staged=_STAGED, below=below)
 
 
 def hand_over(root: str, home: str | None = None) -> None:
-    """Hands the staged change over, for a hook that somebody else manages. Like the hook, it never fails."""
-    lines = _SHELL.format(queue=_quoted(os.path.join(derived_folder(root, home), QUEUE_NAME)), below="--relative ")
-    shell = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", f"cd {_quoted(root)} || exit 0\n{lines}"], os.environ)
-    os.waitpid(shell, 0)
+    """The same for a hook that somebody else manages. Raises OSError, which shall not fail a commit either."""
+    queue = os.path.join(derived_folder(root, home), QUEUE_NAME)
+    os.makedirs(queue, mode=0o700, exist_ok=True)
+    name = f"{time.time_ns()}-{os.getpid()}"
+    unfinished = os.path.join(queue, f".new-{name}")
+    os.chdir(root)
+    entry = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        if _write_staged(entry):
+            os.fsync(entry)
+            os.rename(unfinished, os.path.join(queue, name))
+        else:
+            os.unlink(unfinished)
+    finally:
+        os.close(entry)
+
+
+def _write_staged(file: int) -> bool:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    streams = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, file, 1), (os.POSIX_SPAWN_DUP2, nothing, 2)]
+    git = os.posix_spawnp("git", [*_STAGED.split(), "--relative"], os.environ, file_actions=streams)
+    _, status = os.waitpid(git, 0)
+    os.close(nothing)
+    return status == 0
 
 
 def _quoted(text: str) -> str:

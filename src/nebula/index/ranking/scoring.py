@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from nebula.index import postings
@@ -13,8 +12,18 @@ from nebula.index.postings import WEIGHTS
 
 _SAMPLE = 4_000
 """Scores looked at to guess where the best begin."""
+_NO_SCORE = 1e-300
+"""Every score is above it, and what has none is below."""
 
-Row = list[float] | defaultdict[int, float]
+
+class SparseRow(dict[int, float]):
+    """Only the places that have a score; every other one has none."""
+
+    def __missing__(self, place: int) -> float:
+        return 0.0
+
+
+Row = list[float] | SparseRow
 """A score for each place of a segment; in a very large index only for the places that have one."""
 Scores = dict[int, Row]
 
@@ -39,7 +48,7 @@ class Scored:
         """Only chunks in these ranges keep their score."""
         for segment, row in self.chunks.items():
             kept = {place for first, count in places.get(segment, ()) for place in range(first, first + count)}
-            self.chunks[segment] = defaultdict(float, {i: score for i, score in _pairs(row) if i in kept})
+            self.chunks[segment] = SparseRow({i: score for i, score in _pairs(row) if i in kept})
 
 
 _Found = list[tuple[float, str, list[tuple[int, bytes]]]]
@@ -66,9 +75,7 @@ def _rarities(
 def _score(
     rarities: _Found, room: int, total: int, sizes: Mapping[int, int], dead: Mapping[int, frozenset[int]]
 ) -> Scores:
-    scores: Scores = {
-        segment: [0.0] * size if total < LARGE_CHUNKS else defaultdict(float) for segment, size in sizes.items()
-    }
+    scores: Scores = {segment: [0.0] * size if total < LARGE_CHUNKS else SparseRow() for segment, size in sizes.items()}
     for rarity, _, here in rarities:
         size = sum(postings.count(data) for _, data in here)
         for segment, data in here:
@@ -86,10 +93,15 @@ def _score(
 def _accumulate(row: Row, rarity: float, data: bytes, share: float) -> None:
     """Adds a term's weights; where not all of them can be looked at, the heaviest `share`."""
     room = postings.count(data) * share
+    scored = None if isinstance(row, list) else row.get  # a third less time than to ask the row for what it lacks
     for level, places in postings.by_level(data):
         weight = rarity * WEIGHTS[level]
-        for place in places:
-            row[place] += weight
+        if scored is None:
+            for place in places:
+                row[place] += weight
+        else:
+            for place in places:
+                row[place] = scored(place, 0.0) + weight
         room -= len(places)
         if room <= 0:
             break
@@ -115,10 +127,10 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     while True:
         found = []
         for segment, row in scores.items():
-            found += [(score, segment, i) for i, score in _pairs(row) if score >= threshold and score]
-        if len(found) >= limit or threshold <= 0.0:
+            found += [(score, segment, i) for i, score in _pairs(row) if score >= threshold]
+        if len(found) >= limit or threshold <= _NO_SCORE:
             break
-        threshold = threshold / 2 if threshold > 0.01 else 0.0
+        threshold = threshold / 2 if threshold > 0.01 else _NO_SCORE
     if len(found) > limit:
         found.sort(reverse=True)
         del found[limit:]
@@ -133,7 +145,7 @@ def _threshold(scores: Scores, limit: int) -> float:
     step = max(1, sum(map(len, scores.values())) // _SAMPLE)
     sample = sorted(score for row in scores.values() for score in _numbers(row)[::step] if score)
     wanted = limit * 3 // (step * 2) + 4
-    return sample[-wanted] if wanted <= len(sample) else 0.0
+    return sample[-wanted] if wanted <= len(sample) else _NO_SCORE
 
 
 def highest(scores: Scores) -> float:

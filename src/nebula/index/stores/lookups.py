@@ -13,6 +13,8 @@ CANDIDATE_COLUMNS = (
     " f.kind, f.rank, f.place, f.committed"
 )
 """In the order of the fields of a Candidate."""
+IN_FEW_PATHS = "(SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = value LIMIT ?) AS counted) <= ?"
+"""Counted only as far as it matters: a common word of a large project is in a hundred thousand paths."""
 
 
 class Lookups:
@@ -22,28 +24,24 @@ class Lookups:
         raise NotImplementedError
 
     def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
-        found: dict[int, dict[str, tuple[bytes, bytes]]] = {segment: {} for segment in self.shape().segments}
+        found: dict[int, dict[str, tuple[bytes, bytes]]] = {}
         for segment, term, in_chunks, in_files in self.db.execute(
             "SELECT segment, term, in_chunks, in_files FROM posting WHERE segment IN (SELECT id FROM segment)"
             " AND term IN (SELECT value FROM json_each(?))",
             (json.dumps(terms),),
-        ):
-            found[segment][term] = in_chunks, in_files
+        ).fetchall():
+            found.setdefault(segment, {})[term] = in_chunks, in_files
         return found
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
-        # counted only as far as it matters: a common word of a large project is in a hundred thousand paths
-        counted = self.db.execute(
-            "SELECT value, (SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = value LIMIT ?) AS counted)"
-            " FROM json_each(?)",
-            (at_most + 1, json.dumps(terms)),
+        rows = self.db.execute(
+            "SELECT term, file, weight FROM path_term"  # noqa: S608
+            f" WHERE term IN (SELECT value FROM json_each(?) WHERE {IN_FEW_PATHS})",
+            (json.dumps(terms), at_most + 1, at_most),
         )
-        found: dict[str, list[tuple[int, int]]] = {term: [] for term, count in counted if 0 < count <= at_most}
-        for term, file, weight in self.db.execute(
-            "SELECT term, file, weight FROM path_term WHERE term IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(found)),),
-        ):
-            found[term].append((file, weight))
+        found: dict[str, list[tuple[int, int]]] = {}
+        for term, file, weight in rows.fetchall():
+            found.setdefault(term, []).append((file, weight))
         return found
 
     def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.index.constants import FORMAT
 from nebula.index.contract import Candidate
 from nebula.index.errors import IndexFailed
-from nebula.index.stores.lookups import CANDIDATE_COLUMNS
+from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS
 from nebula.index.stores.sql_store import SqlStore
 from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed
@@ -55,25 +55,29 @@ class PostgresDatabase:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Writers of one project wait for each other; those of different projects do not."""
-        with self._transaction():
+        with self._transaction("BEGIN"):
             self.execute("SELECT pg_advisory_xact_lock(?)", (self._lock,))
             yield
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        with self._transaction():
-            self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.execute("SELECT 1")  # a lost connection shows here, where it can still be made again
-        with _said_plainly(), self._connection.transaction():
-            self._is_inside = True
-            try:
-                yield
-            finally:
-                self._is_inside = False
+    def _transaction(self, begin: str) -> Iterator[None]:
+        """In as few questions as can be: for each the server has to wake up, which on a busy machine takes a while."""
+        self.execute(begin)  # a lost connection shows here, where it can still be made again
+        self._is_inside = True
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(IndexFailed):  # it is the reason that counts; without a connection all is undone
+                self.execute("ROLLBACK")
+            raise
+        finally:
+            self._is_inside = False
 
     def _ask(self, question: Callable[[psycopg.Connection[Any]], psycopg.Cursor[Any]]) -> psycopg.Cursor[Any]:
         import psycopg
@@ -144,6 +148,15 @@ class PostgresStore(SqlStore):
         )
         return list(rows)
 
+    def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
+        """A row for each term: of thousands most of the time would be spent on taking them apart."""
+        rows = self.db.execute(
+            "SELECT term, array_agg(file), array_agg(weight) FROM path_term WHERE term = ANY(ARRAY("  # noqa: S608
+            f"SELECT value FROM unnest(CAST(? AS TEXT[])) AS asked (value) WHERE {IN_FEW_PATHS})) GROUP BY term",
+            (list(terms), at_most + 1, at_most),
+        )
+        return {term: list(zip(files, weights, strict=True)) for term, files, weights in rows.fetchall()}
+
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
         """One question for all segments: each would wait for the server anew."""
         wanted = [(segment, place) for segment, found in places.items() for place in found]
@@ -152,7 +165,7 @@ class PostgresStore(SqlStore):
             " JOIN chunk c ON c.segment = w.segment AND c.place = w.place JOIN file f ON f.id = c.file",
             ([segment for segment, _ in wanted], [place for _, place in wanted]),
         )
-        return [Candidate._make(row) for row in rows]
+        return [Candidate._make(row) for row in rows.fetchall()]
 
 
 def open_postgres(url: str, project: str) -> PostgresStore:
