@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 from nebula.attachments import Attachment
 from nebula.errors import NebulaError
-from nebula.language import translate_to
+from nebula.language import Sentence, translate_to
 from nebula.messages import AssistantMessage, ToolUseResult
 from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace, value
@@ -80,13 +80,13 @@ class StepOutcome:
     id: str
     state: StepState
     title: str = ""
-    remark: str = ""
+    remark: Sentence | None = None
     duration_s: float = 0.0
     attempts: int = 1
 
     def to_json(self) -> dict[str, Any]:
         names = ("id", "state", "title", "remark", "duration_s", "attempts")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"remark": _said(self.remark)}
 
 
 @value
@@ -129,6 +129,10 @@ class Event:
             if fact is not None:
                 body[name] = _plain(fact)
         return body
+
+
+def _said(remark: Sentence | None) -> str:
+    return "" if remark is None else str(remark)
 
 
 def _plain(value: Any) -> Any:
@@ -183,7 +187,7 @@ class StepProgress(Event):
     state: StepState
     title: str = ""
     attempt: int = 1
-    remark: str | None = None
+    remark: Sentence | None = None
     """Why it failed or was skipped."""
     duration_s: float | None = None
 
@@ -299,7 +303,7 @@ class Approval(Event):
     decision: str | None = None
     changes: tuple[ProposedChange, ...] | None = None
     """Of a command: all that it would change; `path` and `diff` are those of the first."""
-    remarks: tuple[str, ...] | None = None
+    remarks: tuple[Sentence, ...] | None = None
     """What else there is to know before the answer, one sentence each."""
     network: str | None = None
     """The command that asks for the network; then nothing is written by a yes."""
@@ -363,7 +367,7 @@ class Retry(Event):
     """Something is tried once more, and why."""
 
     type: ClassVar[str] = "retry"
-    reason: str
+    reason: Sentence
     attempt: int
     delay_s: float = 0.0
     task_id: str | None = None
@@ -433,7 +437,7 @@ class Final(Event):
     usage: Usage = Usage()
     duration_s: float = 0.0
     node_id: str | None = None
-    remark: str = ""
+    remark: Sentence | None = None
     """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself."""
     checks: tuple[CheckRun, ...] = ()
     citations: Citations | None = None
@@ -449,7 +453,7 @@ class Final(Event):
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.
-        return Event.to_json(self) | {"node_id": self.node_id}
+        return Event.to_json(self) | {"node_id": self.node_id, "remark": _said(self.remark)}
 
 
 @value

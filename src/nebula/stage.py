@@ -32,7 +32,7 @@ from nebula.events import (
     Task,
     ToolResult,
 )
-from nebula.language import translate_to
+from nebula.language import Sentence, explain_to, translate_to
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Error | Notice):
         return _remark(scene, event.message, event.in_language(options.lang))
     if isinstance(event, Approval) and event.decision is None:
-        return replace(scene, curtain_down=False, command_runs=False), (Ask(_seen_whole(event)),)
+        return replace(scene, curtain_down=False, command_runs=False), (Ask(_seen_whole(event, options.lang)),)
     if isinstance(event, Steering):
         return replace(scene, curtain_down=True, command_runs=False), (Heard(neutralise(event.text)), Curtain())
     return _interlude(scene, event, options)
@@ -204,11 +204,11 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
         cues.append(Say(neutralise(final.text), 2))
         scene = replace(scene, spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
-    said = translate_to(options.lang, final.remark)
+    said = "" if final.remark is None else explain_to(options.lang, final.remark)
     explained = final.status == "error" and scene.remarks
     if not said and cut_short and not explained:
         said = _how_it_ended(final, options.lang)
-    scene, remark = _remark(scene, final.remark or said, said)
+    scene, remark = _remark(scene, str(final.remark or said), said)
     cues.extend(remark)
     cues.append(Close(final, closing_line(final, options.lang)))
     return replace(scene, curtain_down=False), tuple(cues)
@@ -269,7 +269,7 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
     return (Backstage(one_line(title), neutralise(text)),) if title else ()
 
 
-def _seen_whole(approval: Approval) -> Approval:
+def _seen_whole(approval: Approval, lang: str) -> Approval:
     """What is approved must be seen: no character of it may hide, not even the end of a line."""
     changes = approval.changes and tuple(_change_seen_whole(each) for each in approval.changes)
     return replace(
@@ -278,10 +278,14 @@ def _seen_whole(approval: Approval) -> Approval:
         tool=one_line(approval.tool),
         diff=approval.diff.translate(_UNSEEN),
         changes=changes,
-        remarks=approval.remarks and tuple(map(one_line, approval.remarks)),
+        remarks=approval.remarks and tuple(_seen_remark(each, lang) for each in approval.remarks),
         network=None if approval.network is None else approval.network.translate(_UNSEEN),
         call=None if approval.call is None else approval.call.translate(_UNSEEN),
     )
+
+
+def _seen_remark(remark: Sentence, lang: str) -> Sentence:
+    return Sentence("{remark}", remark=one_line(explain_to(lang, remark)))
 
 
 def _change_seen_whole(change: ProposedChange) -> ProposedChange:

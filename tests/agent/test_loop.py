@@ -82,7 +82,7 @@ def test_an_error_of_the_model_ends_the_turn_with_its_sentence():
     turn, told = turn_of(Failing(AuthError("The key is wrong. Set OPENAI_API_KEY.")))
     final = run(turn)
     assert types(told) == ["task", "error", "final"]
-    assert (final.status, final.exit_code, final.remark) == ("error", 1, "The key is wrong. Set OPENAI_API_KEY.")
+    assert (final.status, final.exit_code, str(final.remark)) == ("error", 1, "The key is wrong. Set OPENAI_API_KEY.")
 
 
 def test_a_model_that_cannot_speak_the_dialect_is_exit_code_3():
@@ -156,7 +156,7 @@ def test_what_cannot_be_recorded_does_not_go_on():
     turn, told = turn_of([{"text": "unheard"}], recorders=[full])
     final = run(turn)
     assert types(told) == ["task", "error", "final"]
-    assert "No space left" in final.remark
+    assert "No space left" in str(final.remark)
     assert final.status == "error"
 
 
@@ -181,7 +181,7 @@ def test_a_bug_in_a_tool_ends_the_turn_in_order_and_is_in_the_trace():
     turn, told = turn_of([call()], Tool(act=bug))
     final = run(turn)
     assert types(told)[-2:] == ["error", "final"]
-    assert "ZeroDivisionError" in final.remark
+    assert "ZeroDivisionError" in str(final.remark)
     assert "Traceback" in told[-2].event.detail
 
 
@@ -210,7 +210,7 @@ def test_a_turn_without_a_word_of_answer_is_an_error_and_no_node(text, how, exit
     final = run(turn)
     assert types(told) == ["task", "message", "final"]
     assert (final.status, final.exit_code, final.node_id) == ("error", exit_code, None)
-    assert words in final.remark
+    assert words in str(final.remark)
 
 
 def test_a_turn_that_spoke_only_before_its_tools_has_an_answer():

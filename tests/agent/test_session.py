@@ -237,7 +237,7 @@ def test_a_model_that_reads_one_file_for_ever_is_stopped(settings):
     Path(settings.root, "a.py").write_text("x = 1\n", encoding="utf-8")
     (final,), events, requests = run(settings, *[read("a.py")] * 100)
     assert (final.status, final.exit_code, len(requests)) == ("limit", 1, 6)
-    assert "readFile" in final.remark
+    assert "readFile" in str(final.remark)
     results = [event.result for event in events if event.type == "tool_result"]
     assert ["not run again" in str(result) for result in results] == [False, False, True, True, True]
 

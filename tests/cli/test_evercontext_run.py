@@ -50,6 +50,39 @@ def test_a_step_that_fails_stops_the_rest_and_says_what_was_not_done(bench):
     assert [each["state"] for each in bench.trace()[-1]["steps"]] == ["done", "failed", "not_run"]
 
 
+def test_why_a_step_failed_is_said_in_japanese_too(bench):
+    missing = {"tool": "read_file", "parameters": {"path": "missing.py"}}
+    wrong = {"tool": "write_file", "parameters": {"path": "a.py"}}
+    steps = plan(
+        step("a", **missing, on_error="skip"),
+        step("b", depends_on=["a"]),
+        step("c", tool="run.http", parameters={}, on_error="skip"),
+        step("d", **wrong, on_error="skip"),
+        step("e"),
+    )
+    with ollama(steps, write("a.exe", ""), say("Refused."), write("a.exe", ""), say("Refused.")) as server:
+        ran = run(bench, server, "--task", "x", NEBULA_LANG="ja")
+        resumed = run(bench, server, "--resume-plan", NEBULA_LANG="ja")
+    assert (ran.code, resumed.code) == (2, 2)
+    for said in (
+        "missing.py: 見つかりません",
+        "a に依存しています",
+        "種類が「http」のチェックは設定されていません",
+        "write_file の返答: ",
+        "書き込みがポリシーにより拒否されました",
+    ):
+        assert said in ran.out and said in ran.err, said
+    english = [event for event in bench.trace() if event["type"] == "progress" and "remark" in event]
+    assert english[1]["remark"] == "depends on a" and "missing.py: " in english[0]["remark"]
+
+
+def test_why_a_plan_is_asked_for_again_is_said_in_japanese_too(bench):
+    with ollama(Turn("No."), plan(step("1")), say("Done.")) as server:
+        ran = run(bench, server, "--task", "x", NEBULA_LANG="ja")
+    assert ran.code == 0
+    assert "返答がただの文章です" in ran.err and "The reply" not in ran.err
+
+
 def test_what_depends_on_a_skipped_step_is_skipped_and_the_rest_is_done(bench):
     missing = {"tool": "read_file", "parameters": {"path": "missing.py"}}
     steps = plan(step("a", **missing, on_error="skip"), step("b", depends_on=["a"]), step("c"))

@@ -16,6 +16,7 @@ from nebula.cli.retries import asked_again
 from nebula.cli.terminal.input.keys import KeysKept
 from nebula.events import Output, Retry, Steering
 from nebula.graph.graph import Graph
+from nebula.language import Sentence
 from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
 from nebula.tools.commands.program_name import program_of
 from scripted_model import Call, Fault, ScriptedModel, Turn
@@ -139,6 +140,6 @@ def test_the_program_of_a_line(line: str, program: str | None) -> None:
 
 
 def test_a_long_rate_limit_is_told_by_the_clock() -> None:
-    limited = Retry("slow down", 2, 600, attempts=4, kind="limit")
+    limited = Retry(Sentence("slow down"), 2, 600, attempts=4, kind="limit")
     assert asked_again(limited, 30) == "rate limited, again in 30 s, 2 of 4"
     assert asked_again(limited, 600).startswith("rate limited until ")

@@ -7,15 +7,45 @@ import errno
 import importlib
 import json
 import os
+import re
 import string
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import nebula
+from nebula import events
+from nebula.agent.batch.outcome import TaskOutcome
+from nebula.agent.orchestrator.executor import StepEnd
+from nebula.agent.turn_result import Ending
 from nebula.errors import NebulaError
+from nebula.events import (
+    Approval,
+    CheckRun,
+    Diff,
+    Error,
+    EventStream,
+    Evidence,
+    FileChange,
+    Final,
+    Message,
+    Notice,
+    Output,
+    Plan,
+    ProposedChange,
+    Repair,
+    Retry,
+    Stamped,
+    Steering,
+    Step,
+    StepOutcome,
+    StepProgress,
+    Task,
+    ToolResult,
+)
 from nebula.language import Sentence, explain, translate, translate_count, translate_to, use_language
 
 SOURCE = Path(nebula.__file__).parent
@@ -37,7 +67,7 @@ ROOMS = [
     "workspace",
 ]
 """Rooms whose sentences are held to it."""
-SPOKEN = {"translate", "translate_count", "translate_to", "Notice", "Sentence", "ModelNotice"}
+SPOKEN = {"translate", "translate_count", "translate_to", "Notice", "Sentence", "ModelNotice", "Error"}
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +111,7 @@ def spoken_arguments(room: str, names: frozenset[str]) -> Iterator[tuple[str, as
             if called not in names:
                 continue
             where = f"{path.relative_to(SOURCE)}:{call.lineno}"
-            start = {"translate_count": 1, "translate_to": 1}.get(called, 0)
+            start = {"translate_count": 1, "translate_to": 1, "Error": 1}.get(called, 0)
             count = 2 if called == "translate_count" else 1
             for argument in call.args[start : start + count]:
                 yield where, argument
@@ -113,6 +143,49 @@ def test_every_sentence_of_a_room_is_translated(room: str) -> None:
             elif sentence and sentence not in japanese:
                 missing.append(f"{where}: no Japanese for {sentence!r}")
     assert not missing, "\n".join(missing)
+
+
+DATA = {
+    Evidence: "path span blob commit",
+    FileChange: "path before after",
+    CheckRun: "name summary",
+    StepOutcome: "id title",
+    Task: "prompt mode model provider parents references",
+    Plan: "plan model",
+    StepProgress: "task_id title",
+    Repair: "failing report",
+    Message: "rung task_id stop",
+    Step: "tool_use_id name orig_name task_id",
+    Output: "tool_use_id text program",
+    Steering: "text",
+    ProposedChange: "path kind diff renamed_from",
+    Approval: "approval_id path tool diff tool_use_id decision network call",
+    ToolResult: "tool decision task_id",
+    Diff: "path diff before after task_id",
+    Retry: "task_id kind",
+    Notice: "sentence values task_id",
+    Error: "kind sentence values task_id detail",
+    Final: "text node_id forecast",
+    Stamped: "trace_id session_id ts",
+    StepEnd: "answer",
+    TaskOutcome: "id digest root trace_id status files",
+}
+"""What may be bare text in the events and in what they are made from: names, and what models, people, programs and
+files say. All that we say ourselves is a `Sentence`: bare text would pass by the tests above."""
+
+
+def bare_texts(kind: type) -> str:
+    hints = get_type_hints(kind)
+    return " ".join(name for name in kind.__fields__ if "str" in re.findall(r"\w+", str(hints[name])))
+
+
+def test_what_the_events_say_by_themselves_is_a_sentence() -> None:
+    kinds = {
+        each for each in vars(events).values() if hasattr(each, "__fields__") and each.__module__ == "nebula.events"
+    }
+    kinds = kinds - {EventStream} | {StepEnd, Ending, TaskOutcome}
+    found = {kind: names for kind in kinds if (names := bare_texts(kind))}
+    assert found == DATA
 
 
 def test_translations_have_the_places_of_their_sentence() -> None:

@@ -23,6 +23,7 @@ from nebula.events import (
     ToolResult,
     Usage,
 )
+from nebula.language import Sentence
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
 from nebula.stage import (
     Ask,
@@ -100,12 +101,12 @@ def test_nothing_of_a_set_to_approve_is_hidden():
     change = ProposedChange("a\u202e.py", "created", 1, 0, "+x\u200b\n")
     (ask,) = [
         cue
-        for cue in play(TASK, Approval("1", "a", "runCommand", "", changes=(change,), remarks=("odd\x1b",)))
+        for cue in play(TASK, Approval("1", "a", "runCommand", "", changes=(change,), remarks=(Sentence("odd\x1b"),)))
         if isinstance(cue, Ask)
     ]
     assert ask.approval.changes[0].path == "a<U+202E>.py"
     assert ask.approval.changes[0].diff == "+x<U+200B>\n"
-    assert ask.approval.remarks == ("odd␛",)
+    assert [str(each) for each in ask.approval.remarks or ()] == ["odd␛"]
 
 
 def test_plain_talk_is_one_act():
@@ -148,7 +149,7 @@ def test_a_stop_on_a_tool_call_keeps_what_was_said_and_remarks():
 
 def test_an_error_after_a_tool_is_told_once():
     sentence = "The model cannot be reached; check OLLAMA_HOST."
-    ending = final("I will look.", "error", remark=sentence)
+    ending = final("I will look.", "error", remark=Sentence(sentence))
     cues = play(TASK, calling("I will look."), step(), result(), Error("llm", sentence), ending)
     assert seen(cues) == [(1, "I will look."), sentence]
 
@@ -174,7 +175,7 @@ def test_every_bad_end_has_a_plain_remark(status, lang, part):
 
 
 def test_the_harness_may_give_its_own_remark():
-    cues = play(TASK, calling("Said."), final("Said.", "limit", remark="100 model calls were made."))
+    cues = play(TASK, calling("Said."), final("Said.", "limit", remark=Sentence("100 model calls were made.")))
     assert seen(cues) == [(1, "Said."), "100 model calls were made."]
 
 
@@ -203,7 +204,7 @@ INTERLUDE = (
     result(),
     Approval("a1", "secret/plan.py", "writeFile", "SECRET DIFF", decision="all"),
     Diff("secret/plan.py", "SECRET DIFF", 1, 0),
-    Retry("SECRET 503", 1),
+    Retry(Sentence("SECRET 503"), 1),
     Plan({"tasks": ["SECRET"]}),
 )
 

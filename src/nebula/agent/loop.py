@@ -30,6 +30,7 @@ from nebula.events import (
     ToolResult,
     TurnNotKept,
 )
+from nebula.language import Sentence, sentence_of
 from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.messages import (
@@ -139,17 +140,17 @@ async def ending_of(work: Awaitable[None], stream: EventStream, task_id: str | N
         return Ending("interrupted")
     except TurnLimit as limit:
         stream.emit(Notice(limit.sentence, limit.values, task_id), must_record=False)
-        return Ending("limit", str(limit))
+        return Ending("limit", sentence_of(limit))
     except ModelError as error:
         stream.emit(Error(error.kind, error.sentence, error.values, task_id), must_record=False)
-        return Ending("error", str(error), error.exit_code)
+        return Ending("error", sentence_of(error), error.exit_code)
     except RecordingFailed as failure:
         stream.emit(Error("recording", failure.sentence, failure.values, task_id), must_record=False)
-        return Ending("error", str(failure))
+        return Ending("error", sentence_of(failure))
     except NebulaError as problem:  # an audience that nothing can be shown to any more
         kind = getattr(problem, "kind", "output")
         stream.emit(Error(kind, problem.sentence, problem.values, task_id), must_record=False)
-        return Ending("error", str(problem), problem.exit_code)
+        return Ending("error", sentence_of(problem), problem.exit_code)
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         internal = Error(
             "internal",
@@ -159,7 +160,7 @@ async def ending_of(work: Awaitable[None], stream: EventStream, task_id: str | N
             _where(bug),
         )
         stream.emit(internal, must_record=False)
-        return Ending("error", internal.message)
+        return Ending("error", Sentence(internal.sentence, **internal.values))
     return Ending("ok")
 
 
@@ -215,9 +216,7 @@ async def _ask(turn: Turn) -> ModelReply:
     async with aclosing(turn.model.stream(request)) as items:  # type: ignore[type-var]
         async for item in items:
             if isinstance(item, Retrying):
-                turn.stream.emit(
-                    Retry(str(item.reason), item.attempt, item.delay_s, turn.task_id, item.attempts, item.kind)
-                )
+                turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id, item.attempts, item.kind))
             elif isinstance(item, ModelNotice):
                 turn.stream.emit(Notice(item.text.sentence, item.text.values, task_id=turn.task_id))
             elif isinstance(item, ModelReply):

@@ -25,6 +25,7 @@ from nebula.events import (
     ToolResult,
     Usage,
 )
+from nebula.language import Sentence
 from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, ToolUseResult
 from nebula.tools.registry import BY_NAME, WRITERS
@@ -44,7 +45,7 @@ class Ending:
     """How a turn ended, as the loop saw it."""
 
     status: Status
-    remark: str = ""
+    remark: Sentence | None = None
     exit_code: int | None = None
 
     @property
@@ -187,7 +188,7 @@ class TurnResult:
         if not self.answer.strip():
             last = self.messages[-1] if self.messages else None
             dialect = EXIT_FORMAT if last is not None and last.rung is not None else None
-            return Ending("error", str(why_no_answer(last.stop if last else None)), dialect)
+            return Ending("error", why_no_answer(last.stop if last else None), dialect)
         return replace(ending, status="refused") if self._refused else ending
 
 

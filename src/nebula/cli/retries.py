@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from nebula.events import Retry
-from nebula.language import translate
+from nebula.language import explain, translate
 
 LONG_S = 60
 """From so many seconds on the clock says more than a countdown."""
@@ -20,7 +20,7 @@ def asked_again(retry: Retry, seconds: int) -> str:
     elif retry.kind == "unavailable":
         reason = translate("no answer from the provider")
     else:
-        reason = retry.reason.rstrip(" .。")
+        reason = explain(retry.reason).rstrip(" .。")
     again = translate("again in {seconds} s", seconds=seconds) if seconds > 0 else translate("asking again")
     parts = [reason, again]
     if retry.attempts:

@@ -71,6 +71,19 @@ class Sentence:
     def __repr__(self) -> str:
         return f"Sentence({str(self)!r})"
 
+    def to_json(self) -> str:
+        """In English, as the wire and the records have it."""
+        return str(self)
+
+
+def sentence_of(problem: BaseException) -> Sentence:
+    """What an error says, to be said later; of one that is not ours, its own text."""
+    sentence = getattr(problem, "sentence", None)
+    if sentence is not None:
+        return Sentence(sentence, **getattr(problem, "values", {}))
+    said = problem.strerror if isinstance(problem, OSError) else None
+    return Sentence("{problem}", problem=said or str(problem))
+
 
 def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
     """One of two sentences, by number: "{count} turn" or "{count} turns"."""

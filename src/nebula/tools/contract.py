@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from nebula.events import CheckRun, Event, Evidence
+from nebula.language import Sentence
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
 from nebula.value import value
 
@@ -52,6 +53,8 @@ class Outcome:
     secret: bool = False
     """It shows what a secret file holds: meant for the model alone, and for nobody's records."""
     code: int = 200
+    problem: Sentence | None = None
+    """What went wrong, for a person; None where only the model was told."""
     size: int | None = None
     """Bytes of the file that was read or written."""
     evidence: tuple[Evidence, ...] = ()

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from nebula.language import sentence_of
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import AppliedChange, Call, CancelledLate, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
@@ -118,7 +119,8 @@ class ToolSet:
         except ToolFailure as failure:
             return Outcome.failed(failure)
         except WorkspaceError as error:
-            return Outcome.failed(ToolFailure(str(error), code=error.status, policy=error.refusal))
+            said = ToolFailure(str(error), code=error.status, policy=error.refusal)
+            return replace(Outcome.failed(said), problem=sentence_of(error))
 
     def _called(self, call: Call) -> tuple[Tool, Mapping[str, Any]]:
         use = call.use

@@ -55,7 +55,7 @@ async def test_a_place_that_cannot_be_made_is_one_task_s_failure(tmp_path):
     gone = BatchTask("gone", "write a.md", str(tmp_path / "gone"))
     engine = LocalEngine(results, load_settings(str(project)), {})
     [outcome] = await run_batch([gone], 1, engine, Quiet())
-    assert (outcome.exit_code, outcome.remark) == (1, "No such file or directory")
+    assert (outcome.exit_code, str(outcome.remark)) == (1, "No such file or directory")
     assert results.done([gone]) == {"gone": outcome}
 
 

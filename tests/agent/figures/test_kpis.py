@@ -12,6 +12,7 @@ import pytest
 from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import KPI_NAMES, figures_json, kpis, percentile, spending
 from nebula.events import CheckRun, Citations, Message, Plan, Retry, Step, ToolResult, Usage
+from nebula.language import Sentence
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
 from nebula.value import replace
 from trace_lines import write_lines, write_task
@@ -179,7 +180,12 @@ def test_tokens_and_cost_by_day_model_flow_and_project(tmp_path):
 
 def test_rungs_retries_and_steps_are_counted(tmp_path):
     write_task(
-        tmp_path, said(rung="plain"), said(rung="fenced"), said(rung="plain"), Retry("again", 2), Step("c", "list", {})
+        tmp_path,
+        said(rung="plain"),
+        said(rung="fenced"),
+        said(rung="plain"),
+        Retry(Sentence("again"), 2),
+        Step("c", "list", {}),
     )
     found = gather([str(tmp_path)])
     assert figures_json(found)["rungs"] == {"plain": 2, "fenced": 1}

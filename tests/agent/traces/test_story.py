@@ -9,7 +9,7 @@ import pytest
 from nebula.agent.traces.find import UnknownTrace, audited, find_trace, short_ids
 from nebula.agent.traces.story import tell
 from nebula.events import Error, Message, Notice, Retry, Step, ToolResult, Usage
-from nebula.language import use_language
+from nebula.language import Sentence, use_language
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
 from trace_lines import write_lines, write_task
 
@@ -50,14 +50,14 @@ def test_every_kind_of_event_has_its_line(tmp_path):
     story = told(
         tmp_path,
         Notice("The folder is new."),
-        Retry("busy", 2),
+        Retry(Sentence("busy"), 2),
         Message(AssistantMessage.new_response(None, "見ます。\nnow"), Usage(3, 4), rung="fenced", duration_s=0.25),
         Step("c1", "list", {"path": "あ"}),
         ToolResult("list", result, "no", 0.5, refused=True),
         Error("limit", "Too much.", detail="traceback"),
         status="error",
         exit_code=1,
-        remark="Too much.",
+        remark=Sentence("Too much."),
         duration_s=2.0,
     )
     assert story == [

@@ -10,6 +10,7 @@ from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import Spending, spending
 from nebula.errors import EXIT_FAILED
 from nebula.events import Final
+from nebula.language import Sentence
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.local import open_workspace
@@ -40,15 +41,17 @@ class TaskOutcome:
     unpriced_tokens: int = 0
     seconds: float = 0.0
     files: tuple[str, ...] = ()
-    remark: str = ""
+    remark: Sentence | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _NAMES}
+        return {name: getattr(self, name) for name in _NAMES} | {"remark": str(self.remark or "")}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> TaskOutcome:
         known = {name: found[name] for name in _NAMES if name in found}
-        return cls(**{**known, "files": tuple(found.get("files") or ())})
+        said = found.get("remark")
+        remark = Sentence("{problem}", problem=said) if said else None
+        return cls(**{**known, "files": tuple(found.get("files") or ()), "remark": remark})
 
 
 def outcome_of(task: BatchTask, place: str, trace_id: str, final: Final) -> TaskOutcome:

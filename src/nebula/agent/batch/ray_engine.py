@@ -22,6 +22,7 @@ from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Said
 from nebula.config import Settings, load_settings
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.language import Sentence
 
 LOCAL = "ray"
 CPUS_A_TASK = 0.5
@@ -46,7 +47,7 @@ class RayEngine:
             returned = await self._on_the_cluster(task)
         except (NebulaError, OSError, self._ray.exceptions.RayError) as problem:
             first = str(problem).strip().splitlines()[-1:] or [type(problem).__name__]
-            outcome = TaskOutcome(task.id, task.digest, task.root, remark=first[0])
+            outcome = TaskOutcome(task.id, task.digest, task.root, remark=Sentence("{problem}", problem=first[0]))
             self._results.keep(task, outcome, "", "")
             return outcome
         outcome = TaskOutcome.from_json(returned.outcome)

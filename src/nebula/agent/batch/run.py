@@ -20,6 +20,7 @@ from nebula.config import Settings, load_settings
 from nebula.errors import EXIT_INTERRUPTED, NebulaError
 from nebula.events import Stamped
 from nebula.git import find_repository
+from nebula.language import Sentence, sentence_of
 from nebula.value import record
 
 MOST_THREADS = 16
@@ -90,9 +91,9 @@ class LocalEngine:
         try:
             outcome = await self._carry_out(task, watch)
         except NebulaError as problem:
-            return self._failed(task, str(problem))
+            return self._failed(task, sentence_of(problem))
         except OSError as problem:
-            return self._failed(task, problem.strerror or str(problem))
+            return self._failed(task, sentence_of(problem))
         if outcome.exit_code == EXIT_INTERRUPTED:
             raise asyncio.CancelledError
         return outcome
@@ -114,7 +115,7 @@ class LocalEngine:
         patch = patch_of(inside, prefix_of(task.root))
         self.results.keep(task, outcome, patch, os.path.join(inside, ".nebula"))
 
-    def _failed(self, task: BatchTask, remark: str) -> TaskOutcome:
+    def _failed(self, task: BatchTask, remark: Sentence) -> TaskOutcome:
         outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark)
         self.results.keep(task, outcome, "", "")
         return outcome

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from nebula.agent.conversation import Fit
 from nebula.agent.loop import Turn, ending_of, run_rounds, run_tool
-from nebula.agent.orchestrator.existing_files import ShowsExisting
+from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
 from nebula.agent.orchestrator.step_prompt import step_prompt
-from nebula.agent.orchestrator.tool_steps import CONFLICT, conflict_goal, error_of, prepared_call
+from nebula.agent.orchestrator.tool_steps import WatchedTools, conflict_goal, error_of, prepared_call
 from nebula.agent.plan.find_checks import kind_of
 from nebula.agent.plan.plan import PlanStep
 from nebula.agent.plan.planner import SEED
@@ -19,11 +19,11 @@ from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import EventStream, Final, Stamped
+from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
     ToolResultStatus,
-    ToolUseResult,
     UserMessage,
     strip_hidden_characters,
 )
@@ -45,7 +45,7 @@ class StepEnd:
 
     exit_code: int
     answer: str = ""
-    remark: str = ""
+    remark: Sentence | None = None
 
     @property
     def ok(self) -> bool:
@@ -123,7 +123,7 @@ class Executor:
         checks = self.repairer.checks.commands if self.repairer is not None else ()
         names = [name for name in checks if kind_of(name) == kind]
         if self.repairer is None or not names:
-            return StepEnd(EXIT_FAILED, "", f"No check of the kind '{kind}' is configured.")
+            return StepEnd(EXIT_FAILED, "", Sentence("No check of the kind '{kind}' is configured.", kind=kind))
         passed: list[bool] = []
 
         async def verify(repairer: Repairer) -> None:
@@ -132,7 +132,8 @@ class Executor:
         ending = await ending_of(verify(self.repairer), self.stream, step.id)
         if ending.status != "ok":
             return StepEnd(ending.code, "", ending.remark)
-        return StepEnd(EXIT_OK) if passed[0] else StepEnd(EXIT_FAILED, "", f"{', '.join(names)} failed.")
+        failed = Sentence("{names} failed.", names=", ".join(names))
+        return StepEnd(EXIT_OK) if passed[0] else StepEnd(EXIT_FAILED, "", failed)
 
     async def _call(self, step: PlanStep) -> StepEnd:
         """The tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
@@ -140,20 +141,19 @@ class Executor:
         call = await asyncio.to_thread(prepared_call, step, self.tools.specs, self.files, self.ledger)
         if call is None:
             return StepEnd(EXIT_OK, "It was so already.")
-        results: list[ToolUseResult] = []
-        run = run_tool(self._new_turn(step.id, step), call.use, [call.use], call.invalid, results)
-        ending = await ending_of(run, self.stream, step.id)
-        if not results or ending.status != "ok":
+        turn = self._new_turn(step.id, step)
+        turn.tools = watched = WatchedTools(turn.tools)
+        ending = await ending_of(run_tool(turn, call.use, [call.use], call.invalid, []), self.stream, step.id)
+        outcome = watched.last
+        if outcome is None or ending.status != "ok":
             return StepEnd(ending.code, "", ending.remark)
-        if results[0].status is ToolResultStatus.Success:
+        if outcome.status is ToolResultStatus.Success:
             return StepEnd(EXIT_OK)
-        error = error_of(results[0])
-        if self._reader.was_refused:
-            return StepEnd(EXIT_POLICY, "", error)
-        if CONFLICT in error:
-            return await self.reach(conflict_goal(step, error), step.id, step)
-        return StepEnd(EXIT_FAILED, "", error)
+        if outcome.code == CONFLICT and call.use.orig_name == "writeFile":
+            return await self.reach(conflict_goal(step, error_of(outcome)), step.id, step)
+        said = outcome.problem or Sentence("{tool} answered: {problem}", tool=step.tool, problem=error_of(outcome))
+        return StepEnd(EXIT_POLICY if self._reader.was_refused else EXIT_FAILED, "", said)
 
 
-def _why(final: Final) -> str:
-    return "A write was refused by the policy." if final.status == "refused" else ""
+def _why(final: Final) -> Sentence | None:
+    return Sentence("A write was refused by the policy.") if final.status == "refused" else None

@@ -10,9 +10,10 @@ from nebula.agent.orchestrator.executor import Executor, StepEnd
 from nebula.agent.plan.plan import PlanStep
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from nebula.events import EventStream, StepOutcome, StepProgress
+from nebula.language import Sentence
 from nebula.value import field, record
 
-KEPT = "done before"
+KEPT = Sentence("done before")
 
 
 @record
@@ -25,7 +26,7 @@ class PlanRun:
     """Hears of each step that is done, with what it came to."""
     outcomes: dict[str, StepOutcome] = field(default_factory=dict)
     exit_code: int = EXIT_OK
-    remark: str = ""
+    remark: Sentence | None = None
     """Why the first step that failed did so."""
     stopped: bool = False
 
@@ -37,7 +38,7 @@ class PlanRun:
                 self._record(StepOutcome(step.id, "done", title_of(step), KEPT, attempts=0))
             elif waits := [each for each in step.depends_on if self.outcomes[each].state != "done"]:
                 self.exit_code = EXIT_FAILED
-                self._record(StepOutcome(step.id, "skipped", title_of(step), f"depends on {', '.join(waits)}"))
+                self._record(StepOutcome(step.id, "skipped", title_of(step), _waits_for(waits)))
             else:
                 await self._attempt(step)
 
@@ -65,10 +66,13 @@ class PlanRun:
 
     def _record(self, outcome: StepOutcome) -> None:
         self.outcomes[outcome.id] = outcome
-        remark = outcome.remark or None
         self.stream.emit(
-            StepProgress(outcome.id, outcome.state, outcome.title, outcome.attempts, remark, outcome.duration_s)
+            StepProgress(outcome.id, outcome.state, outcome.title, outcome.attempts, outcome.remark, outcome.duration_s)
         )
+
+
+def _waits_for(ids: Sequence[str]) -> Sentence:
+    return Sentence("depends on {ids}", ids=", ".join(ids))
 
 
 def title_of(step: PlanStep) -> str:

@@ -25,6 +25,7 @@ from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Status, Task, TurnNotKept, new_trace_id
 from nebula.files.home import derived_folder
+from nebula.language import Sentence
 from nebula.llm.errors import ModelError
 from nebula.messages.redaction import Redactor
 from nebula.tools.toolset import ToolSet
@@ -209,7 +210,7 @@ class TaskRun:
         steps = self._steps
         if ending.status == "ok" and steps is not None:
             code = EXIT_FAILED if self._unverified else steps.exit_code
-            remark = "The checks still fail." if self._unverified else steps.remark
+            remark = Sentence("The checks still fail.") if self._unverified else steps.remark
             ending = Ending(_STATUS.get(code, "error"), remark, code)
         is_real = not (self.request.dry_run or self.request.only_plan)
         keeps_node = self.state.keeps_records and self.state.has_graph and is_real

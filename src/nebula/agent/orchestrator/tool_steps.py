@@ -9,15 +9,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nebula.agent.loop import Tools
 from nebula.agent.plan.plan import PlanStep
 from nebula.llm.dialect.tools import make_offer
-from nebula.messages import AssistantToolUse, Json, ToolSpec, ToolUseResult
+from nebula.messages import AssistantToolUse, Json, ToolSpec
+from nebula.tools.contract import Call, Outcome
 from nebula.tools.ledger import ReadLedger
-from nebula.value import value
+from nebula.value import record, value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
-CONFLICT = "exists already"
+
+@record
+class WatchedTools:
+    """The tools, and what the last call came to."""
+
+    tools: Tools
+    last: Outcome | None = None
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self.tools.specs
+
+    async def run(self, call: Call) -> Outcome:
+        self.last = await self.tools.run(call)
+        return self.last
 
 
 @value
@@ -46,8 +62,9 @@ def prepared_call(
     return PreparedCall(use, invalid)
 
 
-def error_of(result: ToolUseResult) -> str:
-    said = [block.value for block in result.content if isinstance(block, Json)]
+def error_of(outcome: Outcome) -> str:
+    """What a model is told of a call that failed."""
+    said = [block.value for block in outcome.content if isinstance(block, Json)]
     return " ".join(str(each.get("error", "")) for each in said if isinstance(each, Mapping)).strip()
 
 

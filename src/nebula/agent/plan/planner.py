@@ -15,6 +15,7 @@ from nebula.agent.plan.plan_reply import read_plan_reply
 from nebula.agent.plan.planning_context import PlanningContext
 from nebula.agent.system_prompt import template
 from nebula.events import EventStream, Notice, Plan, Retry, Usage
+from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError
@@ -80,7 +81,7 @@ async def make_plan(
         except BadPlan as problem:
             if attempt == ATTEMPTS:
                 raise
-            stream.emit(Retry(str(problem), attempt + 1, attempts=ATTEMPTS, kind="bad_reply"))
+            stream.emit(Retry(sentence_of(problem), attempt + 1, attempts=ATTEMPTS, kind="bad_reply"))
             quoted = reply.message.content[:MOST_QUOTED] or "(nothing)"
             complaint = COMPLAINT.format(problem=problem)
             said += [AssistantMessage.new_response(None, quoted), UserMessage.new_prompt(complaint)]
@@ -94,7 +95,7 @@ async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream)
         async for item in items:
             if isinstance(item, Retrying):
                 stream.emit(
-                    Retry(str(item.reason), item.attempt, item.delay_s, None, item.attempts or None, item.kind or None)
+                    Retry(item.reason, item.attempt, item.delay_s, None, item.attempts or None, item.kind or None)
                 )
             elif isinstance(item, ModelNotice):
                 stream.emit(Notice(item.text.sentence, item.text.values))

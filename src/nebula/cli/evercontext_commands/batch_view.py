@@ -11,7 +11,7 @@ from nebula.cli.evercontext_commands.task_view import live_line
 from nebula.cli.figures.tables import dollars, table
 from nebula.cli.printing import print_line, print_remark
 from nebula.events import Stamped, StepProgress
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.stage import one_line
 
 
@@ -40,7 +40,7 @@ class BatchView:
         self._done += 1
         self._failed += outcome.exit_code != 0
         self._live.lower()
-        remark = f"  {one_line(outcome.remark)}" if outcome.remark else ""
+        remark = f"  {one_line(explain(outcome.remark))}" if outcome.remark else ""
         place = f"{self._done}/{self._total}  {outcome.id}"
         print_remark(f"{place}  {status_word(outcome)}  {outcome.seconds:.1f} s{remark}")
         self._draw()

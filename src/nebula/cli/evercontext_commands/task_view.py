@@ -29,7 +29,7 @@ from nebula.events import (
     StepProgress,
     Task,
 )
-from nebula.language import translate, translate_count
+from nebula.language import explain, translate, translate_count
 from nebula.stage import closing_line, neutralise, one_line
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "-", "not_run": "-"}
@@ -92,9 +92,9 @@ class TaskView:
         words = {"done": translate("done"), "failed": translate("failed"), "skipped": translate("skipped")}
         said = f"{_MARKS.get(event.state, '·')} {name}: {words.get(event.state, event.state)}"
         if event.remark:
-            said += f": {one_line(event.remark)}"
+            said += f": {one_line(explain(event.remark))}"
         if event.duration_s:
-            said += f" ({event.duration_s:.1f} s)"
+            said += f" ({translate('{seconds} s', seconds=f'{event.duration_s:.1f}')})"
         self._line(said)
 
     def step(self, event: Step) -> None:
@@ -210,7 +210,7 @@ def _verdict(final: Final) -> str:
 def _left(step: StepOutcome) -> str:
     words = {"failed": translate("failed"), "skipped": translate("skipped"), "not_run": translate("not run")}
     line = f"  {_MARKS[step.state]} {one_line(step.id)} {one_line(step.title)}: {words[step.state]}"
-    return f"{line}: {one_line(step.remark)}" if step.remark else line
+    return f"{line}: {one_line(explain(step.remark))}" if step.remark else line
 
 
 def live_line() -> Any:

@@ -21,7 +21,7 @@ from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Error, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
-from nebula.language import explain, translate
+from nebula.language import Sentence, explain, sentence_of, translate
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import AnyQuestion, Decision, allow_all
@@ -201,7 +201,8 @@ def _correct(settings: Settings, last: Stamped, problem: OSError) -> None:
     final = last.event
     if isinstance(final, Final):
         stream = EventStream(last.session_id, last.trace_id, _trace(settings), seq=last.seq)
-        failed = replace(final, status="error", exit_code=EXIT_FAILED, remark=f"Standard output: {problem.strerror}")
+        remark = Sentence("Standard output: {problem}", problem=problem.strerror)
+        failed = replace(final, status="error", exit_code=EXIT_FAILED, remark=remark)
         stream.emit(failed, must_record=False)
 
 
@@ -218,7 +219,7 @@ def _not_begun(
     redactor = Redactor(settings.secrets)
     stream = EventStream("", recorders=_trace(settings), audience=() if text else (show,), redactor=redactor)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
-    final = Final("", "error", exit_code, remark=str(error))
+    final = Final("", "error", exit_code, remark=sentence_of(error))
     for event in (task, Error(getattr(error, "kind", "start"), error.sentence, error.values), final):
         stream.emit(event, must_record=False)
     if text:

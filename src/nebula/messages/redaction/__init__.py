@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from nebula.language import Sentence
 from nebula.messages.redaction.key_shapes import holds_key, without_keys
 from nebula.messages.tool_results import Json, Text, ToolUseResult
 
@@ -105,6 +106,8 @@ class Redactor:
             return type(value)([self._copy(inner) for inner in value])
         if fields := _fields(value):
             return type(value)(*[self._copy(getattr(value, name)) for name in fields])
+        if isinstance(value, Sentence):
+            return Sentence(value.sentence, **self._copy(value.values))
         return self.text(str(value)) if self._is_in(value) else value
 
 

@@ -167,7 +167,7 @@ class RunCommand:
                 call.use.id,
                 approvals.by_rule,
                 changes.proposed,
-                tuple(map(str, question.remarks)) or None,
+                question.remarks or None,
             )
         )
         decision = await approvals.approver(question)

@@ -49,7 +49,7 @@ async def _hand_over(terminal: TerminalSession, path: str) -> None:
     models = TaskModels(session.chosen, session.chosen)
     result = await waiting(terminal, run_task(session.settings, TaskRequest(wanted, only_plan=1), models=models))
     if result is None or result.plan is None:
-        problem = result.final.remark if result is not None else translate("interrupted")
+        problem = explain(result.final.remark or "") if result is not None else translate("interrupted")
         screen.line(translate("No plan was written: {problem}", problem=one_line(problem)), "yellow")
     elif problem := _written(place, path, plan_text(result.plan, asked)):
         screen.line(problem, "yellow")

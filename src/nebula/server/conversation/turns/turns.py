@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from nebula.attachments import Attachment
 from nebula.errors import NebulaError
 from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
-from nebula.language import explain_to, translate_to
+from nebula.language import Sentence, sentence_of
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
@@ -213,12 +213,12 @@ class Turns:
         try:
             await self._runner.run(job, hear, self._ask, turn.steering)
         except asyncio.CancelledError:
-            _end(turn, hear, "interrupted", translate_to(job.lang, "Interrupted before it began."))
+            _end(turn, hear, "interrupted", Sentence("Interrupted before it began."))
         except (NebulaError, OSError) as problem:
-            _end(turn, hear, "error", explain_to(job.lang, problem), getattr(problem, "kind", "error"))
+            _end(turn, hear, "error", sentence_of(problem), getattr(problem, "kind", "error"))
         except Exception:  # noqa: BLE001 - whoever waits for this turn must hear that it is over
             _log.exception("a turn failed")
-            _end(turn, hear, "error", explain_to(job.lang, internal_error()), "internal")
+            _end(turn, hear, "error", sentence_of(internal_error()), "internal")
         finally:
             del self._running[job.trace_id]
 
@@ -235,7 +235,7 @@ def _no_such_turn() -> ActionError:
     return ActionError("there is no such turn under way", code="not_found")
 
 
-def _end(turn: _Running, hear: Reader, status: Status, sentence: str, kind: str = "") -> None:
+def _end(turn: _Running, hear: Reader, status: Status, said: Sentence, kind: str = "") -> None:
     """Gives a turn that could not begin, or broke off, the beginning and the end that it lacks."""
     if turn.ended:
         return
@@ -244,5 +244,5 @@ def _end(turn: _Running, hear: Reader, status: Status, sentence: str, kind: str 
     if not turn.begun:
         stream.emit(Task(job.prompt, job.mode, "", parents=job.parents))
     if kind:
-        stream.emit(Error(kind, sentence))
-    stream.emit(Final("", status, 130 if status == "interrupted" else 1, remark=sentence))
+        stream.emit(Error(kind, said.sentence, said.values))
+    stream.emit(Final("", status, 130 if status == "interrupted" else 1, remark=said))
