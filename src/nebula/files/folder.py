@@ -11,7 +11,6 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Iterator
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
 from nebula.files.reading import UnreadableFile, read_limited
@@ -19,6 +18,9 @@ from nebula.files.syscalls import REAL, Syscalls
 from nebula.language import Sentence
 
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NO_NAMES = ("", ".", "..")
+_KEPT_OPEN = 8
+"""Folders below one: those of the last node and flow, with some room."""
 _names = itertools.count()
 
 
@@ -31,6 +33,7 @@ class Folder:
         """Where it was opened, for messages; never used to open anything."""
         self._calls = calls
         self._open = best_opener()
+        self._kept: dict[str, tuple[Folder, int, int]] = {}
 
     @classmethod
     def at(cls, path: str, calls: Syscalls = REAL) -> Folder:
@@ -38,6 +41,7 @@ class Folder:
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), path, calls)
 
     def close(self) -> None:
+        self._kept = {}
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
@@ -80,8 +84,8 @@ class Folder:
     def status(self, path: str) -> os.stat_result | None:
         """What lies there itself, a link not followed; None if nothing does."""
         try:
-            with self._parent(path) as (parent, name):
-                return os.stat(name, dir_fd=parent, follow_symlinks=False)
+            parent, name = self._parent(path)
+            return os.stat(name, dir_fd=parent.fd, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -101,67 +105,91 @@ class Folder:
         made = False
         parts = _parts(path)
         for depth in range(1, len(parts) + 1):
-            with self._parent("/".join(parts[:depth])) as (parent, name):
-                try:
-                    self._calls.mkdir(name, parent, perm)
-                except FileExistsError:
-                    continue
-                self._calls.fsync_dir(parent)
-                made = True
+            parent, name = self._parent("/".join(parts[:depth]))
+            try:
+                self._calls.mkdir(name, parent.fd, perm)
+            except FileExistsError:
+                continue
+            self._calls.fsync_dir(parent.fd)
+            made = True
         os.close(self.open(path, FOLDER_FLAGS))  # a link or a file in its place is refused here
         return made
 
     def open_for_append(self, path: str, perm: int = 0o600) -> int:
-        with self._parent(path) as (parent, name):
-            return os.open(name, _APPEND_FLAGS, perm, dir_fd=parent)
+        parent, name = self._parent(path)
+        return os.open(name, _APPEND_FLAGS, perm, dir_fd=parent.fd)
 
     def replace(
-        self, path: str, data: bytes, *, durable: bool = True, perm: int = 0o666, staging: int | None = None
+        self,
+        path: str,
+        data: bytes,
+        *,
+        durable: bool = True,
+        is_new: bool = False,
+        perm: int = 0o666,
+        staging: int | None = None,
     ) -> None:
-        """The whole file or nothing. One that is there keeps its mode; its folder must exist. The file on its way lies
-        beside it, or in the folder with the descriptor `staging`, which its owner sweeps after a crash."""
-        with self._parent(path) as (parent, name):
-            with contextlib.suppress(FileNotFoundError):
-                found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-                perm = stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else perm
-            temporary = f".new-{os.getpid()}-{next(_names)}"
-            beside = parent if staging is None else staging
-            handle = self._calls.create(temporary, beside, perm)
+        """The whole file or nothing. One that is there keeps its mode, unless the caller knows it to be new; its folder
+        must exist. The file on its way lies beside it, or in the folder with the descriptor `staging`, which its owner
+        sweeps after a crash."""
+        parent, name = self._parent(path)
+        perm = perm if is_new else _mode(name, parent.fd, perm)
+        temporary = f".new-{os.getpid()}-{next(_names)}"
+        beside = parent.fd if staging is None else staging
+        handle = self._calls.create(temporary, beside, perm)
+        try:
             try:
-                try:
-                    self._calls.write_all(handle, data)
-                    if durable:
-                        self._calls.fsync(handle)
-                finally:
-                    os.close(handle)
-                self._calls.rename(temporary, beside, name, parent)
-            except BaseException:
-                with contextlib.suppress(OSError):  # the first error is the one to report
-                    self._calls.unlink(temporary, beside)
-                raise
-            if durable:
-                self._calls.fsync_dir(parent)
+                self._calls.write_all(handle, data)
+                if durable:
+                    self._calls.fsync(handle)
+            finally:
+                os.close(handle)
+            self._calls.rename(temporary, beside, name, parent.fd)
+        except BaseException:
+            with contextlib.suppress(OSError):  # the first error is the one to report
+                self._calls.unlink(temporary, beside)
+            raise
+        if durable:
+            self._calls.fsync_dir(parent.fd)
 
     def remove(self, path: str) -> bool:
         """Removes a file; False where there was none."""
         try:
-            with self._parent(path) as (parent, name):
-                self._calls.unlink(name, parent)
+            parent, name = self._parent(path)
+            self._calls.unlink(name, parent.fd)
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
 
-    @contextlib.contextmanager
-    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
-        parts = _parts(path)
-        if len(parts) == 1:
-            yield self.fd, parts[0]
-            return
-        handle = self._open(self.fd, parts[:-1], FOLDER_FLAGS)
-        try:
-            yield handle, parts[-1]
-        finally:
-            os.close(handle)
+    def _parent(self, path: str) -> tuple[Folder, str]:
+        """The folder in which a path ends, and the name there. It stays open for the next path into it, as long as it
+        is still what stands in its place: a look costs less than opening it again. Whoever uses one that is let go
+        meanwhile holds it open."""
+        folder, _, name = path.rpartition("/")
+        if name in _NO_NAMES:
+            *above, name = _parts(path)
+            folder = "/".join(above)
+        if not folder:
+            return self, name
+        kept = self._kept.get(folder)
+        if kept:
+            found = os.stat(folder, dir_fd=self.fd, follow_symlinks=False)
+            if found.st_ino == kept[1] and found.st_dev == kept[2]:
+                return kept[0], name
+        below = self.subfolder(folder, make=False)
+        found = os.fstat(below.fd)
+        if len(self._kept) >= _KEPT_OPEN:
+            self._kept = {}
+        self._kept[folder] = below, found.st_ino, found.st_dev
+        return below, name
+
+
+def _mode(name: str, dir_fd: int, default: int) -> int:
+    try:
+        found = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return default
+    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else default
 
 
 def _parts(path: str) -> list[str]:

@@ -23,10 +23,9 @@ def new_id() -> str:
         milliseconds, rest = divmod(time.time_ns(), 1_000_000)
         tick = max((milliseconds << 12) | (rest * 4096 // 1_000_000), _last_tick + 1)
         _last_tick = tick
-    tail = int.from_bytes(os.urandom(8), "big")
-    number = (tick >> 12) << 80 | 0x7 << 76 | (tick & 0xFFF) << 64 | 0b10 << 62 | tail & (1 << 62) - 1
-    text = f"{number:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    head, tail = f"{tick:015x}", os.urandom(8).hex()
+    variant = "89ab"[int(tail[0], 16) & 3]
+    return f"{head[:8]}-{head[8:12]}-7{head[12:]}-{variant}{tail[1:4]}-{tail[4:]}"
 
 
 def shortest_unique(ids: Iterable[str], among: Iterable[str] = (), at_least: int = 4) -> dict[str, str]:
@@ -43,7 +42,9 @@ def _shared(one: str, other: str) -> int:
 
 
 def now() -> str:
-    return datetime.now(UTC).astimezone().isoformat(timespec="microseconds")
+    seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
+    local = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(seconds))  # a third of what datetime takes
+    return f"{local[:19]}.{microseconds:06}{local[19:22]}:{local[22:24]}"
 
 
 def sort_key(timestamp: str) -> tuple[bool, float, str]:

@@ -38,21 +38,25 @@ def counter(model: str = "") -> Callable[[str], int]:
 
 # Weights fitted by least squares to o200k_base over pieces of 300 to 4,000 characters: English documents, Python,
 # JavaScript, Japanese documents. Mean error 5-8 % of each kind, 95 % of the pieces within 20 %.
-_LETTERS = bytes(range(65, 91)) + bytes(range(97, 123))
+#
+# Kinds are taken out one after the other, frequent ones first, so that each look has little left to go through.
+_LETTERS = bytes(range(97, 123))
 _CAPITALS = bytes(range(65, 91))
 _ASCII_WEIGHTS: tuple[tuple[bytes, float], ...] = (
     (_LETTERS, 0.160),
-    (_CAPITALS, 0.126),  # on top: a capital often begins a token inside an identifier
+    (b" \t", 0.079),
+    (bytes(set(range(33, 127)) - set(_LETTERS + _CAPITALS + b"0123456789")), 0.623),
+    (_CAPITALS, 0.286),  # a capital often begins a token inside an identifier
     (b"0123456789", 1.0),
     (b"\n", 0.134),
-    (b" \t", 0.079),
-    (bytes(set(range(33, 127)) - set(_LETTERS) - set(b"0123456789")), 0.623),
 )
 _OTHER_WEIGHTS: tuple[tuple[bytes, float], ...] = (
-    (bytes(range(0xC2, 0xE0)), 0.5),  # two-byte letters: Latin with accents, Greek, Cyrillic
-    (b"\xe0\xe1\xe2", 1.05),  # Indic scripts, arrows, box drawing, typographic marks
+    (bytes(range(0x80, 0xC0)), 0.0),  # what follows the first byte of a character
     (b"\xe3", 0.621),  # kana and Japanese marks
     (bytes(range(0xE4, 0xEA)), 1.074),  # Chinese characters
+    *_ASCII_WEIGHTS,
+    (bytes(range(0xC2, 0xE0)), 0.5),  # two-byte letters: Latin with accents, Greek, Cyrillic
+    (b"\xe0\xe1\xe2", 1.05),  # Indic scripts, arrows, box drawing, typographic marks
     (bytes(range(0xEA, 0xEE)), 0.75),  # Hangul
     (b"\xee\xef", 0.827),  # full-width forms
     (bytes(range(0xF0, 0xF5)), 2.0),  # emoji
@@ -65,10 +69,12 @@ def estimate_tokens(text: str) -> int:
     if not text:
         return 0
     data = text.encode("utf-8", "replace")
-    size = len(data)
+    left = len(data)
     total = _PER_WORD * len(data.split())
-    for kind, weight in _ASCII_WEIGHTS if size == len(text) else _ASCII_WEIGHTS + _OTHER_WEIGHTS:
-        total += weight * (size - len(data.translate(None, kind)))
+    for kind, weight in _ASCII_WEIGHTS if left == len(text) else _OTHER_WEIGHTS:
+        data = data.translate(None, kind)
+        total += weight * (left - len(data))
+        left = len(data)
     return max(1, round(total))
 
 

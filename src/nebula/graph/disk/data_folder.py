@@ -120,9 +120,10 @@ class DataFolder(Files):
             for op in operations:
                 if isinstance(op, Extend):
                     continue
-                undo.append((op.path, None if op.before == -1 else self.read(op.path)))
+                is_new = op.before == -1
+                undo.append((op.path, None if is_new else self.read(op.path)))
                 if isinstance(op, Put):
-                    self.replace(op.path, op.data)
+                    self.replace(op.path, op.data, is_new=is_new)
                 else:
                     self.remove(op.path)
         except BaseException:

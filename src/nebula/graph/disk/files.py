@@ -119,12 +119,7 @@ class Files:
         try:
             yield
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.EXDEV):
-                raise BadFile(path, Sentence("a link is in its way")) from None
-            if error.errno in (errno.ENOTDIR, errno.EISDIR):
-                is_file = error.errno == errno.ENOTDIR
-                raise BadFile(path, Sentence("not a folder" if is_file else "not a regular file")) from None
-            raise
+            raise _bad_file(error, path) from None
 
     # Looking
 
@@ -263,21 +258,24 @@ class Files:
         writable = os.access(f"{STATE}/{name}", os.W_OK, dir_fd=self.folder.fd)
         return self.open(f"{STATE}/{name}", FILE_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
 
-    def replace(self, path: str, data: bytes, *, durable: bool = False) -> None:
+    def replace(self, path: str, data: bytes, *, durable: bool = False, is_new: bool = False) -> None:
         """Puts `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
-        folder = os.path.dirname(path)
-        with self._as_bad_file(path):
-            try:
-                if folder:
-                    self.make_folder(folder)
-                self.folder.replace(path, data, durable=durable, staging=self.state.fd)
-            except FileNotFoundError:
-                # The folder went away under us (a checkout, say).
-                self._made.clear()
-                self.make_folder(STATE)
-                if folder:
-                    self.make_folder(folder)
-                self.folder.replace(path, data, durable=durable, staging=self.state.fd)
+        try:
+            self._replace(path, data, durable, is_new)
+        except FileNotFoundError:
+            # The folder went away under us (a checkout, say).
+            self._made.clear()
+            self.make_folder(STATE)
+            self._replace(path, data, durable, is_new)
+
+    def _replace(self, path: str, data: bytes, durable: bool, is_new: bool) -> None:
+        folder = path.rpartition("/")[0]
+        if folder not in self._made and folder:
+            self.make_folder(folder)
+        try:
+            self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
+        except OSError as error:
+            raise _bad_file(error, path) from None
 
     def remove(self, path: str) -> None:
         with self._as_bad_file(path):
@@ -315,6 +313,14 @@ class Files:
             return handle
         os.close(handle)
         return -1
+
+
+def _bad_file(error: OSError, path: str) -> Exception:
+    if error.errno in (errno.ELOOP, errno.EXDEV):
+        return BadFile(path, Sentence("a link is in its way"))
+    if error.errno in (errno.ENOTDIR, errno.EISDIR):
+        return BadFile(path, Sentence("not a folder" if error.errno == errno.ENOTDIR else "not a regular file"))
+    return error
 
 
 def _require_regular(handle: int, path: str) -> int:

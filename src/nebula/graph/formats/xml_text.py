@@ -11,7 +11,7 @@ import re
 
 from nebula.graph.errors import BadText
 
-_IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r"))
 _TO_ESCAPE = re.compile("[\\\\\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -42,7 +42,8 @@ def refuse_surrogates(text: str, what: str) -> None:
 
 def escape_impossible(text: str) -> tuple[str, bool]:
     """The text with characters XML cannot hold as `\\uXXXX`, and whether that was needed."""
-    if not _IMPOSSIBLE.search(text):
+    data = text.encode("utf-8", "surrogatepass")  # in bytes, since looking for a set of characters is slower
+    if len(data) == len(data.translate(None, _CONTROLS)) and "\ufffe" not in text and "\uffff" not in text:
         return text, False
     return _TO_ESCAPE.sub(lambda found: f"\\u{ord(found.group()):04x}", text), True
 
