@@ -8,8 +8,8 @@
 What a frozen dataclass with slots does: built by position or name, equal and hashed by content, shown by content,
 never changed, `__post_init__` called, a dataclass to `dataclasses.replace`. Only its making differs. A dataclass
 compiles half a dozen functions for each class, and a start loads some eighty classes before the first request leaves:
-that was a quarter of the whole start (`bench/start.py`). Here one function is compiled, `__init__`; the others are the
-same few for all.
+that was a quarter of the whole start (`bench/start.py`). Here one function is compiled, `__init__`, and only once it is
+called; the others are the same few for all.
 
 `@record` makes an object with state in the same way: its fields can be set, and `field(default_factory=list)` gives
 each object a list of its own.
@@ -87,6 +87,19 @@ def replace(original: T, **changes: Any) -> T:
 
 
 def _initialiser(fields: dict[str, Any], has_post_init: bool) -> Any:
+    """Compiled by its first call: most of the classes that a start loads have no object in it."""
+
+    def __init__(self: Any, *given: Any, **named: Any) -> None:
+        compiled = _compiled(fields, has_post_init)
+        for kind in type(self).__mro__:
+            if kind.__dict__.get("__init__") is __init__:
+                kind.__init__ = compiled
+        compiled(self, *given, **named)
+
+    return __init__
+
+
+def _compiled(fields: dict[str, Any], has_post_init: bool) -> Any:
     space: dict[str, Any] = {"_set": _set, "_REQUIRED": _REQUIRED}
     parameters = ["self"]
     lines = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from nebula import __version__
@@ -39,7 +38,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return error_boundary("nebula", _run, sys.argv[1:] if argv is None else argv)
+    return error_boundary("nebula", _run, argv)
 
 
 def _run(argv: Sequence[str]) -> int:

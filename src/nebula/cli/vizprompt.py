@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 
 from nebula import __version__
@@ -46,7 +45,7 @@ _EXAMPLES = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return error_boundary("vizprompt", _run, sys.argv[1:] if argv is None else argv)
+    return error_boundary("vizprompt", _run, argv)
 
 
 def _run(argv: Sequence[str]) -> int:

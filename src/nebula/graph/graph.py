@@ -133,7 +133,7 @@ class Graph:
         return self._store.flows.get(change.flow).flow
 
     def _refuse_taken(self, node_id: str) -> None:
-        if self._store.node_index.locate(node_id):
+        if self._store.node_index.is_taken(node_id):
             raise BadRequest("there is a node {node_id} already", node_id=node_id)
 
     # Nodes

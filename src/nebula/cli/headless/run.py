@@ -139,8 +139,7 @@ async def _compact(session: Session, focus: str, prompt: str, show: Callable[[St
 
 
 def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
-    graph = session.archive.graph
-    if not named or graph is None:
+    if not named or (graph := session.archive.graph) is None:  # opened only if it has to be: that takes a while
         return ()
     from nebula.graph.context.references import referenced_nodes
 

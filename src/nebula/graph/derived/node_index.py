@@ -81,6 +81,12 @@ class NodeIndex:
             found = self._paths(node_id)
         return found
 
+    def is_taken(self, node_id: str) -> bool:
+        """Whether a file has that id. The index says so without any cache: every turn asks before its node is made."""
+        if self._has_large_index():
+            return bool(self.locate(node_id))
+        return bool(self._nodes.index_file.find(node_id))
+
     def ids_beginning(self, beginning: str) -> list[str]:
         """The ids that begin so, in order; an id that is just this one alone."""
         if self.locate(beginning):
@@ -102,10 +108,12 @@ class NodeIndex:
     def _is_built(self) -> bool:
         """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
         if not self._built:
-            found = self._nodes.index_file.signature()
-            is_large = found is not None and found.size > _LARGE_INDEX
-            self._built = not is_large or bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
+            self._built = not self._has_large_index() or bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
         return self._built
+
+    def _has_large_index(self) -> bool:
+        found = self._nodes.index_file.signature()
+        return found is not None and found.size > _LARGE_INDEX
 
     def _paths_in_index(self, node_id: str) -> list[str]:
         """The same straight from the index file; whatever it does not know has to wait for the cache."""
