@@ -93,7 +93,7 @@ def _initialiser(fields: dict[str, Any], has_post_init: bool) -> Any:
         compiled = _compiled(fields, has_post_init)
         for kind in type(self).__mro__:
             if kind.__dict__.get("__init__") is __init__:
-                kind.__init__ = compiled
+                kind.__init__ = compiled  # type: ignore[misc]
         compiled(self, *given, **named)
 
     return __init__
