@@ -84,11 +84,23 @@ async def test_half_a_message_does_not_keep_the_others_waiting_for_ever() -> Non
         reader, stalled = await served.send(SMALL + 1)
         while not served.connections or served.connections[0].size <= SMALL:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
-        served.large.done(served.connections[0])  # of an earlier message; this one has yet to come
         _, second = await served.send(WHOLE)
         with suppress(ConnectionResetError):
             assert await reader.read() == b""
         await served.connections[1].complete.wait()
-        assert served.connections[1].waits.is_set()
         for each in (stalled, second):
+            each.close()
+
+
+async def test_who_asks_for_the_next_message_before_it_is_there_keeps_its_place() -> None:
+    async with asyncio.timeout(10), Served(most=1, rest_s=60) as served:
+        _, half = await served.send(SMALL + 1)
+        while not served.connections or served.connections[0].size <= SMALL:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        served.large.done(served.connections[0])
+        _, second = await served.send(WHOLE)
+        while len(served.connections) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        await served.connections[1].waits.wait()
+        for each in (half, second):
             each.close()
