@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import StringIO
 
 from nebula.value import value
 from nebula.workspace.changed_lines import Block, changed_blocks
@@ -70,9 +71,7 @@ def apply_hunks(old: str | None, hunks: Iterable[Hunk]) -> str:
 
 def split_lines(text: str | None) -> list[str]:
     """Split at line feeds only, each line keeping its own; other separators belong to the line."""
-    lines = (text or "").split("\n")
-    last = lines.pop()
-    return [line + "\n" for line in lines] + ([last] if last else [])
+    return StringIO(text or "", newline="\n").readlines()
 
 
 def _groups(blocks: list[Block], context: int) -> list[list[Block]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
     text = text.removeprefix(BOM)
     for number, edit in enumerate(edits, start=1):
         pattern = re.compile(f"(?:{LINE_BREAK.pattern})".join(map(re.escape, _unix(edit.old_text).split("\n"))))
-        places = [found.start() for found in re.finditer(f"(?={pattern.pattern})", text)]
+        places = list(_places(pattern, text))
         if not places:
             where = _nearest(text, edit.old_text) if quote else "Read the file again."
             raise ToolFailure(f"Edit {number}: old_text is in 0 places of {path}. {where}")
@@ -60,6 +60,14 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
             raise ToolFailure(_too_many(number, path, text, places))
         text = pattern.sub(partial(_put_in, text, edit), text)
     return mark + text
+
+
+def _places(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    """Wherever it stands, overlapping itself or not."""
+    found = pattern.search(text)
+    while found is not None:
+        yield found.start()
+        found = pattern.search(text, found.start() + 1)
 
 
 def _put_in(text: str, edit: TextEdit, found: re.Match[str]) -> str:
