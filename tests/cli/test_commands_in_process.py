@@ -13,6 +13,11 @@ from conftest import Bench
 from in_process import MAINS, run_here
 from nebula.cli import evercontext, vizprompt
 from nebula.cli import nebula as umbrella
+from nebula.cli.nebula_commands.doctor import about_commands
+from nebula.config import load_settings
+from nebula.language import use_language
+from nebula.sandbox.capability import missing_walls
+from nebula.sandbox.contract import Capability
 from scripted_model import ScriptedModel, Turn
 
 JAPANESE = re.compile("[぀-ヿ一-鿿]")
@@ -181,6 +186,19 @@ def test_doctor_shows_no_credentials(bench: Bench) -> None:
     assert ran.code == 1 and "127.0.0.1:9" in ran.out
     assert not re.search("hunter2|sesame|sk-very-secret|swordfish", ran.out + ran.err)
     assert "export GEMINI_API_KEY=" in ran.out
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "The layer lies on disk in "), ("ja", "ディスク上の ")])
+def test_doctor_says_where_a_layer_lies_and_which_walls_are_missing(tmp_path: Path, lang: str, said: str) -> None:
+    settings = load_settings(str(tmp_path))
+    use_language(lang)
+    missing = missing_walls(0)
+    _, disk, *rest = about_commands(settings, Capability(True, on_disk=True), missing)
+    assert said in disk and settings.home in disk
+    assert [line.strip() for line in rest] == missing and len(missing) >= 2
+    assert len(list(about_commands(settings, Capability(True), []))) == 1
+    (refused,) = about_commands(settings, Capability(False, "because", "do this"), [])
+    assert refused.endswith("because do this")
 
 
 def test_doctor_lists_what_can_be_reached(bench: Bench) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import sandbox_rig
 from nebula.sandbox.command import run
-from nebula.sandbox.contract import Command, CommandResult, Entry, LayerChange, Limits
+from nebula.sandbox.contract import Command, CommandResult, Entry, LayerChange
 from nebula.sandbox.secrets import SecretFinder
 from sandbox_rig import apply, tree
 
@@ -53,7 +54,7 @@ def do(operations: list[tuple[object, ...]], folder: Path) -> None:
 @example(before=[("write", "a", "one\n")], inside=[("touch", "a"), ("mode", "a", 0o644)])
 @example(before=[("write", "d/e/f", "one\n")], inside=[("mode", "d/e/f", 0), ("mode", "d/e", 0), ("mode", "d", 0)])
 def test_a_change_set_applied_to_a_copy_gives_what_the_command_left(
-    before: list[tuple[object, ...]], inside: list[tuple[object, ...]]
+    disk: str | None, before: list[tuple[object, ...]], inside: list[tuple[object, ...]]
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(os.path.realpath(name))
@@ -65,7 +66,7 @@ def test_a_change_set_applied_to_a_copy_gives_what_the_command_left(
         shutil.copytree(project, copy, symlinks=True)
         assert tree(copy) == was
         line = f"/usr/bin/python3 {folder}/program.py '{json.dumps(inside)}'"
-        with run(Command(str(project), line, read_only=(str(folder / "program.py"),))) as done:
+        with run(Command(str(project), line, read_only=(str(folder / "program.py"),), disk=disk)) as done:
             assert (done.exit_code, done.output) == (0, "")
             left = tree(f"/proc/self/fd/{done.layer.view}")  # type: ignore[union-attr]
             apply(done.changes, done.layer, copy)  # type: ignore[arg-type]
@@ -121,78 +122,87 @@ def ignored(path: str, is_folder: bool) -> bool:
     return path == "node_modules" or path.endswith(".log")
 
 
-def after(project: Path, line: str) -> CommandResult:
-    was = tree(project)
-    done = run(Command(str(project), line, env=IDENTITY), is_ignored=ignored)
-    assert tree(project) == was
-    return done
+After = Callable[[str], CommandResult]
+
+
+@pytest.fixture
+def after(project: Path, disk: str | None) -> After:
+    """What a command left, and the project as it was."""
+
+    def ran(line: str) -> CommandResult:
+        was = tree(project)
+        done = run(Command(str(project), line, env=IDENTITY, disk=disk), is_ignored=ignored)
+        assert tree(project) == was
+        return done
+
+    return ran
 
 
 def kinds(done: CommandResult) -> dict[str, str]:
     return {change.path: change.kind for change in done.changes.changes}
 
 
-def test_nothing_changed(project: Path) -> None:
-    with after(project, "touch src/app.py; chmod 644 README.md; mkdir t; rmdir t; : >> src/util.py") as done:
+def test_nothing_changed(after: After) -> None:
+    with after("touch src/app.py; chmod 644 README.md; mkdir t; rmdir t; : >> src/util.py") as done:
         assert (done.changes.changes, done.changes.ignored, done.changes.git) == ((), (), ())
 
 
-def test_a_status_refreshes_the_index_and_that_is_no_change(project: Path) -> None:
+def test_a_status_refreshes_the_index_and_that_is_no_change(project: Path, after: After) -> None:
     os.utime(project / "README.md", (1, 1))
-    with after(project, "git status --short; stat -c %s .git/index") as done:
+    with after("git status --short; stat -c %s .git/index") as done:
         assert done.exit_code == 0
         assert (done.changes.git, done.changes.git_files) == ((), ())
 
 
-def test_git_reset_hard(project: Path) -> None:
+def test_git_reset_hard(project: Path, after: After) -> None:
     (project / "README.md").write_text("# edited by the user\n")
     (project / "src/util.py").unlink()
-    with after(project, "git reset --hard -q") as done:
+    with after("git reset --hard -q") as done:
         assert kinds(done) == {"README.md": "changed", "src/util.py": "created"}
         assert done.layer is not None and done.layer.read("README.md") == b"# project\n"
         assert [each.kind for each in done.changes.git] == []
 
 
-def test_git_clean(project: Path) -> None:
+def test_git_clean(project: Path, after: After) -> None:
     (project / "notes.txt").write_text("mine\n")
     (project / "debug.log").write_text("log\n")
     (project / "node_modules/left").mkdir(parents=True)
     (project / "node_modules/left/index.js").write_text("js\n")
-    with after(project, "git clean -fdxq") as done:
+    with after("git clean -fdxq") as done:
         assert kinds(done) == {"notes.txt": "deleted"}
         assert [each.path for each in done.changes.ignored] == [
             "debug.log", "node_modules", "node_modules/left", "node_modules/left/index.js",
         ]  # fmt: skip
 
 
-def test_everything_deleted(project: Path) -> None:
-    with after(project, "rm -rf ./* .git .gitignore") as done:
+def test_everything_deleted(after: After) -> None:
+    with after("rm -rf ./* .git .gitignore") as done:
         expected = {".gitignore", "README.md", "src", "src/app.py", "src/util.py"}
         assert kinds(done) == dict.fromkeys(expected, "deleted")
         assert [(each.kind, each.name, each.after) for each in done.changes.git] == [("repository", ".git", None)]
-    with after(project, 'rm -rf "$PWD"; ls -A') as done:
+    with after('rm -rf "$PWD"; ls -A') as done:
         assert kinds(done) == dict.fromkeys(expected, "deleted")
 
 
-def test_a_formatter(project: Path) -> None:
+def test_a_formatter(after: After) -> None:
     line = "for f in src/*.py; do sed 's/( /(/; s/ )/)/; s/=/ = /' $f > t && cat t > $f; done; rm t"
-    with after(project, line) as done:
+    with after(line) as done:
         assert kinds(done) == {"src/app.py": "changed", "src/util.py": "changed"}
         (app, _) = done.changes.changes
         assert app.before is not None and app.after is not None and app.after.is_text
         assert app.before.digest != app.after.digest
 
 
-def test_a_rename_refactoring(project: Path) -> None:
-    with after(project, "mkdir lib; git mv src/app.py lib/app.py; git mv src/util.py lib/helpers.py") as done:
+def test_a_rename_refactoring(after: After) -> None:
+    with after("mkdir lib; git mv src/app.py lib/app.py; git mv src/util.py lib/helpers.py") as done:
         renames = {change.path: change.renamed_from for change in done.changes.changes if change.renamed_from}
         assert renames == {"lib/app.py": "src/app.py", "lib/helpers.py": "src/util.py"}
         assert kinds(done) | {"src/app.py": "deleted", "src/util.py": "deleted"} == kinds(done)
         assert [each.kind for each in done.changes.git] == ["index"]
 
 
-def test_moving_a_folder(project: Path) -> None:
-    with after(project, "mv src source && ls source") as done:
+def test_moving_a_folder(after: After) -> None:
+    with after("mv src source && ls source") as done:
         assert done.output == "app.py\nutil.py\n"
         assert {change.path: change.renamed_from for change in done.changes.changes if change.renamed_from} == {
             "source/app.py": "src/app.py",
@@ -201,14 +211,14 @@ def test_moving_a_folder(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_ignored_files_are_counted(project: Path) -> None:
+def test_ten_thousand_ignored_files_are_counted(after: After) -> None:
     line = "mkdir node_modules && cd node_modules && for i in $(seq 100); do mkdir p$i; cd p$i; touch f{1..99}; echo hi > x; cd ..; done"
-    with after(project, line) as done:
+    with after(line) as done:
         assert (kinds(done), len(done.changes.ignored), done.changes.ignored_size) == ({}, 10101, 300)
 
 
-def test_a_commit(project: Path) -> None:
-    with after(project, "echo more >> README.md && git commit -qam 'Say more' && git rev-parse HEAD HEAD~1") as done:
+def test_a_commit(after: After) -> None:
+    with after("echo more >> README.md && git commit -qam 'Say more' && git rev-parse HEAD HEAD~1") as done:
         new, old = done.output.split()
         index, *rest = sorted(done.changes.git, key=lambda each: each.kind != "index")
         (commit,) = rest
@@ -243,24 +253,24 @@ def test_a_commit(project: Path) -> None:
         ),
     ],
 )
-def test_what_changes_of_git_mean(project: Path, line: str, meaning: list[tuple[str, str]]) -> None:
-    with after(project, line) as done:
+def test_what_changes_of_git_mean(after: After, line: str, meaning: list[tuple[str, str]]) -> None:
+    with after(line) as done:
         assert done.exit_code == 0, done.output
         found = [(each.kind, each.name) for each in done.changes.git]
         assert found == meaning
 
 
-def test_binary_files_have_size_and_digest(project: Path) -> None:
-    with after(project, "head -c 100000 /dev/zero > image") as done:
+def test_binary_files_have_size_and_digest(after: After) -> None:
+    with after("head -c 100000 /dev/zero > image") as done:
         (change,) = done.changes.changes
         digest = "dc1c39cb50ec93a01b6f8dbb8d4a3e2d2bd2b2f8f6bf5d1ef1d3b1f33d7bcd35"
         assert change.after is not None
         assert (change.after.size, change.after.is_text, len(change.after.digest or "")) == (100000, False, len(digest))
 
 
-def test_links_and_odd_things(project: Path) -> None:
+def test_links_and_odd_things(after: After) -> None:
     line = "ln -s /etc/passwd l; ln -sf nowhere README.md; mkfifo f; python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"; cp src/app.py tool; chmod 4755 tool"
-    with after(project, line) as done:
+    with after(line) as done:
         assert kinds(done) == {"README.md": "link", "l": "created", "tool": "created"}
         assert {each.path: each.what for each in done.changes.refused} == {
             "f": "fifo",
@@ -272,13 +282,13 @@ def test_links_and_odd_things(project: Path) -> None:
         assert by_path["tool"].after is not None and by_path["tool"].after.mode == 0o755
 
 
-def test_an_edit_by_the_user_meanwhile_is_a_conflict(project: Path) -> None:
+def test_an_edit_by_the_user_meanwhile_is_a_conflict(project: Path, disk: str | None) -> None:
     def edit(chunk: bytes) -> None:
         (project / "README.md").write_text("# the user was here\n")
         (project / "both.txt").write_text("user\n")
 
     line = "echo command > README.md; echo command > both.txt; echo command > mine.txt; echo go; sleep 0.2"
-    with run(Command(str(project), line), on_output=edit) as done:
+    with run(Command(str(project), line, disk=disk), on_output=edit) as done:
         assert {change.path: change.conflict for change in done.changes.changes} == {
             "README.md": True,
             "both.txt": True,
@@ -290,7 +300,7 @@ def test_an_edit_by_the_user_meanwhile_is_a_conflict(project: Path) -> None:
     assert (project / "README.md").read_text("utf-8") == "# the user was here\n"
 
 
-def test_secrets_read_as_empty_and_deleting_one_is_known(project: Path) -> None:
+def test_secrets_read_as_empty_and_deleting_one_is_known(project: Path, disk: str | None) -> None:
     (project / ".env").write_text("KEY=canary\n")
     (project / "deploy").mkdir()
     (project / "deploy/prod.pem").write_text("canary\n")
@@ -301,7 +311,7 @@ def test_secrets_read_as_empty_and_deleting_one_is_known(project: Path) -> None:
     finder = SecretFinder(lambda path: path.endswith((".env", ".pem")) or path == "keys")
 
     def outcome(line: str) -> CommandResult:
-        return run(Command(str(project), line, secrets=finder))
+        return run(Command(str(project), line, secrets=finder, disk=disk))
 
     with outcome("grep -r canary . ; cat .env deploy/prod.pem; ls -A keys .nebula; ls -A") as done:
         assert "canary" not in done.output and ".env" in done.output and ".nebula\n" not in done.output
@@ -320,10 +330,10 @@ def test_secrets_read_as_empty_and_deleting_one_is_known(project: Path) -> None:
         }
 
 
-def test_passwords_in_the_repository_settings_are_not_shown(project: Path) -> None:
+def test_passwords_in_the_repository_settings_are_not_shown(project: Path, after: After) -> None:
     git(project, "remote", "add", "origin", "https://user:canary@example.com/x.git")
     git(project, "config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic canary")
-    with after(project, "cat .git/config; git remote -v; git status --short") as done:
+    with after("cat .git/config; git remote -v; git status --short") as done:
         assert "canary" not in done.output and "https://example.com/x.git" in done.output
         assert done.changes.git == () and done.changes.git_files == ()
 
@@ -342,7 +352,7 @@ PLANTED_PROGRAMS = {
 
 
 @pytest.mark.parametrize("kind", PLANTED_PROGRAMS)
-def test_a_program_in_the_repository_settings_is_not_run(project: Path, kind: str) -> None:
+def test_a_program_in_the_repository_settings_is_not_run(project: Path, after: After, kind: str) -> None:
     """Somebody packed up the repository with its settings; the traps spring for git outside."""
     program = project / "planted" / "post-index-change"
     program.parent.mkdir()
@@ -356,21 +366,21 @@ def test_a_program_in_the_repository_settings_is_not_run(project: Path, kind: st
     config.write_text(config.read_text() + PLANTED_PROGRAMS[kind].replace("{}", str(program)))
     (project / "more.cfg").write_text("changed\n" if kind != "another file" else (project / "more.cfg").read_text())
     line = "touch *; git status; git diff; git log -p -1; git st; git add -A"
-    with after(project, line) as done:
+    with after(line) as done:
         assert not (project / "sprung").exists()
         assert "sprung" not in [change.path for change in done.changes.changes], done.output
     subprocess.run(["bash", "-c", line], cwd=project, capture_output=True, check=False)
     assert (project / "sprung").exists(), "the trap is none"
 
 
-def test_settings_of_submodules_and_work_trees_are_cleaned_too(project: Path) -> None:
+def test_settings_of_submodules_and_work_trees_are_cleaned_too(project: Path, after: After) -> None:
     for path in (".git/modules/a/b/config", ".git/worktrees/w/config.worktree", ".git/config.worktree"):
         file = project / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('[remote "origin"]\n\turl = ssh://u:canary@example.com/x\n[http] extraheader = canary\n')
-    with after(project, "cat .git/config.worktree; find .git -name 'config*' | xargs grep -c example") as done:
+    with after("cat .git/config.worktree; find .git -name 'config*' | xargs grep -c example") as done:
         assert "canary" not in done.output
-    with after(project, "grep -r canary .git") as done:
+    with after("grep -r canary .git") as done:
         assert done.output == ""
 
 
@@ -387,15 +397,15 @@ def test_a_file_made_secret_after_the_first_look_is_found(project: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_tree_too_deep_to_be_meant(project: Path) -> None:
+def test_a_tree_too_deep_to_be_meant(after: After) -> None:
     line = "for i in $(seq 300); do mkdir d && cd d || exit 1; done"
-    with after(project, line) as done:
+    with after(line) as done:
         assert done.exit_code == 0
         assert [each.what for each in done.changes.refused] == ["too deep"]
 
 
-def test_what_is_read_from_a_changed_file_is_what_the_command_wrote(project: Path) -> None:
-    with run(Command(str(project), "seq 300000 > big", Limits())) as done:
+def test_what_is_read_from_a_changed_file_is_what_the_command_wrote(after: After) -> None:
+    with after("seq 300000 > big") as done:
         assert done.layer is not None
         assert done.layer.read("big") == "".join(f"{n}\n" for n in range(1, 300001)).encode()
         assert done.layer.read("big", 4) == b"1\n2\n"

@@ -30,27 +30,30 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_nebula_leaves_nothing(project: Path, tmp_path: Path) -> None:
+def test_killed_at_random_moments_nebula_leaves_nothing(project: Path, tmp_path: Path, disk: str | None) -> None:
+    """Nor does its next start find anything but an empty folder, where layers lie on disk."""
     temporary, home = tmp_path / "tmp", tmp_path / "home"
     temporary.mkdir()
     home.mkdir()
     before, mounts = tree(project), Path("/proc/self/mountinfo").read_bytes()
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "HOME": str(home)}
-    words = [sys.executable, str(KILL_OFTEN), str(project), str(KILLS), "0.4"]
+    words = [sys.executable, str(KILL_OFTEN), str(project), str(KILLS), "0.4", disk or ""]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=110, check=True)
     assert done.stdout == f"{KILLS}\n"
     assert tree(project) == before
     assert Path("/proc/self/mountinfo").read_bytes() == mounts
     assert list(temporary.iterdir()) == [] and list(home.iterdir()) == []
+    if disk is not None:
+        assert [path.name for path in Path(disk).rglob("*")][-1:] == ["layers"]
 
 
-def test_the_launcher_killed_ends_the_command(project: Path) -> None:
+def test_the_launcher_killed_ends_the_command(project: Path, disk: str | None) -> None:
     def kill_launcher(chunk: bytes) -> None:
         (launcher,) = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text("ascii").split()
         os.kill(int(launcher), signal.SIGKILL)
 
     with pytest.raises(SandboxError, match="The layer ended before the command"):
-        run(Command(str(project), "echo go; sleep 1000", Limits(timeout_s=30)), on_output=kill_launcher)
+        run(Command(str(project), "echo go; sleep 1000", Limits(timeout_s=30), disk=disk), on_output=kill_launcher)
 
 
 def test_a_thread_that_ends_does_not_take_the_layer_with_it(project: Path) -> None:

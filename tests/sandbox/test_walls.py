@@ -45,6 +45,22 @@ for name in ("inside", "outside"):
     assert alone(script) == ["True", *["done"] * 5, "done", *["denied"] * 4]
 
 
+@pytest.mark.parametrize(("version", "used"), [(0, False), (1, False), *((each, True) for each in range(2, 8))])
+def test_every_version_of_landlock_that_a_kernel_may_have(tmp_path: Path, version: int, used: bool) -> None:
+    """A newer kernel knows all older ones; the rules are those of the version."""
+    script = f"""
+libc.prctl(38, 1, 0, 0, 0)
+print(walls.restrict_writes([{str(tmp_path)!r}], {version}))
+try:
+    os.mkdir("/tmp/landlock-{os.getpid()}-{version}")
+    os.rmdir("/tmp/landlock-{os.getpid()}-{version}")
+    print("written")
+except PermissionError:
+    print("denied")
+"""
+    assert alone(script) == [str(used), "denied" if used else "written"]
+
+
 def test_the_filter_alone_denies_the_forbidden_calls() -> None:
     """With arguments that would do nothing if it did not."""
     script = """

@@ -107,8 +107,9 @@ class CommandServer:
 
 
 @contextmanager
-def command_server(uid: int, home: Path, **env: str) -> Iterator[CommandServer]:
-    """As this user, if that is not us: with a copy of the program that the user may read."""
+def command_server(uid: int, home: Path, *, on_disk: bool, **env: str) -> Iterator[CommandServer]:
+    """As this user, if that is not us: with a copy of the program that the user may read. `on_disk`: as on an older
+    kernel, the upper sides lie in the user's home."""
     variables = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), "LANG": "C.UTF-8", **env}
     with tempfile.TemporaryDirectory(prefix="layer-program-") as program:
         os.chmod(program, 0o755)
@@ -119,8 +120,10 @@ def command_server(uid: int, home: Path, **env: str) -> Iterator[CommandServer]:
             shutil.copytree(source, Path(program, "nebula"), ignore=shutil.ignore_patterns("web", "demo", "server"))
             variables["PYTHONPATH"] = program
             python = python_for(uid)
-        shutil.copy(Path(__file__).parent / "serve_commands.py", program)
-        server = CommandServer([python, str(Path(program, "serve_commands.py"))], variables, user)
+        for name in ("serve_commands.py", "old_kernel.py"):
+            shutil.copy(Path(__file__).parent / name, program)
+        disk = [str(home / ".nebula")] if on_disk else []
+        server = CommandServer([python, str(Path(program, "serve_commands.py")), *disk], variables, user)
         try:
             yield server
         finally:

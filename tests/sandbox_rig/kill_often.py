@@ -1,5 +1,6 @@
 """A program: starts another that runs commands in layers, kills it at a random moment, waits until all that it had started
-has ended, and does it again. Says how many rounds it did; it hangs where something outlives the kill."""
+has ended, and does it again. Says how many rounds it did; it hangs where something outlives the kill. With a home as its
+last argument the layers lie on disk; the last round is not killed, and sweeps up after the others."""
 
 import ctypes
 import os
@@ -15,26 +16,35 @@ import sys
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Command
 from nebula.sandbox.launcher import Launchers
+project, disk = sys.argv[1:]
 launchers = Launchers()
 print("begun", flush=True)
 while True:
     for line in ("sleep 0.05", "(setsid sleep 1000 &) ; touch f{1..300}; rm -r src", "seq 100000 > big; sleep 1000"):
-        with run(Command(sys.argv[1], line), launchers=launchers) as done:
+        with run(Command(project, line, disk=disk or None), launchers=launchers) as done:
             done.changes
+"""
+AFTERWARDS = """
+import sys
+from nebula.sandbox.command import run
+from nebula.sandbox.contract import Command
+run(Command(sys.argv[1], "true", disk=sys.argv[2])).close()
 """
 
 
-def main(project: str, rounds: int, longest: float) -> None:
+def main(project: str, rounds: int, longest: float, disk: str) -> None:
     ctypes.CDLL(None).prctl(BECOME_REAPER, 1, 0, 0, 0)
     random.seed(7)
     for _ in range(rounds):
-        victim = subprocess.Popen([sys.executable, "-c", VICTIM, project], stdout=subprocess.PIPE)
+        victim = subprocess.Popen([sys.executable, "-c", VICTIM, project, disk], stdout=subprocess.PIPE)
         victim.stdout.readline()
         time.sleep(random.random() * longest)
         os.kill(victim.pid, signal.SIGKILL)
         victim.stdout.close()
         victim.wait()
         wait_for_all_others()
+    if disk:
+        subprocess.run([sys.executable, "-c", AFTERWARDS, project, disk], check=True)
     print(rounds)
 
 
@@ -47,4 +57,4 @@ def wait_for_all_others() -> None:
         return
 
 
-main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4])

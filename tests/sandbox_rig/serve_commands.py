@@ -1,8 +1,11 @@
-"""A program: reads requests as JSON lines, runs each command in a layer, answers with what came of it."""
+"""A program: reads requests as JSON lines, runs each command in a layer, answers with what came of it. With a home as its
+argument the upper side lies on disk, and the kernel behaves as the oldest that will do."""
 
 import fnmatch
 import json
 import sys
+
+from old_kernel import become_old
 
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Command, Limits
@@ -21,10 +24,13 @@ def is_ignored(path: str, is_folder: bool) -> bool:
 
 def main() -> None:
     finder = SecretFinder(is_secret)
+    disk = sys.argv[1] if len(sys.argv) > 1 else None
+    if disk is not None:
+        become_old()
     for request in map(json.loads, sys.stdin):
         limits = Limits(**request.get("limits", {}))
         command = Command(
-            request["root"], request["line"], limits, secrets=finder, network=request.get("network", False)
+            request["root"], request["line"], limits, request.get("network", False), secrets=finder, disk=disk
         )
         with run(command, is_ignored=is_ignored) as done:
             answer = {

@@ -6,58 +6,79 @@ import errno
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 
 from nebula.language import translate
 from nebula.sandbox.contract import Capability, Command, Limits
+from nebula.sandbox.disk import forget_project
 from nebula.sandbox.errors import SandboxError, Unavailable
-from nebula.sandbox.remembered import AVAILABLE, recall, remember
+from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, recall, remember
 
 _MACHINES = ("x86_64", "aarch64")
 _PROBE = "rmdir folder && mkdir folder && rm file && echo new > file"
 """A deleted folder made anew needs attributes that tmpfs has had since Linux 6.6."""
 _PROBE_LIMITS = Limits(timeout_s=20)
+_IN_MEMORY_ONLY = ("attributes", "overlay")
+"""Where it ends on a kernel whose tmpfs has none; a disk may have them."""
+
+Found = tuple[str, int]
+Probe = Callable[[str | None], Found]
+"""Makes a layer in memory, or on disk in that home; says where it ended."""
 
 
-def capability(cache_folder: str | None = None, *, fresh: bool = False) -> Capability:
-    """`cache_folder`: a private folder for the answer, which holds for this boot and user; `fresh` finds out anew."""
-    step, number = _find_out(cache_folder) if fresh else _remembered(cache_folder)
-    if step == AVAILABLE:
-        return Capability(available=True)
-    reason, advice = _explain(step, number)
+def capability(home: str | None = None, *, fresh: bool = False, probe: Probe | None = None) -> Capability:
+    """`home`: nebula's, for the answer, which holds for this boot and user, and for layers that memory cannot hold.
+    `fresh` finds out anew."""
+    step, number = _find_out(home, probe or _probe) if fresh else _remembered(home)
+    if step in OFFERED:
+        return Capability(available=True, on_disk=step == ON_DISK)
+    reason, advice = _explain_disk(number, home or "") if step == "disk" else _explain(step, number)
     return Capability(False, reason, advice)
 
 
 @cache
-def _remembered(cache_folder: str | None) -> tuple[str, int]:
-    known = None if cache_folder is None else recall(cache_folder)
-    return known or _find_out(cache_folder)
+def _remembered(home: str | None) -> Found:
+    known = None if home is None else recall(home)
+    return known or _find_out(home, _probe)
 
 
-def _find_out(cache_folder: str | None) -> tuple[str, int]:
+def _find_out(home: str | None, probe: Probe) -> Found:
     if not sys.platform.startswith("linux"):
         return "platform", 0
     if os.uname().machine not in _MACHINES:
         return "machine", 0
-    found = _probe()
-    if cache_folder is not None:
-        remember(cache_folder, *found)
+    found = probe(None)
+    if home is None:
+        return found
+    if found[0] in _IN_MEMORY_ONLY:
+        found = _found_on_disk(found, probe(home))
+    remember(home, *found)
     return found
 
 
-def _probe() -> tuple[str, int]:
+def _found_on_disk(in_memory: Found, on_disk: Found) -> Found:
+    if on_disk[0] == AVAILABLE:
+        return ON_DISK, 0
+    return in_memory if on_disk == in_memory and on_disk[0] == "overlay" else ("disk", on_disk[1])
+
+
+def _probe(disk: str | None) -> Found:
     from nebula.sandbox.command import run
 
     with tempfile.TemporaryDirectory(prefix="nebula-") as folder:
         os.mkdir(os.path.join(folder, "folder"))
         open(os.path.join(folder, "file"), "w", encoding="ascii").close()
         try:
-            with run(Command(os.path.realpath(folder), _PROBE, _PROBE_LIMITS)) as done:
-                return (AVAILABLE, 0) if done.exit_code == 0 else ("attributes", 0)
+            with run(Command(os.path.realpath(folder), _PROBE, _PROBE_LIMITS, disk=disk)) as done:
+                return (AVAILABLE, 0) if done.exit_code == 0 else ("attributes", errno.EOPNOTSUPP)
         except Unavailable as error:
             return error.step, error.number
         except SandboxError:
             return "launcher", 0
+        finally:
+            if disk is not None:
+                forget_project(disk, folder)
 
 
 def _explain(step: str, number: int) -> tuple[str, str]:
@@ -81,12 +102,74 @@ def _explain(step: str, number: int) -> tuple[str, str]:
     if step in {"overlay", "mount_setattr", "open_tree", "move_mount"}:
         return (
             translate("The kernel cannot mount an overlay without privileges ({reason}).", reason=os.strerror(number)),
-            translate("Use Linux 6.6 or newer with overlayfs (`modprobe overlay`)."),
+            translate("Use Linux 5.11 or newer with overlayfs (`modprobe overlay`)."),
+        )
+    if step == "seccomp":
+        return (
+            translate("The kernel has no system call filter ({reason}).", reason=os.strerror(number)),
+            translate("Use a kernel with CONFIG_SECCOMP_FILTER; without it there is no layer."),
         )
     return (
         translate("Making a layer failed at {step} ({reason}).", step=step, reason=os.strerror(number)),
         translate("Please report this with the output of `uname -a`."),
     )
+
+
+def missing_walls(landlock: int | None = None) -> list[str]:
+    """What this kernel, or one with that version of Landlock, lacks of the second wall. The first holds without it, and
+    the user should know."""
+    from nebula.sandbox.inside.limits import has_own_pid_max
+    from nebula.sandbox.inside.walls import OLDEST_LANDLOCK, landlock_version
+
+    later = (
+        (3, translate("truncation")),
+        (5, translate("device controls")),
+        (6, translate("abstract sockets and signals")),
+    )
+    version, found = landlock_version() if landlock is None else landlock, []
+    if version < OLDEST_LANDLOCK:
+        found.append(
+            translate("Without Landlock (Linux 5.19 has it): mounts alone keep what commands write in the layer.")
+        )
+    elif things := ", ".join(name for since, name in later if version < since):
+        found.append(
+            translate(
+                "Landlock version {version} does not cover {things}: namespaces and mounts alone hold these.",
+                version=version,
+                things=things,
+            )
+        )
+    if version < later[-1][0]:
+        found.append(
+            translate("Commands that you give the network reach abstract sockets, too (Linux 6.12 closes these).")
+        )
+    if os.geteuid() == 0 and not has_own_pid_max():
+        found.append(translate("As root, the number of processes is watched and not bounded (Linux 6.14 bounds it)."))
+    return found
+
+
+def _explain_disk(number: int, home: str) -> tuple[str, str]:
+    place = {"home": home, "kind": _file_system(home), "reason": os.strerror(number)}
+    return (
+        translate(
+            "The kernel's tmpfs cannot hold the upper side of an overlay, and neither can {home} ({kind}: {reason}).",
+            **place,
+        ),
+        translate("Use Linux 6.6 or newer, or set NEBULA_HOME to a folder of yours on ext4, XFS or Btrfs."),
+    )
+
+
+def _file_system(path: str) -> str:
+    """The kind of the one that holds it, as the kernel names it."""
+    kinds = {}
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        for line in file:
+            before, _, after = line.partition(" - ")
+            kinds[before.split(" ")[4]] = after.partition(" ")[0]
+    place = os.path.realpath(path)
+    while place not in kinds and place != "/":
+        place = os.path.dirname(place)
+    return kinds.get(place, "?")
 
 
 def _explain_namespaces(number: int) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from nebula.sandbox.changes.reader import read_changes
 from nebula.sandbox.contract import Command, CommandResult
@@ -13,6 +14,9 @@ from nebula.sandbox.launch import Launch
 from nebula.sandbox.launcher import Launcher, Launchers
 from nebula.sandbox.layer import OpenLayer
 from nebula.value import replace
+
+if TYPE_CHECKING:
+    from nebula.sandbox.disk import LayerFolder
 
 
 class Stop:
@@ -53,7 +57,9 @@ def run(
         raise SandboxError("{path} cannot be opened: {reason}", path=command.root, reason=error.strerror) from None
     try:
         started = time.monotonic()
-        with Launch(command, Launcher() if launchers is None else launchers.take()) as launch:
+        if command.disk is not None:
+            layer.folder = _make_folder(command.disk, command.root)
+        with Launch(command, Launcher() if launchers is None else launchers.take(), layer.folder) as launch:
             layer.descriptors = launch.descriptors
             launch.configure(layer.lower)
             exit_code, stopped = launch.follow(on_output, None if stop is None else stop.fileno())
@@ -73,3 +79,9 @@ def run(
         layer.close()
         raise
     return replace(result, changes=changes, layer=layer)
+
+
+def _make_folder(home: str, root: str) -> LayerFolder:
+    from nebula.sandbox.disk import make_layer_folder  # most kernels need none
+
+    return make_layer_folder(home, root)

@@ -46,6 +46,8 @@ class Command:
     """Finds the files (or folders) that are empty for the command; keep one for a session, it remembers."""
     env: Mapping[str, str] | None = None
     """Added to the short list of variables a command gets."""
+    disk: str | None = None
+    """Where a tmpfs cannot hold the upper side: nebula's home, in which it lies on disk instead."""
     git_user: tuple[str, str] = ("", "")
     """Name and address for commits, wherever the command's own git settings say nothing."""
 
@@ -135,6 +137,8 @@ class Capability:
     available: bool
     reason: str = ""
     advice: str = ""
+    on_disk: bool = False
+    """The upper side lies in nebula's home, not in memory."""
 
 
 class Layer(Protocol):

@@ -25,6 +25,7 @@ from nebula.sandbox.output import KeptOutput
 from nebula.sandbox.secrets import private_system_files
 
 if TYPE_CHECKING:
+    from nebula.sandbox.disk import LayerFolder
     from nebula.sandbox.proxy import HostProxy
 
 _SETUP_TIMEOUT_S: Final = 30.0
@@ -34,8 +35,9 @@ _CHUNK: Final = 1 << 16
 class Launch:
     """Use it as a context: when that is left, nothing of the command runs any more."""
 
-    def __init__(self, command: Command, launcher: Launcher) -> None:
+    def __init__(self, command: Command, launcher: Launcher, disk: LayerFolder | None = None) -> None:
         self.command = command
+        self._disk = disk
         self.output = KeptOutput(command.limits.output_bytes)
         self.shown: dict[str, bytes] = {}
         self.descriptors: list[int] = []
@@ -76,6 +78,7 @@ class Launch:
             "shell": find_shell(),
             "command": command.line,
             "env": self._environment(),
+            "disk": (self._disk.path, self._disk.identity) if self._disk is not None else None,
             "files": {GIT_SETTINGS: git_settings(*command.git_user)} if any(command.git_user) else {},
             "layer_bytes": limits.layer_bytes,
             "memory_bytes": limits.memory_bytes,

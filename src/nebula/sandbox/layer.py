@@ -1,14 +1,19 @@
-"""What is left of a command that has ended: two descriptors, which keep the layer's memory, and the project's own."""
+"""What is left of a command that has ended: two descriptors, which keep the layer's memory, and the project's own; its
+folder, where it lies on disk."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from nebula.files.beneath import FILE_FLAGS, best_opener
 from nebula.files.reading import read_all
 from nebula.sandbox.contract import LayerChange
+
+if TYPE_CHECKING:
+    from nebula.sandbox.disk import LayerFolder
 
 Stamp = tuple[int, ...]
 
@@ -16,6 +21,7 @@ Stamp = tuple[int, ...]
 class OpenLayer:
     def __init__(self, lower: int) -> None:
         self.lower = lower
+        self.folder: LayerFolder | None = None
         self.descriptors: list[int] = []
 
     @property
@@ -60,6 +66,9 @@ class OpenLayer:
                 os.close(handle)
         self.lower = -1
         self.descriptors.clear()
+        folder, self.folder = self.folder, None
+        if folder is not None:
+            folder.close()
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

@@ -6,10 +6,13 @@ import contextlib
 import os
 
 AVAILABLE = "available"
+ON_DISK = "available on disk"
+"""A tmpfs cannot hold the upper side here; nebula's home can."""
+OFFERED = (AVAILABLE, ON_DISK)
 
 
 def recall(cache_folder: str) -> tuple[str, int] | None:
-    """The step that fails here and its error number, or AVAILABLE; None where nobody has found out."""
+    """The step that fails here and its error number, or one of OFFERED; None where nobody has found out."""
     try:
         with open(_note(cache_folder), encoding="ascii") as file:
             step, _, number = file.read(200).partition("\t")

@@ -9,7 +9,8 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, checked_root, root_option
@@ -19,6 +20,9 @@ from nebula.language import explain, translate, use_language
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.sandbox.contract import Capability
 
 SHOWN_MODELS = 12
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&\s]+=[^&\s]+")
@@ -48,19 +52,30 @@ def main(argv: Sequence[str]) -> int:
 
 def _print_commands(settings: Settings) -> None:
     """Tried out, not looked up: what was in the way may be gone since."""
-    from nebula.sandbox.capability import capability
+    from nebula.sandbox.capability import capability, missing_walls
+
+    found = capability(settings.home, fresh=True)
+    for line in about_commands(settings, found, missing_walls() if found.available else []):
+        print_line(line)
+
+
+def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
     from nebula.tools.commands.layers import CommandLayers, unseen_interpreter
     from nebula.tools.commands.run_command import UNSEEN
 
-    found = capability(settings.home, fresh=True)
-    if found.available:
-        said = translate("run in a layer over the project; you approve what they change")
-    else:
-        said = f"{translate('not offered:')} {found.reason} {found.advice}"
-    print_line(f"{translate('commands')} {said}")
-    readable = CommandLayers(settings).readable
-    if found.available and (path := unseen_interpreter(settings.root, readable)) is not None:
-        print_line(f"{'':8} {translate(UNSEEN, path=one_line(path))}")
+    name, indent = translate("commands"), " " * 8
+    if not found.available:
+        yield f"{name} {translate('not offered:')} {one_line(found.reason)} {found.advice}"
+        return
+    yield f"{name} {translate('run in a layer over the project; you approve what they change')}"
+    if found.on_disk:
+        where = translate(
+            "The layer lies on disk in {home}, because memory cannot hold it here.", home=one_line(settings.home)
+        )
+        yield f"{indent} {where}"
+    yield from (f"{indent} {each}" for each in missing)
+    if (path := unseen_interpreter(settings.root, CommandLayers(settings).readable)) is not None:
+        yield f"{indent} {translate(UNSEEN, path=one_line(path))}"
 
 
 def _print_settings(settings: Settings) -> None:

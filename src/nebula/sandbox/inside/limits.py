@@ -1,8 +1,8 @@
 """Limits that hold without cgroups, which an ordinary user seldom has.
 
-The kernel keeps the layer's size (tmpfs), the size of one file and, for most users, the number of processes. Memory
-is watched: a limit on address space would stop every program that reserves more than it uses (Node, Java, address
-sanitizers).
+The kernel keeps the size of one file and, for most users, the number of processes. The layer's size (`space`) and
+memory are watched: a limit on address space would stop every program that reserves more than it uses (Node, Java,
+address sanitizers).
 """
 
 from __future__ import annotations
@@ -29,10 +29,8 @@ def _set_limit(which: int, wanted: int) -> None:
 
 
 def limit_pids(processes: int) -> None:
-    """RLIMIT_NPROC is nothing to root; a small space of process numbers is. Older kernels have one for the whole
-    machine, which is not ours to change: there the watch alone counts."""
-    release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
-    if release < _NAMESPACED_PID_MAX:
+    """RLIMIT_NPROC is nothing to root; a small space of process numbers is."""
+    if not has_own_pid_max():
         return
     try:
         with open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as file:
@@ -41,17 +39,21 @@ def limit_pids(processes: int) -> None:
         return  # RLIMIT_NPROC and the watch remain
 
 
+def has_own_pid_max() -> bool:
+    """Older kernels have one for the whole machine, which is not ours to change: there the watch alone counts. To try
+    it out would be to change it, so the version has to do here."""
+    release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
+    return release >= _NAMESPACED_PID_MAX
+
+
 def die_first() -> None:
     """If the machine runs out of memory all the same, this is what the kernel ends, and the layer with it."""
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
 
 
-def exceeded(memory_bytes: int, processes: int, layer: int) -> str | None:
-    """Which limit has been passed: "layer", "memory" or "processes"."""
-    space = os.fstatvfs(layer)
-    if space.f_bavail * space.f_frsize == 0 or space.f_favail == 0:
-        return "layer"
+def exceeded(memory_bytes: int, processes: int) -> str | None:
+    """Which limit has been passed: "memory" or "processes"."""
     pids = [name for name in os.listdir("/proc") if name.isdigit()]
     if len(pids) > processes + 1:
         return "processes"

@@ -24,6 +24,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nebula.sandbox.inside.space import DiskSpace, MemorySpace
+
+    Space = MemorySpace | DiskSpace
+
 _PARENT_DEATH_SIGNAL = 1
 _TICK_MS = 50
 _COARSE_CLOCK = 5
@@ -59,13 +63,12 @@ def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
     try:
         prctl("parent", _PARENT_DEATH_SIGNAL, _signal.SIGKILL)
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # a first process is deaf to what it does not handle
-        handed_out = _build(config)
+        handed_out, space = _build(config)
         _send(control, ("ready", time.clock_gettime_ns(_COARSE_CLOCK)), handed_out)
-        upper, _, *listener = handed_out
-        for each in listener:
+        for each in handed_out[2:]:
             os.close(each)  # the proxy outside has it now
         if not _is_gone(control):
-            _send(control, _watch(control, config, upper))
+            _send(control, _watch(control, config, space))
     except StepFailed as failed:
         _send(control, ("failed", failed.step, failed.number))
     except OSError as error:
@@ -76,19 +79,19 @@ def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
         os._exit(0)
 
 
-def _build(config: dict[str, Any]) -> list[int]:
-    """The descriptors that nebula gets: upper side, view of the project, and the socket for a proxy if there is one."""
+def _build(config: dict[str, Any]) -> tuple[list[int], Space]:
+    """The descriptors that nebula gets: upper side, view of the project, and the socket for a proxy if there is one.
+    And what says whether the layer is full."""
     limits.limit_pids(config["processes"])
     listener = []
     if not config["network"]:
         namespaces.raise_loopback()
         if config["proxy"]:
             listener = [_listen_for_proxy(config["env"])]
-    descriptors = [*root.build(config), *listener]
+    upper, view, space = root.build(config)
     walls.drop_capabilities(config["user"])
-    walls.restrict_writes([config["root"], config["home"], "/tmp", "/dev"])  # noqa: S108 - the private one
     seccomp.install()
-    return descriptors
+    return [upper, view, *listener], space
 
 
 def _listen_for_proxy(env: dict[str, str]) -> int:
@@ -100,10 +103,10 @@ def _listen_for_proxy(env: dict[str, str]) -> int:
     return listener.detach()
 
 
-def _watch(control: _socket.socket, config: dict[str, Any], upper: int) -> tuple[str, int | str]:
+def _watch(control: _socket.socket, config: dict[str, Any], space: Space) -> tuple[str, int | str]:
     command = os.fork()
     if command == 0:
-        _become_command(config)
+        _become_command(control, config)
     ended = select.poll()
     ended.register(os.pidfd_open(command), select.POLLIN)
     ended.register(control.fileno(), select.POLLIN)
@@ -111,10 +114,10 @@ def _watch(control: _socket.socket, config: dict[str, Any], upper: int) -> tuple
         for handle, _ in ended.poll(_TICK_MS):
             if handle == control.fileno():
                 os._exit(0)  # nebula is gone, or wants no more of it
-        passed = limits.exceeded(config["memory_bytes"], config["processes"], upper)
+        passed = limits.exceeded(config["memory_bytes"], config["processes"])
         status = _reap(command)
-        if passed:
-            return "stopped", passed
+        if passed or space.is_full(at_the_end=status is not None):
+            return "stopped", passed or "layer"
         if status is not None:
             return "exited", status
 
@@ -129,14 +132,18 @@ def _reap(command: int) -> int | None:
             return None
 
 
-def _become_command(config: dict[str, Any]) -> None:
+def _become_command(control: _socket.socket, config: dict[str, Any]) -> None:
     try:
         os.setsid()
+        # not the first process, which has to see all of the upper side
+        walls.restrict_writes([config["root"], config["home"], "/tmp", "/dev"])  # noqa: S108 - the private one
         for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
             _signal.signal(number, _signal.SIG_DFL)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         limits.set_limits(config["processes"], config["layer_bytes"])
         os.execve(config["shell"], [config["shell"], "-c", config["command"]], config["env"])  # noqa: S606
+    except StepFailed as failed:
+        _send(control, ("failed", failed.step, failed.number))
     except (OSError, ValueError) as error:  # too long, or with a NUL in it
         os.write(2, f"The command cannot be started: {error}\n".encode())
     finally:

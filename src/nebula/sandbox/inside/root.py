@@ -1,15 +1,18 @@
 """What the command sees as `/`: system directories read-only, an empty home, a private `/tmp`, and the project under
 its own path, as an overlay whose upper side lies in a tmpfs. The tmpfs belongs to the namespace: when the last
-process and the last descriptor are gone, so is it, however they went."""
+process and the last descriptor are gone, so is it, however they went. Where a tmpfs cannot hold the upper side it lies
+in a folder that nebula made for it."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 
 from nebula.sandbox.inside import masks, mounts
 from nebula.sandbox.inside.kernel import StepFailed
 from nebula.sandbox.inside.mounts import NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY
+from nebula.sandbox.inside.space import DiskSpace, MemorySpace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,19 +21,24 @@ if TYPE_CHECKING:
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SAFE = NO_SETUID | NO_DEVICES
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _STAGES = ("/tmp", "/var", "/usr", "/etc")  # noqa: S108 - any two will do: they are covered in our namespace alone
 _ONE_PAGE_FILES_PER_MIB = 256
 _ESTALE = 116
 
 
-def build(config: dict[str, Any]) -> tuple[int, int]:
-    """Builds it and enters it. Gives descriptors of the upper side and of the project as the command sees it."""
+def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
+    """Builds it and enters it. Gives descriptors of the upper side and of the project as the command sees it, and what
+    watches over their size."""
     mounts.keep_mounts_private()
-    project = _open_project(config["root"], config["identity"])
+    project = _open_known(config["root"], config["identity"], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    disk = _open_disk(*config["disk"]) if config["disk"] else None
     sources = _clone_sources(config)  # before the stage covers anything
     stage, layer = [path for path in _STAGES if os.path.isdir(path)][:2]
     mounts.mount("tmpfs", stage, "mode=755,size=16m,nr_inodes=16384", _SAFE)
-    upper = _make_layer(layer, project, config)
+    space = _make_own_folders(layer, config)
+    sides = layer if disk is None else f"/proc/self/fd/{disk}"
+    upper = _make_sides(sides, project, config)
     _put_system(stage, sources.pop("system"))
     _put_devices(stage, sources.pop("devices"))
     _put_own_folders(stage, layer, config)
@@ -38,8 +46,8 @@ def build(config: dict[str, Any]) -> tuple[int, int]:
     _put_readable(stage, {path: tree for path, tree in readable.items() if _holds(path, config["root"])})
     place = _below(stage, config["root"])
     os.makedirs(place, exist_ok=True)
-    options = "userxattr,xino=off,index=off"
-    options += f",lowerdir=/proc/self/fd/{project},upperdir={layer}/upper,workdir={layer}/work"
+    options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
+    options += f",lowerdir=/proc/self/fd/{project},upperdir={sides}/upper,workdir={sides}/work"
     mounts.mount("overlay", place, options, _SAFE)
     _put_readable(stage, {path: tree for path, tree in readable.items() if not _holds(path, config["root"])})
     os.close(project)
@@ -49,14 +57,23 @@ def build(config: dict[str, Any]) -> tuple[int, int]:
     mounts.make_read_only(stage)
     mounts.enter_root(stage)
     os.chdir(config["root"])
-    return upper, os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    view = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return upper, view, space if disk is None else DiskSpace(upper, space, config["layer_bytes"])
 
 
-def _open_project(path: str, identity: tuple[int, int]) -> int:
-    handle = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+def _open_known(path: str, identity: tuple[int, int], flags: int) -> int:
+    """The folder that nebula has looked at, not one that was put in its place since."""
+    handle = os.open(path, flags)
     found = os.fstat(handle)
     if (found.st_dev, found.st_ino) != identity:
         raise StepFailed("project", _ESTALE)
+    return handle
+
+
+def _open_disk(path: str, identity: tuple[int, int]) -> int:
+    """It stays open, and with it the lock that says that the folder is in use."""
+    handle = _open_known(path, identity, _FOLDER_FLAGS)
+    fcntl.flock(handle, fcntl.LOCK_SH)
     return handle
 
 
@@ -67,27 +84,30 @@ def _clone_sources(config: dict[str, Any]) -> dict[str, Any]:
         if os.path.islink(path):
             system[path] = os.readlink(path)
         elif os.path.isdir(path):
-            system[path] = mounts.clone_tree(path, attributes=READ_ONLY | _SAFE)
+            system[path] = mounts.clone_tree(path)
     devices = {
-        name: mounts.clone_tree(f"/dev/{name}", attributes=READ_ONLY | NO_SETUID | NO_PROGRAMS, recursive=False)
-        for name in DEVICES
-        if os.path.exists(f"/dev/{name}")
+        name: mounts.clone_tree(f"/dev/{name}", recursive=False) for name in DEVICES if os.path.exists(f"/dev/{name}")
     }
-    readable = {path: mounts.clone_tree(path, attributes=READ_ONLY | _SAFE) for path in sorted(config["read_only"])}
+    readable = {path: mounts.clone_tree(path) for path in sorted(config["read_only"])}
     return {"system": system, "devices": devices, "readable": readable}
 
 
-def _make_layer(layer: str, project: int, config: dict[str, Any]) -> int:
+def _make_own_folders(layer: str, config: dict[str, Any]) -> MemorySpace:
     size = config["layer_bytes"]
     files = max(size // 2**20, 64) * _ONE_PAGE_FILES_PER_MIB
     mounts.mount("tmpfs", layer, f"mode=711,size={size},nr_inodes={files}", _SAFE)
-    for name in ("upper", "work", "home", "tmp", "shm"):
+    for name, mode in (("home", 0o700), ("tmp", 0o1777), ("shm", 0o1777)):
         os.mkdir(f"{layer}/{name}")
-        os.chmod(f"{layer}/{name}", 0o1777 if name in {"tmp", "shm"} else 0o700)
-    found = os.fstat(project)
-    masks.copy_attributes(f"{layer}/upper", found)
+        os.chmod(f"{layer}/{name}", mode)
     os.chown(f"{layer}/home", *config["user"])
-    upper = os.open(f"{layer}/upper", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return MemorySpace(os.open(layer, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+
+
+def _make_sides(sides: str, project: int, config: dict[str, Any]) -> int:
+    for name in ("upper", "work"):
+        os.mkdir(f"{sides}/{name}", 0o700)
+    masks.copy_attributes(f"{sides}/upper", os.fstat(project))
+    upper = os.open(f"{sides}/upper", _FOLDER_FLAGS)
     masks.put_masks(upper, f"/proc/self/fd/{project}", config["shown"], config["hidden"])
     return upper
 
@@ -99,7 +119,7 @@ def _put_system(stage: str, system: dict[str, int | str]) -> None:
             os.symlink(source, place)
         else:
             os.mkdir(place)
-            mounts.attach(source, place)
+            mounts.attach(source, place, READ_ONLY | _SAFE)
 
 
 def _put_devices(stage: str, devices: dict[str, int]) -> None:
@@ -107,7 +127,7 @@ def _put_devices(stage: str, devices: dict[str, int]) -> None:
     for name, tree in devices.items():
         place = f"{stage}/dev/{name}"
         _make_place(place, os.fstat(tree))
-        mounts.attach(tree, place)
+        mounts.attach(tree, place, READ_ONLY | NO_SETUID | NO_PROGRAMS)
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(target, f"{stage}/dev/{name}")
     os.symlink("pts/ptmx", f"{stage}/dev/ptmx")
@@ -133,7 +153,7 @@ def _put_own_folders(stage: str, layer: str, config: dict[str, Any]) -> None:
 def _put_readable(stage: str, trees: dict[str, int]) -> None:
     for path, tree in trees.items():
         _make_place(_below(stage, path), os.fstat(tree))
-        mounts.attach(tree, _below(stage, path))
+        mounts.attach(tree, _below(stage, path), READ_ONLY | _SAFE)
 
 
 def _holds(folder: str, path: str) -> bool:

@@ -16,6 +16,8 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _READ_RIGHTS = 1 << 0 | 1 << 2 | 1 << 3  # execute, read file, read folder
 _RIGHTS_OF_ABI = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 _SCOPES_OF_ABI_6 = 0b11  # abstract sockets and signals
+OLDEST_LANDLOCK = 2
+"""The first version forbids every rename from one folder to another."""
 
 
 def drop_capabilities(user: tuple[int, int]) -> None:
@@ -39,15 +41,21 @@ def _become(uid: int, gid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
-def restrict_writes(writable: list[str]) -> bool:
-    """Landlock: reading anywhere, writing in these folders. False where the kernel cannot."""
+def landlock_version() -> int:
+    """What the kernel has of it; 0 where it has none, or where it is turned off."""
     try:
-        abi = syscall("landlock", _CREATE_RULESET, None, 0, 1)
+        return syscall("landlock", _CREATE_RULESET, None, 0, 1)
     except StepFailed as failed:
         if failed.number in {_ENOSYS, _EOPNOTSUPP}:
-            return False
+            return 0
         raise
-    if abi < 2:  # it would forbid every rename from one folder to another
+
+
+def restrict_writes(writable: list[str], newest: int = 99) -> bool:
+    """Landlock: reading anywhere, writing in these folders. False where the kernel cannot. `newest`: the version to use
+    if the kernel has it."""
+    abi = min(landlock_version(), newest)
+    if abi < OLDEST_LANDLOCK:
         return False
     rights = _RIGHTS_OF_ABI.get(abi, _RIGHTS_OF_ABI[5])
     words = [rights] if abi < 4 else [rights, 0] if abi < 6 else [rights, 0, _SCOPES_OF_ABI_6]

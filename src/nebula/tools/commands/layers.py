@@ -35,15 +35,16 @@ class CommandLayers:
     _launchers: Launchers | None = None
     _secrets: SecretFinder | None = None
     _git_user: tuple[str, str] = ("", "")
+    _on_disk: bool = False
 
     @property
     def available(self) -> bool:
         """Whether this machine can: found out once after it was started, and looked up from then on."""
-        from nebula.sandbox.remembered import AVAILABLE, recall
+        from nebula.sandbox.remembered import OFFERED, recall
 
         known = recall(self.settings.home)
         if known is not None:
-            return known[0] == AVAILABLE
+            return known[0] in OFFERED
         from nebula.sandbox.capability import capability
 
         return capability(self.settings.home).available
@@ -83,12 +84,14 @@ class CommandLayers:
     def _command(self, line: str, timeout_s: float, network: bool, hosts: tuple[str, ...]) -> Command:
         from nebula.sandbox.contract import MIB, Command, Limits
         from nebula.sandbox.launcher import Launchers
+        from nebula.sandbox.remembered import ON_DISK, recall
         from nebula.sandbox.secrets import SecretFinder
 
         if self._secrets is None:
             self._secrets = SecretFinder(self._is_secret)
             self._launchers = Launchers()
             self._git_user = _git_user(self.settings.root)
+            self._on_disk = recall(self.settings.home) == (ON_DISK, 0)
         said = self.settings
         limits = Limits(
             timeout_s=min(timeout_s, said.command_timeout_s),
@@ -98,7 +101,15 @@ class CommandLayers:
             layer_bytes=said.command_layer_mb * MIB,
         )
         return Command(
-            said.root, line, limits, network, hosts, self.readable, secrets=self._secrets, git_user=self._git_user
+            said.root,
+            line,
+            limits,
+            network,
+            hosts,
+            self.readable,
+            secrets=self._secrets,
+            disk=said.home if self._on_disk else None,
+            git_user=self._git_user,
         )
 
     @property
