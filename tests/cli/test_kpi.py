@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from conftest import Bench
 from in_process import run_here
 from nebula.agent.figures.kpis import KPI_NAMES
+from nebula.files.home import derived_folder
 from scripted_model import Call, ScriptedModel, Turn
 from scripted_model.planned import ollama, plan, say, step, write
 
@@ -50,6 +52,25 @@ def test_several_projects_and_all_that_are_known(worked: Bench) -> None:
     every = run_here(worked, "nebula", "kpi", "--root", str(elsewhere), "--all", "--json").json
     assert both["tasks"] == every["tasks"] == 2
     assert sorted(every["projects"]) == sorted([str(elsewhere), str(worked.project)])
+
+
+def test_all_that_are_known_has_those_where_only_tasks_were_run(bench: Bench) -> None:
+    by_task, by_plan, gone, indexed = (bench.project.parent / name for name in ("run", "planned", "gone", "indexed"))
+    for folder in (by_task, by_plan, gone, indexed):
+        folder.mkdir()
+    with ollama(plan(step("1")), say("Done."), plan(step("1")), plan(step("1")), say("Done.")) as server:
+        env = server.env("ollama")
+        for command, folder in (("run", by_task), ("plan", by_plan), ("run", gone)):
+            assert run_here(bench, "evercontext", command, "--root", str(folder), "--task", "x", **env).code == 0
+    gone.rename(gone.with_name("moved"))
+    derived_folder(str(indexed), str(bench.home / ".nebula"))  # a project that has an index, and no task yet
+    odd = bench.home / ".nebula" / "projects" / "odd-0123456789abcdef"
+    odd.mkdir()
+    (odd / "place.txt").write_text(f"{gone.with_name('moved')}\n")  # not where this name says
+    os.symlink(by_task, bench.project.parent / "link")
+    found = run_here(bench, "evercontext", "kpi", "--root", "../link", "--all", "--json").json
+    assert (found["tasks"], len(found["projects"])) == (2, 2)
+    assert sorted(os.path.realpath(each) for each in found["projects"]) == [str(by_plan), str(by_task)]
 
 
 def test_an_audit_log_that_the_user_keeps_elsewhere(bench: Bench) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nebula.agent.figures.records import AUDIT_FILE, TRACE_FILE, LineCount, read_records
 from nebula.agent.figures.task_record import TaskRecord, needs_no_reading
+from nebula.files.home import projects_in
 from nebula.value import field, record
 
 REFUSED_BY_POLICY = frozenset({400, 403, 413, 415})
@@ -40,7 +41,7 @@ class TracedTasks:
 def gather(projects: Sequence[str], since: datetime | None = None, audit_log: str = "") -> TracedTasks:
     """What the projects (their directories) recorded of tasks begun at or after `since`. `audit_log` is one that the
     user keeps elsewhere (EC_AUDIT_LOG)."""
-    found = TracedTasks(tuple(dict.fromkeys(os.path.abspath(each) for each in projects)))
+    found = TracedTasks(tuple({os.path.realpath(each): os.path.abspath(each) for each in projects}.values()))
     for root in found.projects:
         count = LineCount()
         found.tasks += [task for task in read_tasks(root, count) if since is None or is_since(task.started, since)]
@@ -100,14 +101,15 @@ def is_since(moment: str, since: datetime) -> bool:
     return (found if found.tzinfo else found.astimezone()) >= since
 
 
-def known_projects(memory_path: str) -> list[str]:
-    """The directories in which this user has had sessions, as far as they still are there."""
-    if not os.path.exists(memory_path):
-        return []
-    from nebula.memory.sessions import Sessions
+def known_projects(memory_path: str, home: str) -> list[str]:
+    """The directories in which this user has had sessions or tasks, as far as they still are there."""
+    found = [path for path in projects_in(home) if os.path.exists(os.path.join(path, ".nebula", TRACE_FILE))]
+    if os.path.exists(memory_path):
+        from nebula.memory.sessions import Sessions
 
-    with Sessions(memory_path) as memory:
-        return [path for path in memory.projects() if os.path.isdir(path)]
+        with Sessions(memory_path) as memory:
+            found += [path for path in memory.projects() if os.path.isdir(path)]
+    return found
 
 
 def flows_of(root: str) -> Iterator[tuple[str, str]]:

@@ -102,9 +102,9 @@ class TaskRun:
             self.stream.emit(Task(self.request.prompt, mode, self.settings.executor or self.settings.model))
             raise
         executor = self.models.executor
+        derived = derived_folder(self.settings.root, self.settings.home)  # from now on this home knows of the project
         if mode == MODE:
-            folder = os.path.join(derived_folder(self.settings.root, self.settings.home), "sessions")
-            self._archive = open_archive(self.settings, self.state, SessionNodes(folder))
+            self._archive = open_archive(self.settings, self.state, SessionNodes(os.path.join(derived, "sessions")))
             self.stream.read_first_by(NodeWriter(self._archive, self.stream.session_id, executor))
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):

@@ -30,7 +30,7 @@ def run_kpi(prog: str, argv: Sequence[str]) -> int:
 
 
 def _projects(settings: Settings, roots: list[str], every: bool) -> list[str]:
-    return [*known_projects(settings.memory_path), *roots] if every else roots
+    return [*known_projects(settings.memory_path, settings.home), *roots] if every else roots
 
 
 def _flows(found: TracedTasks) -> dict[str, str]:
@@ -89,7 +89,7 @@ def _parser(prog: str) -> Parser:
         help=translate("a project (repeatable; default: the current directory)"),
     )
     parser.add_argument(
-        "--all", action="store_true", help=translate("every project in which you have had a session, too")
+        "--all", action="store_true", help=translate("every project in which you have had a session or a task, too")
     )
     parser.add_argument(
         "--since", metavar="DATE", type=_moment, help=translate("only tasks that began on this day or later")

@@ -16,12 +16,12 @@ from nebula.server.conversation.protocol import ActionError, ActionResult
 async def get_figures(
     server: ServerContext, _: Client, *, since: str | None = None, all_: bool = False
 ) -> ActionResult:
-    """`since` is an ISO date; `all` takes in every project in which this user has had a session."""
+    """`since` is an ISO date; `all` takes in every project in which this user has had a session or a task."""
     return ActionResult(await in_thread(_figures, server.settings, _moment(since) if since else None, all_))
 
 
 def _figures(settings: Settings, since: datetime | None, every: bool) -> dict[str, Any]:
-    projects = [settings.root, *(known_projects(settings.memory_path) if every else ())]
+    projects = [settings.root, *(known_projects(settings.memory_path, settings.home) if every else ())]
     found = gather(projects, since, settings.audit_log)
     flows = {node_id: name for root in found.projects for node_id, name in flows_of(root)}
     return figures_json(found, flows)
