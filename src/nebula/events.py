@@ -163,6 +163,22 @@ class Task(Event):
 
 
 @value
+class PlanReply(Event):
+    """What a planner sent, before anybody tried to read it."""
+
+    type: ClassVar[str] = "plan_reply"
+    text: str
+    model: str
+    attempt: int = 1
+    usage: Usage = Usage()
+    duration_s: float | None = None
+    stop: str | None = None
+    """As that of a message."""
+    cut: bool | None = None
+    """It was longer than what is kept of it."""
+
+
+@value
 class Plan(Event):
     """A plan that validated, before its first step."""
 
@@ -171,6 +187,7 @@ class Plan(Event):
     model: str | None = None
     """Who made it; None for one that was handed in."""
     usage: Usage | None = None
+    """Of all the replies that it took."""
     duration_s: float | None = None
     evidence: tuple[Evidence, ...] | None = None
     """The places of the project that the planner was shown."""

@@ -161,11 +161,46 @@ def test_a_planned_task_that_was_refused_or_never_planned_ends_so_again(worked: 
     assert unplanned["same"] and unplanned["final"]["exit_code"] == 3
 
 
-def test_a_task_that_was_only_planned_has_nothing_to_play(worked: Bench) -> None:
-    with ollama(plan(step("1"))) as model:
-        assert run_here(worked, "evercontext", "plan", "--task", "do it", **model.env("ollama")).code == 0
-    ran = run_here(worked, "nebula", "trace", "replay")
-    assert (ran.code, ran.out) == (64, "") and "was only planned" in ran.err
+def test_what_the_planner_sent_is_in_the_trace_and_read_once_more(worked: Bench) -> None:
+    fenced = Turn(f"Here it is:\n```json\n{plan(step('1')).text}\n```\nsk-{'a1' * 12}")
+    planned(worked, Turn("I would rather not."), fenced, say("Done."))
+    sent = [event for event in worked.trace() if event["type"] == "plan_reply"]
+    assert [(each["attempt"], each["text"][:10]) for each in sent] == [(1, "I would ra"), (2, "Here it is")]
+    assert sent[1]["text"].endswith("```\n[redacted]")
+    assert worked.trace()[-1]["usage"]["input_tokens"] == 300
+    story = run_here(worked, "nebula", "trace", "show", "--full").out
+    assert "planner    [100 → 20 tokens" in story and "I would rather not." in story and "```json" in story
+    played = run_here(worked, "nebula", "trace", "replay", "--json").json
+    assert played["same"] and [event["type"] for event in played["events"]].count("plan_reply") == 2
+    changed = [line.replace("Here it is", "There it was").replace("Step 1", "Another") for line in lines_of(worked)]
+    changed = [line.replace("Another", "Step 1") if '"type": "plan"' in line else line for line in changed]
+    worked.write(".nebula/trace.jsonl", "".join(changed))
+    otherwise = run_here(worked, "nebula", "trace", "replay", "--json").json
+    assert not otherwise["same"] and any("the plan" in each for each in otherwise["differences"])
+
+
+def lines_of(bench: Bench) -> list[str]:
+    return bench.read(".nebula/trace.jsonl").splitlines(keepends=True)
+
+
+def test_a_reply_that_was_not_kept_whole_is_not_read_again(worked: Bench) -> None:
+    long = Turn(f"{'x' * 200_001}\n{plan(step('1')).text}")
+    planned(worked, long, say("Done."))
+    [sent] = [event for event in worked.trace() if event["type"] == "plan_reply"]
+    assert sent["cut"] and len(sent["text"].encode()) == 200_000
+    played = run_here(worked, "nebula", "trace", "replay", "--json").json
+    assert played["same"] and played["final"]["exit_code"] == 0
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_a_task_that_was_only_planned_is_planned_again(worked: Bench, repeat: int) -> None:
+    good, bad = plan(step("1")), say("none")
+    with ollama(*([good] if repeat == 1 else [good, bad, bad, good])) as model:
+        ran = run_here(worked, "evercontext", "plan", "--task", "do it", "--repeat", str(repeat), **model.env("ollama"))
+        assert ran.code == 0, ran.err
+    played = run_here(worked, "nebula", "trace", "replay", "--json").json
+    assert played["same"], played["differences"]
+    assert [event["type"] for event in played["events"]].count("plan") == (1 if repeat == 1 else 2)
 
 
 def test_mistakes_are_one_line(bench: Bench) -> None:

@@ -15,7 +15,7 @@ from nebula.events import (
     FileChange,
     Final,
     Message,
-    Plan,
+    PlanReply,
     Repair,
     Stamped,
     Status,
@@ -91,8 +91,8 @@ class TurnResult:
             self.attachments = event.attachments
         elif isinstance(event, Message):
             self._read_message(event)
-        elif isinstance(event, Plan):
-            self.usage = self.usage + (event.usage or Usage())
+        elif isinstance(event, PlanReply):
+            self.usage = self.usage + event.usage
         elif isinstance(event, Steering) and self.rounds:
             self.rounds[-1].said = event.text
         elif isinstance(event, Step):

@@ -45,6 +45,7 @@ class TaskRecord:
     retries: int = 0
     rungs: dict[str, int] = field(default_factory=dict)
     plans: list[str] = field(default_factory=list)
+    planner_replies: int = 0
     done: int = 0
     not_done: int = 0
     """Steps of the plan that were carried out, and those that failed or were skipped."""
@@ -100,11 +101,16 @@ def _retry(task: TaskRecord, _: Mapping[str, Any]) -> None:
     task.retries += 1
 
 
+def _plan_reply(task: TaskRecord, line: Mapping[str, Any]) -> None:
+    _add_use(task, line)
+    task.planner_replies += 1
+
+
 def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if line.get("given") is not True:  # one that was handed in says nothing of a planner
         task.plans.append(plan_shape(line.get("plan")))
     task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
-    if line.get("usage"):
+    if line.get("usage") and not task.planner_replies:  # an older trace has the sum alone
         _add_use(task, line)
 
 
@@ -155,6 +161,7 @@ _READERS: Mapping[str, Callable[[TaskRecord, Mapping[str, Any]], None]] = {
     "message": _message,
     "step": _step,
     "retry": _retry,
+    "plan_reply": _plan_reply,
     "plan": _plan,
     "tool_result": _tool_result,
     "check": _check,

@@ -14,17 +14,19 @@ from nebula.agent.plan.plan import BadPlan, StepPlan
 from nebula.agent.plan.plan_reply import read_plan_reply
 from nebula.agent.plan.planning_context import PlanningContext
 from nebula.agent.system_prompt import template
-from nebula.events import EventStream, Notice, Plan, Retry, Usage
+from nebula.events import EventStream, Notice, Plan, PlanReply, Retry, Usage
 from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError
-from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters
+from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe_in_place
 from nebula.value import value
 
 SEED = 7
 ATTEMPTS = 2
 MOST_QUOTED = 4_000
+MOST_KEPT = 200_000
+"""Bytes of a reply in the trace."""
 COMPLAINT = "This plan cannot be used: {problem} Answer again with the whole plan as one JSON object, and nothing else."
 
 _TASK: dict[str, Any] = {
@@ -74,7 +76,7 @@ async def make_plan(
     usage = Usage()
     for attempt in range(1, ATTEMPTS + 1):
         request = ModelRequest(planner.name, system, tuple(said), temperature=0.0, seed=SEED, json_schema=SCHEMA)
-        reply = await _ask(planner, request, stream)
+        reply = await _ask(planner, request, stream, attempt)
         usage += reply.usage
         try:
             plan = read_plan_reply(reply.message.content)
@@ -90,7 +92,8 @@ async def make_plan(
     raise AssertionError("unreachable")
 
 
-async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream) -> ModelReply:
+async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream, attempt: int) -> ModelReply:
+    started = time.monotonic()
     async with aclosing(planner.connector.stream(request)) as items:  # type: ignore[type-var]
         async for item in items:
             if isinstance(item, Retrying):
@@ -100,5 +103,12 @@ async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream)
             elif isinstance(item, ModelNotice):
                 stream.emit(Notice(item.text.sentence, item.text.values))
             elif isinstance(item, ModelReply):
+                stream.emit(_as_sent(item, planner.name, attempt, round(time.monotonic() - started, 3)))
                 return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
+
+
+def _as_sent(reply: ModelReply, model: str, attempt: int, seconds: float) -> PlanReply:
+    text = truncate_safe_in_place(reply.message.content, MOST_KEPT)
+    stop = reply.stop if reply.stop != "end" else None
+    return PlanReply(text, model, attempt, reply.usage, seconds, stop, text != reply.message.content or None)

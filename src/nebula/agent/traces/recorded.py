@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from typing import Any
 
+from nebula.agent.plan.plan import BadPlan
 from nebula.agent.traces.find import TaskTrace
 from nebula.errors import EXIT_FORMAT
 from nebula.events import Stamped, Step
@@ -15,6 +16,10 @@ from nebula.tools.approval import AnyQuestion, Decision
 
 OUR_FAILURES = frozenset({"internal", "recording", "graph", "output", "start"})
 """Kinds of errors on our side: they happen by themselves, or they do not. All others came from the model."""
+
+
+PLAN_FAILURE = BadPlan.kind
+"""Happens by itself where the planner's replies are played."""
 
 
 class RecordedFailure(ModelError):
@@ -32,16 +37,17 @@ class RecordedNonsense(RecordedFailure):
 class RecordedModel:
     """Plays the replies and the failures of a trace in order, whatever is asked."""
 
-    def __init__(self, trace: TaskTrace) -> None:
+    def __init__(self, trace: TaskTrace, plays: Callable[[Mapping[str, Any]], bool]) -> None:
         self.provider = str(trace.task.get("provider") or "replay")
         self._failure = RecordedNonsense if trace.final.get("exit_code") == EXIT_FORMAT else RecordedFailure
-        self._items = iter([event for event in trace.events if is_reply(event) or is_failure(event)])
+        ours = OUR_FAILURES | ({PLAN_FAILURE} if trace.of_type("plan_reply") else frozenset())
+        self._items = iter([event for event in trace.events if plays(event) or is_failure(event, ours)])
 
     async def stream(self, _: ModelRequest) -> AsyncIterator[StreamItem]:
         event = next(self._items, None)
         if event is None:
             raise RecordedFailure("The trace has no further reply: from here on it would go otherwise than recorded.")
-        if is_failure(event):
+        if event.get("type") == "error":
             raise self._failure("{problem}", problem=str(event.get("message")))
         yield reply_of(event)
 
@@ -59,14 +65,21 @@ def is_reply(event: Mapping[str, Any]) -> bool:
     return event.get("type") == "message" and isinstance(event.get("message"), dict)
 
 
-def is_failure(event: Mapping[str, Any]) -> bool:
-    return event.get("type") == "error" and event.get("kind") not in OUR_FAILURES
+def is_plan_reply(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == "plan_reply"
+
+
+def is_failure(event: Mapping[str, Any], ours: Container[str] = OUR_FAILURES) -> bool:
+    return event.get("type") == "error" and event.get("kind") not in ours
 
 
 def reply_of(event: Mapping[str, Any]) -> ModelReply:
     usage = event.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    message = AssistantMessage.from_json(event["message"])
+    if is_plan_reply(event):
+        message: AssistantMessage = AssistantMessage.new_response(None, str(event.get("text") or ""))
+    else:
+        message = AssistantMessage.from_json(event["message"])
     stop = str(event.get("stop") or ("tool_calls" if message.tool_uses else "end"))
     spent = Usage(int(counts.get("input_tokens", 0)), int(counts.get("output_tokens", 0)))
     return ModelReply(message, spent, event.get("rung"), stop)

@@ -6,16 +6,18 @@ in the project itself; then it is a turn like any other, and can be undone.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from nebula.agent.assembly import open_session
+from nebula.agent.figures.plan_shape import digest
 from nebula.agent.session import CHAT, MODES
 from nebula.agent.traces.before import copy_as_before
 from nebula.agent.traces.find import TaskTrace, UnknownTrace
-from nebula.agent.traces.recorded import RecordedAnswers, RecordedModel
+from nebula.agent.traces.recorded import RecordedAnswers, RecordedModel, is_plan_reply, is_reply
 from nebula.config import Settings
 from nebula.events import Final, Reader
 from nebula.language import Sentence
@@ -53,13 +55,12 @@ def _begun(trace: TaskTrace) -> datetime:
 
 async def replay(settings: Settings, trace: TaskTrace, audience: Sequence[Reader] = ()) -> Replayed:
     """Runs the task in `settings.root`, which is the copy, or the project itself where the user wants that."""
-    if trace.of_type("plan") and trace.task.get("mode") not in ORCHESTRATED:
-        raise UnknownTrace("task '{id}' was only planned: there is nothing to play", id=trace.trace_id)
     answers = RecordedAnswers(trace.events)
     seen: list[dict[str, Any]] = []
     readers: list[Reader] = [answers, lambda stamped: seen.append(stamped.to_json()), *audience]
-    chosen = ChosenModel(RecordedModel(trace), str(trace.task.get("model") or "recording"), settings.context_tokens)
-    play = _planned if trace.task.get("mode") in ORCHESTRATED else _turn
+    name = str(trace.task.get("model") or "recording")
+    chosen = ChosenModel(RecordedModel(trace, is_reply), name, settings.context_tokens)
+    play = _planned if _is_planned(trace) else _turn
     final = await play(settings, trace, chosen, answers, readers)
     return Replayed(final, tuple(differences(trace.events, seen)))
 
@@ -79,24 +80,37 @@ async def _turn(
 async def _planned(
     settings: Settings, trace: TaskTrace, chosen: ChosenModel, _: RecordedAnswers, readers: Sequence[Reader]
 ) -> Final:
-    """With the plan that was made then: what the planner said word for word is not in the trace."""
+    """What the planner sent is read once more; where it was not kept whole, the plan of then is taken as it was."""
     from nebula.agent.orchestrator.models import TaskModels
     from nebula.agent.orchestrator.run import run_task
     from nebula.agent.orchestrator.task import TaskRequest
     from nebula.agent.plan.plan import read_plan
 
-    plans = trace.of_type("plan")
+    plans, sent = trace.of_type("plan"), trace.of_type("plan_reply")
+    kept_whole = bool(sent) and not any(each.get("cut") for each in sent)
+    only_plan = trace.task.get("mode") not in ORCHESTRATED
     request = TaskRequest(
         str(trace.task.get("prompt", "")),
-        plan=read_plan(plans[-1].get("plan")) if plans else None,
+        plan=read_plan(plans[-1].get("plan")) if plans and not kept_whole else None,
         dry_run=trace.task.get("mode") == DRY_RUN,
         rollback=trace.final.get("rolled_back") is True,
+        only_plan=sum(each.get("attempt") == 1 for each in sent) if only_plan else 0,
     )
-    return (await run_task(settings, request, readers, TaskModels(chosen, chosen))).final
+    planner = replace(chosen, connector=RecordedModel(trace, is_plan_reply))
+    return (await run_task(settings, request, readers, TaskModels(planner, chosen))).final
+
+
+def _is_planned(trace: TaskTrace) -> bool:
+    """By a planner, and carried out or not; a turn in plan mode is a turn like any other."""
+    if trace.task.get("mode") in ORCHESTRATED or trace.of_type("plan_reply"):
+        return True
+    if trace.of_type("plan"):
+        raise UnknownTrace("task '{id}' was only planned: there is nothing to play", id=trace.trace_id)
+    return False
 
 
 def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) -> list[Sentence]:
-    """Tool by tool, then the files, then the end."""
+    """Tool by tool, then the plan, the files, the end."""
     found = []
     then, now = _results(recorded), _results(seen)
     for number, (before, after) in enumerate(zip(then, now, strict=False), start=1):
@@ -106,6 +120,7 @@ def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any
     if len(then) != len(now):
         found.append(Sentence("{before} calls then, {after} now", before=len(then), after=len(now)))
     for told, name in (
+        (_plans, Sentence("the plan")),
         (_files, Sentence("the files it left")),
         (_status, Sentence("how it ended")),
     ):
@@ -118,6 +133,11 @@ def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any
 def _results(events: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]:
     results = [event for event in events if event.get("type") == "tool_result"]
     return [(str(event.get("tool_use_id")), str(event.get("tool")), str(event.get("status"))) for event in results]
+
+
+def _plans(events: Sequence[dict[str, Any]]) -> str:
+    plans = [event.get("plan") for event in events if event.get("type") == "plan"]
+    return ", ".join(digest(json.dumps(each, sort_keys=True))[:8] for each in plans) or "-"
 
 
 def _last(events: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -55,6 +55,11 @@ def _task(event: Event) -> Said:
     return translate("prompt"), str(event.get("prompt", ""))
 
 
+def _plan_reply(event: Event) -> Said:
+    facts = [_tokens(event.get("usage")), _seconds(event.get("duration_s")), str(event.get("stop") or "")]
+    return translate("planner"), _with_facts(str(event.get("text") or ""), facts)
+
+
 def _plan(event: Event) -> Said:
     plan = event.get("plan")
     tasks = plan.get("tasks") if isinstance(plan, dict) else None
@@ -175,6 +180,7 @@ def _compact(found: Any) -> str:
 
 _TELLERS: Mapping[str, Callable[[Event], Said | None]] = {
     "task": _task,
+    "plan_reply": _plan_reply,
     "plan": _plan,
     "progress": _progress,
     "message": _message,
