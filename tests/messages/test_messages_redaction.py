@@ -44,6 +44,7 @@ KEYS = [
     "github_pat_11ABCDEFG0abcdefghij_0123456789",
     "glpat-0123456789abcdef_-XY",
     "xoxb-1234567890-abcdef",
+    "xoxb-123456789a",
     "AKIAIOSFODNN7EXAMPLE",
     "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
     "gsk_0123456789abcdefghijklmnopqrstuvwxyz",

@@ -19,6 +19,9 @@ PROVIDERS = ("openai", "gemini", "ollama", "local")
 argparse._ = translate  # type: ignore[attr-defined]
 argparse.ngettext = lambda one, many, count: translate(one if count == 1 else many)  # type: ignore[attr-defined]
 
+DECLARED_WIDTH = 80
+"""Nothing is printed that wide: finding out the real one costs more than declaring all options."""
+
 
 class UsageError(NebulaError):
     """A mistake of the user; its sentence says what to do."""
@@ -29,6 +32,8 @@ class UsageError(NebulaError):
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one line and say where help is."""
 
+    _declaring = False
+
     def __init__(self, prog: str, description: str, **options: Any) -> None:
         super().__init__(
             prog=prog,
@@ -37,6 +42,19 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             **options,
         )
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        """argparse makes one for each option that is declared, to try its metavar; the width is for help alone."""
+        if self._declaring:
+            return argparse.HelpFormatter(self.prog, width=DECLARED_WIDTH)
+        return super()._get_formatter()
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        self._declaring = True
+        try:
+            return super().add_argument(*names, **options)
+        finally:
+            self._declaring = False
 
     def error(self, message: str) -> NoReturn:
         raise UsageError("{message} (see {prog} --help)", message=message, prog=self.prog)

@@ -37,6 +37,11 @@ _PASSWORD = r"(?:://[^\s/:@]*:([^\s/@]+)@|\b[Pp]assword[ \t]+(\S+))"  # noqa: S1
 _ENCODED = r"()([A-Za-z0-9+/_-]{24,}={0,2})"
 _ALONE = r"(?m)^[ \t]*(?=[^\s\d]*\d)([^\s=:]+={0,2})[ \t]*$"
 
+# Named here, because a union that is written where it is used is made anew each time.
+_MAPPINGS = (dict, MappingProxyType)
+_LISTS = (list, tuple)
+_NUMBERS = (int, float)
+
 
 class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -81,11 +86,11 @@ class Redactor:
                 if secret in value:
                     return True
             return holds_key(value)
-        if isinstance(value, dict | MappingProxyType):
+        if isinstance(value, _MAPPINGS):
             for key, inner in value.items():
                 if self._is_in(key) or self._is_in(inner):
                     return True
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, _LISTS):
             for inner in value:
                 if self._is_in(inner):
                     return True
@@ -93,7 +98,7 @@ class Redactor:
             for name in fields:
                 if self._is_in(getattr(value, name)):
                     return True
-        elif not isinstance(value, int | float | None):
+        elif value is not None and not isinstance(value, _NUMBERS):
             return self._is_in(str(value))  # an error or a sentence that stands in another's place
         return False
 
