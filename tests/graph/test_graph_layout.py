@@ -79,14 +79,14 @@ def test_4_3_lines_are_only_appended(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
     index = index_in(tmp_path)
     assert index.last() is None
-    index.append(tsv.Line("000/000.xml", "a", "t"))
+    index.append("000/000.xml", "a", "t")
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n"
-    index.append(tsv.Line("000/001.xml", "b", "t"))
+    index.append("000/001.xml", "b", "t")
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/001.xml\tb\tt\n"
-    index_in(tmp_path).append(tsv.Line("000/002.xml", "c", "t"))
+    index_in(tmp_path).append("000/002.xml", "c", "t")
     assert index.last() == tsv.Line("000/002.xml", "c", "t")
     file.write_text("", encoding="utf-8")
-    index.append(tsv.Line("000/003.xml", "d", "t"))
+    index.append("000/003.xml", "d", "t")
     assert file.read_text() == "relpath\tuuid\ttimestamp\n000/003.xml\td\tt\n"
 
 
@@ -94,7 +94,7 @@ def test_an_unfinished_line_is_closed_off_and_reads_as_absent(tmp_path: Path) ->
     file = tmp_path / "index.tsv"
     file.write_text("relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/0", encoding="utf-8")
     assert index_in(tmp_path).last() == tsv.Line("000/000.xml", "a", "t")
-    index_in(tmp_path).append(tsv.Line("000/001.xml", "b", "t"))
+    index_in(tmp_path).append("000/001.xml", "b", "t")
     [(lines, _)] = index_in(tmp_path).chunks(0)
     assert [line.id for line in lines] == ["a", "b"]
 
@@ -102,7 +102,7 @@ def test_an_unfinished_line_is_closed_off_and_reads_as_absent(tmp_path: Path) ->
 def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
     index = index_in(tmp_path)
     for number in range(500):
-        index.append(tsv.Line(numbered_paths.path_of(number, 100, "xml"), str(number), "t"))
+        index.append(numbered_paths.path_of(number, 100, "xml"), str(number), "t")
     pieces = list(index.chunks(0, size=100))
     assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
     assert len(pieces) > 50

@@ -220,17 +220,13 @@ async def _ask(turn: Turn) -> ModelReply:
             elif isinstance(item, ModelNotice):
                 turn.stream.emit(Notice(item.text.sentence, item.text.values, task_id=turn.task_id))
             elif isinstance(item, ModelReply):
-                _emit_reply(turn, item, round(time.monotonic() - started, 3))
+                stop = item.stop if item.stop not in ("end", "tool_calls") else None
+                seconds = round(time.monotonic() - started, 3)
+                turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, seconds, stop))
+                if item.stop in _CUT_SHORT and item.message.content:  # without a word: reported when the turn ends
+                    turn.stream.emit(replace(_CUT_SHORT[item.stop], task_id=turn.task_id))
                 return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
-
-
-def _emit_reply(turn: Turn, reply: ModelReply, seconds: float) -> None:
-    notice = _CUT_SHORT.get(reply.stop)
-    stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
-    turn.stream.emit(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop))
-    if notice and reply.message.content:  # one without a word is reported at the end of the turn
-        turn.stream.emit(replace(notice, task_id=turn.task_id))
 
 
 async def run_tool(
@@ -251,27 +247,10 @@ async def run_tool(
         outcome, late = cancelled.outcome, cancelled
     result = ToolUseResult(use.id, outcome.content, outcome.status)
     results.append(result)
-    _emit_outcome(turn, use.name, result, outcome, round(time.monotonic() - started, 3))
+    for each in outcome.changes:
+        turn.stream.emit(Diff(each.path, each.diff, each.added, each.removed, each.before, each.after, turn.task_id))
+    seconds = round(time.monotonic() - started, 3)
+    how = (outcome.decision, seconds, turn.task_id, outcome.refused, outcome.check, outcome.secret, outcome.evidence)
+    turn.stream.emit(ToolResult(use.name, result, *how))
     if late is not None:
         raise late
-
-
-def _emit_outcome(turn: Turn, tool: str, result: ToolUseResult, outcome: Outcome, seconds: float) -> None:
-    task_id = turn.task_id
-    for change in outcome.changes:
-        turn.stream.emit(
-            Diff(change.path, change.diff, change.added, change.removed, change.before, change.after, task_id)
-        )
-    turn.stream.emit(
-        ToolResult(
-            tool,
-            result,
-            outcome.decision,
-            seconds,
-            task_id,
-            outcome.refused,
-            outcome.check,
-            outcome.secret,
-            outcome.evidence,
-        )
-    )

@@ -51,41 +51,6 @@ class TurnArchive:
     def keeps_turns(self) -> bool:
         return self._open is not None and not self._read_only
 
-    def add(
-        self,
-        final: Final,
-        turn: TurnResult,
-        session_id: str,
-        chosen: ChosenModel,
-        flow: FlowChoice | None,
-        branch: str | None = None,
-    ) -> None:
-        """Makes the turn the node that its `final` names."""
-        from nebula.graph.values import DEFAULT_FLOW, FileState, NodeUsage, Utterance
-
-        if self.graph is None or final.node_id is None:
-            return
-        usage = turn.usage
-        self.graph.add_turn(
-            node_id=final.node_id,
-            texts=[
-                Utterance("user", turn.prompt),
-                *(Utterance("tool", text) for text in round_texts(turn)),
-                Utterance("assistant", turn.answer, duration=turn.answer_seconds),
-            ],
-            parents=turn.parents,
-            references=turn.references,
-            flow=(flow() if callable(flow) else flow) or DEFAULT_FLOW,
-            branch=branch,
-            model=turn.model,
-            session=session_id,
-            usage=NodeUsage(usage.input_tokens, usage.output_tokens, chosen.cost(usage)),
-            files=[FileState(change.path, change.before, change.after) for change in turn.files],
-            attachments=kept_with_node(turn.attachments),
-        )
-        if self._session_nodes is not None:
-            self._session_nodes.add(session_id, final.node_id, turn.parents)
-
     def path_to(self, node_ids: Sequence[str], flow: str | None = None) -> list[Node]:
         """The nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
         if self.graph is None:
@@ -107,6 +72,11 @@ class TurnArchive:
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
         """The whole ids, once it is sure that each is a node; a unique beginning stands for one."""
         return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
+
+    def remember(self, session_id: str, node_id: str, parents: Sequence[str]) -> None:
+        """The node is one that the session made."""
+        if self._session_nodes is not None:
+            self._session_nodes.add(session_id, node_id, parents)
 
     def session_nodes(self, session_id: str) -> list[SessionNode]:
         return self._session_nodes.read(session_id) if self._session_nodes is not None else []
@@ -140,12 +110,31 @@ class NodeWriter:
     def __call__(self, stamped: Stamped) -> None:
         self._turn(stamped)
         event = stamped.event
-        if not isinstance(event, Final) or event.node_id is None:
+        if not isinstance(event, Final) or event.node_id is None or self.archive.graph is None:
             return
         from nebula.graph.errors import GraphError
+        from nebula.graph.values import DEFAULT_FLOW, FileState, NodeUsage, Utterance
 
+        turn, usage = self._turn, self._turn.usage
         try:
-            self.archive.add(event, self._turn, self.session_id, self.chosen, self.flow, self.branch)
+            self.archive.graph.add_turn(
+                node_id=event.node_id,
+                texts=[
+                    Utterance("user", turn.prompt),
+                    *(Utterance("tool", text) for text in round_texts(turn)),
+                    Utterance("assistant", turn.answer, duration=turn.answer_seconds),
+                ],
+                parents=turn.parents,
+                references=turn.references,
+                flow=(self.flow() if callable(self.flow) else self.flow) or DEFAULT_FLOW,
+                branch=self.branch,
+                model=turn.model,
+                session=self.session_id,
+                usage=NodeUsage(usage.input_tokens, usage.output_tokens, self.chosen.cost(usage)),
+                files=[FileState(change.path, change.before, change.after) for change in turn.files],
+                attachments=kept_with_node(turn.attachments),
+            )
+            self.archive.remember(self.session_id, event.node_id, turn.parents)
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
                 "This turn could not be put into the conversation graph: {problem}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -18,15 +19,10 @@ def error_boundary(prog: str, command: Callable[[Sequence[str]], int], argv: Seq
     Without `argv` the process is there for this command alone: its words are the process's own, and what it loads is
     not looked through for garbage time and again, least of all at its end. That was a sixth of the whole start.
     """
-    if argv is not None:
-        return _run(prog, command, argv)
-    gc.set_threshold(50_000, 20, 20)
-    code = _run(prog, command, sys.argv[1:])
-    gc.freeze()
-    return code
-
-
-def _run(prog: str, command: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
+    if argv is None:
+        argv = sys.argv[1:]
+        gc.set_threshold(50_000, 20, 20)
+        atexit.register(gc.freeze)
     _fill_missing_streams()
     _speak_utf8()
     use_language(language_of(os.environ))  # until the settings are known; what goes wrong before speaks it too

@@ -128,7 +128,7 @@ class Commit:
     def _finish_nodes(self) -> None:
         store, note = self._store, self._store.events.note
         for path, node in self._created.items():
-            store.nodes.index(path, node)
+            store.nodes.index_file.append(path, node.id, node.timestamp)
             store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
             note(events.NODE_CREATED, node_id=node.id, node=node, **self._place_of(node.id))
         for old, node in self._edited:

@@ -86,7 +86,7 @@ class GraphStore:
             self.forget_nodes([path])
             return
         if not self.nodes.index_file.names(path, node.id):
-            self.nodes.index(path, node)
+            self.nodes.index_file.append(path, node.id, node.timestamp)
         if not self.metadata.has_lately(node.id):
             self.metadata.mark_old()
 

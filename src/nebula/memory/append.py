@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from nebula.files.syscalls import REAL
 from nebula.memory.errors import MemoryFileError
 
 
@@ -28,7 +29,7 @@ class Appender:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise MemoryFileError("{path} is not a plain file; remove it and try again", path=self.path)
-            _write_all(descriptor, self._after_torn_entry(descriptor) + entry)
+            REAL.write_all(descriptor, self._after_torn_entry(descriptor) + entry)
         except OSError as problem:
             raise self._unwritable(problem) from problem
         finally:
@@ -53,10 +54,3 @@ class Appender:
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, len(self._entry_end), max(0, size - len(self._entry_end)))
         return b"" if size == 0 or tail == self._entry_end else self._entry_end
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    """One write in all but the oddest cases (a full disk, a signal), and then the rest of it."""
-    written = os.write(descriptor, data)
-    while written < len(data):
-        written += os.write(descriptor, data[written:])

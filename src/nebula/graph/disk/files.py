@@ -50,12 +50,6 @@ def signature_of(found: os.stat_result) -> Signature:
     return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-def write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
 class Files:
     """Paths are relative to the folder, their names separated by `/`. A folder that is not there holds nothing."""
 
@@ -260,22 +254,18 @@ class Files:
 
     def replace(self, path: str, data: bytes, *, durable: bool = False, is_new: bool = False) -> None:
         """Puts `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
-        try:
-            self._replace(path, data, durable, is_new)
-        except FileNotFoundError:
-            # The folder went away under us (a checkout, say).
-            self._made.clear()
-            self.make_folder(STATE)
-            self._replace(path, data, durable, is_new)
-
-    def _replace(self, path: str, data: bytes, durable: bool, is_new: bool) -> None:
         folder = path.rpartition("/")[0]
-        if folder not in self._made and folder:
-            self.make_folder(folder)
-        try:
-            self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
-        except OSError as error:
-            raise _bad_file(error, path) from None
+        for is_last in (False, True):
+            if folder and folder not in self._made:
+                self.make_folder(folder)
+            try:
+                self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
+                return
+            except OSError as error:
+                if is_last or not isinstance(error, FileNotFoundError):
+                    raise _bad_file(error, path) from None
+            self._made.clear()  # the folder went away under us (a checkout, say)
+            self.make_folder(STATE)
 
     def remove(self, path: str) -> None:
         with self._as_bad_file(path):

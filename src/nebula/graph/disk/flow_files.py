@@ -12,7 +12,6 @@ from nebula.graph.disk.journal import Extend, Put, checksum
 from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.errors import BadFile, CycleError, NotFound
 from nebula.graph.flows.topology import Topology, extend
-from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import (
     HEAD_BYTES,
@@ -323,7 +322,7 @@ class FlowFiles:
 
     def index(self, loaded: Loaded) -> None:
         flow = loaded.file.flow
-        self.index_file.append(tsv.Line(loaded.path, flow.id, flow.created))
+        self.index_file.append(loaded.path, flow.id, flow.created)
 
     def close(self) -> None:
         self.index_file.close()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from nebula.graph.disk.files import Files, Signature, write_all
+from nebula.files.syscalls import REAL
+from nebula.graph.disk.files import Files, Signature
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.tsv import HEADER, Line, parse
 from nebula.language import Sentence
@@ -45,8 +46,9 @@ class IndexFile:
             self._last = self._find_last()
         return self._last
 
-    def append(self, line: Line) -> None:
+    def append(self, path: str, entry_id: str, timestamp: str) -> None:
         """Adds a line in one write; one left unfinished by a crash is closed off first."""
+        line = Line(path, entry_id, timestamp)
         text = line.text().encode("utf-8")
         if not self._checked and not self._is_as_left():
             try:
@@ -54,7 +56,7 @@ class IndexFile:
             except BadFile:
                 return
         self._checked = False
-        write_all(self._handle, text)
+        REAL.write_all(self._handle, text)
         self._end = (self._end[0], self._end[1] + len(text))
         self._last = line
 

@@ -26,7 +26,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from nebula.graph.disk.files import STATE, Files, write_all
+from nebula.files.syscalls import REAL
+from nebula.graph.disk.files import STATE, Files
 from nebula.graph.disk.numbered_paths import KINDS, is_path
 from nebula.graph.errors import BadFile
 from nebula.graph.values import Connection
@@ -298,7 +299,7 @@ class Journal:
     def _format(self) -> None:
         os.ftruncate(self._handle, 0)
         # Real zeros: a hole or an unwritten extent would cost metadata at each flush.
-        write_all(self._handle, bytes(_FILE_SIZE))
+        REAL.write_all(self._handle, bytes(_FILE_SIZE))
         epoch = int.from_bytes(os.urandom(6), "big")
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, epoch), 0)
         os.fsync(self._handle)

@@ -50,9 +50,6 @@ class NodeFiles:
     def remove(self, path: str) -> Remove:
         return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
 
-    def index(self, path: str, node: Node) -> None:
-        self.index_file.append(tsv.Line(path, node.id, node.timestamp))
-
     def unindex(self, paths: Iterable[str]) -> bool:
         """Takes lines out of the index; False when it is so long that this is better done later."""
         found = self.index_file.signature()

@@ -141,7 +141,7 @@ class Check:
         self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{NODES}/{target}"))
         self._commit([Put(where, dump_node(ours), checksum(data)), Put(f"{NODES}/{target}", dump_node(theirs), -1)])
         if self._repair:
-            self._store.nodes.index(target, theirs)
+            self._store.nodes.index_file.append(target, theirs.id, theirs.timestamp)
 
     def _flow_conflicts(self) -> None:
         for path, data in list(self._files(FLOWS, MAX_FLOW_BYTES)):
