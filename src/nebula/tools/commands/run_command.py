@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, Output, new_trace_id
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
+from nebula.tools.commands.backstage import Backstage
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from nebula.workspace.contract import AppliedSet
     from nebula.workspace.local import LocalWorkspace
 
-OUTPUT_EVERY_S = 0.2
-OUTPUT_AT_ONCE = 4_000
-"""Bytes: what runs faster past backstage is in the result."""
 NO_NETWORK = "The network was not allowed, so the command was not run. Go on without it, or ask what is wanted."
 NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
@@ -104,7 +101,7 @@ class RunCommand:
         self, line: str, timeout_s: int | None, network: bool, hosts: tuple[str, ...], call: Call
     ) -> CommandResult:
         call.emit(Output(call.use.id))
-        show = _Backstage(call, asyncio.get_running_loop())
+        show = Backstage(call, asyncio.get_running_loop())
         return await self._layers.run(
             line,
             timeout_s=timeout_s,
@@ -213,23 +210,6 @@ class RunCommand:
         if path is not None and not self._layers.pointed_out:
             self._layers.pointed_out = True
             call.emit(Notice(UNSEEN, {"path": path}))
-
-
-class _Backstage:
-    """Hands on what a command says while it runs, a little at a time and from its own thread."""
-
-    def __init__(self, call: Call, loop: asyncio.AbstractEventLoop) -> None:
-        self._call = call
-        self._loop = loop
-        self._next = 0.0
-
-    def heard(self, data: bytes) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + OUTPUT_EVERY_S
-        text = data[-OUTPUT_AT_ONCE:].decode("utf-8", "replace")
-        self._loop.call_soon_threadsafe(self._call.emit, Output(self._call.use.id, text))
 
 
 def _build(kit: ToolKit) -> RunCommand | None:
