@@ -15,10 +15,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from nebula.files.odd_files import RULES, find_odd_file, is_odd
 from nebula.programs import ProgramResult, find_program, run, safe_path
 from nebula.value import value
 
 DEFAULT_TIMEOUT: Final = 10.0
+FIRST_LOOK: Final = 1.0
+"""Seconds after which it is time to see whether git waits for something that is no file."""
 CHECKOUT_TIMEOUT: Final = 300.0
 """For a whole tree to be written."""
 
@@ -103,19 +106,45 @@ def safe_git(
     ValueError for a subcommand or option that is not known to be safe: a mistake of the caller.
     """
     command = _checked(args)
-    start = _start_of_command(root)
     extra = dict(env or {})
     settings = dict(_OVERRIDES)
-    try:
-        if args[0] in _LOOKS_AT_FILES:
-            listed = run([*start, *_LIST_FILTERS], cwd=root, env=_environment(root, settings) | extra, timeout=timeout)
-            settings |= _without_filters(listed)
-        outcome = run(
-            [*start, *command], cwd=root, env=_environment(root, settings) | extra, timeout=timeout, feed=feed
-        )
-    except TimeoutError as error:
-        raise GitFailed(f"{error}.") from None
+    if args[0] in _LOOKS_AT_FILES:
+        settings |= _without_filters(_read(root, _LIST_FILTERS, _environment(root, settings) | extra, timeout))
+    outcome = _read(root, command, _environment(root, settings) | extra, timeout, feed)
     return GitResult(outcome.returncode, outcome.stdout, outcome.stderr.decode(errors="replace"))
+
+
+def _read(
+    root: str, args: Sequence[str], env: Mapping[str, str], timeout: float, feed: bytes | None = None
+) -> ProgramResult:
+    """Runs git, which opens whatever lies in the place of a file and waits for a pipe without end: a repository where
+    that happened is left alone from then on. Raises GitFailed."""
+    command = [*_start_of_command(root), *args]
+    patience = min(timeout, FIRST_LOOK)
+    while True:
+        try:
+            return run(command, cwd=root, env=env, timeout=patience, feed=feed)
+        except TimeoutError as error:
+            _refuse_odd(root)
+            if patience == timeout:
+                raise GitFailed(f"{error}.") from None
+            patience = timeout  # it only has much to do, and may begin again: it reads, no more
+
+
+_odd_repositories: dict[str, str] = {}
+"""Git directories, each with the pipe or device that git would wait for."""
+
+
+def _refuse_odd(root: str) -> None:
+    work_tree, git_dir = find_repository(root) or (root, root)
+    odd = find_odd_file(git_dir) or find_odd_file(work_tree, RULES, skip={".git"})
+    if odd:
+        _odd_repositories[git_dir] = odd
+        raise GitFailed(_waiting_for(odd, work_tree))
+
+
+def _waiting_for(odd: str, work_tree: str) -> str:
+    return f"{os.path.relpath(odd, work_tree)} is no plain file; git would wait for it."
 
 
 def add_worktree(root: str, place: str) -> None:
@@ -145,10 +174,9 @@ def _change_worktrees(root: str, *args: str) -> None:
 def git_setting(root: str, key: str) -> str | None:
     """What the user or the repository set, without our overrides: for showing it, or for finding the hooks folder.
 
-    Reading one setting runs no program."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = [*_start_of_command(root), "config", "--null", "--get", key]
-    outcome = run(command, cwd=root, env=env | {"PATH": safe_path(root)}, timeout=DEFAULT_TIMEOUT)
+    Reading one setting runs no program. Raises GitFailed."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"PATH": safe_path(root)}
+    outcome = _read(root, ("config", "--null", "--get", key), env, DEFAULT_TIMEOUT)
     return outcome.stdout.rstrip(b"\0").decode(errors="replace") if outcome.returncode == 0 else None
 
 
@@ -160,6 +188,9 @@ def _start_of_command(root: str) -> list[str]:
     if place is None:
         raise GitFailed("This directory is not in a git repository.")
     work_tree, git_dir = place
+    odd = _odd_repositories.get(git_dir)
+    if odd and is_odd(odd):
+        raise GitFailed(_waiting_for(odd, work_tree))
     return [program, "--no-pager", "--no-replace-objects", f"--git-dir={git_dir}", f"--work-tree={work_tree}"]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -277,3 +279,26 @@ def test_setting_as_the_user_has_it(repository: Path) -> None:
     config(repository, "core.hooksPath", "my-hooks")
     assert git_setting(str(repository), "core.hooksPath") == "my-hooks"
     assert git_setting(str(repository), "no.such") is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "place", [".git/config", ".git/index", ".git/packed-refs", ".gitignore", "deep/.gitattributes", ".git/HEAD"]
+)
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, place: str) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/a.txt").write_text("a")
+    subprocess.run(["git", "-C", str(tmp_path), "add", "-A"], check=True)
+    (tmp_path / place).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / place)
+    started = time.monotonic()
+    for _ in range(5):
+        with contextlib.suppress(GitFailed):
+            safe_git(str(tmp_path), "status", "--porcelain=v1", timeout=60)
+        with contextlib.suppress(GitFailed):
+            git_setting(str(tmp_path), "user.name")
+    assert time.monotonic() - started < 40, "it waits for what never comes"
+    (tmp_path / place).unlink()
+    if place != ".git/HEAD":
+        assert safe_git(str(tmp_path), "status", "--porcelain=v1").ok, "and it is used again once that is gone"

@@ -322,6 +322,20 @@ def test_ignore_rules_that_are_no_file_hold_nobody_up(
     assert "sub/a.txt" in found[0] and found[1] == ("sub/a.txt",)  # type: ignore[operator]
 
 
+@pytest.mark.slow
+def test_rules_that_are_a_pipe_deep_in_a_large_tree_are_found_out_once(explored: LocalWorkspace, root: Path) -> None:
+    (root / "a/b/c").mkdir(parents=True)
+    for number in range(150):
+        (root / f"a/b/{number}.txt").write_text("needle\n")
+    os.mkfifo(root / "a/b/c/.gitignore")
+    started = time.monotonic()
+    for _ in range(4):
+        listing, hits = explored.list_files(".", recursive=True), explored.search(".", "needle")
+        assert "ignore rules" in (listing.remark or "")
+        assert len(hits.files) == 150
+    assert time.monotonic() - started < 12
+
+
 def peak_of_exploring(root: Path) -> tuple[int, int]:
     """KiB that a process of its own needs for it, and the largest program it starts: a peak is of a whole life."""
     code = (

@@ -16,12 +16,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+from nebula.files.odd_files import find_odd_file, is_odd
 from nebula.programs import find_program, run
 from nebula.value import value
 
 ENGINE_TIMEOUT: Final = 60.0
-WITH_RULES_S: Final = 15.0
-"""After that it is taken to wait for rules that are a pipe, deep in the tree, and goes on without rules."""
+FIRST_LOOK_S: Final = 1.0
+"""After that it is time to see whether it waits for rules that are a pipe, deep in the tree."""
 ENGINE_MEMORY: Final = 512 * 1024 * 1024
 SKIPPED_FOLDERS: Final = (".git", ".nebula")
 RULES: Final = (".gitignore", ".git/info/exclude")
@@ -59,10 +60,13 @@ def best_engine(root: str) -> Engine:
     return SmallTreesHere(Ripgrep(program)) if program else LibraryWalk()
 
 
+_odd_rules: dict[str, str] = {}
+"""Folders in which ripgrep has waited, each with what is no plain file there."""
+
+
 class Ripgrep:
     def __init__(self, program: str) -> None:
         self._program = program
-        self._waits = False
 
     def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
         return self._run(folder_fd, folder, use_parents, ["--files"])
@@ -80,27 +84,28 @@ class Ripgrep:
             command.append("--no-ignore-parent")
         env = {"PATH": os.defpath, "HOME": os.environ.get("HOME", os.devnull), "LC_ALL": "C.UTF-8"}
 
-        def names(*more: str) -> list[bytes] | None:
-            try:
-                result = run(
-                    [*command, *more, *options, "--", "./"],
-                    cwd=_by_descriptor(folder_fd, folder),
-                    env=env,
-                    timeout=ENGINE_TIMEOUT if more else WITH_RULES_S,
-                    max_memory=ENGINE_MEMORY,
-                )
-            except TimeoutError:
-                if more:
-                    raise
-                self._waits = True
-                return None
-            if result.returncode < 0:
-                return None  # ended by a signal, as it is when its memory is used up
-            return [name.removeprefix(b"./") for name in result.stdout.split(b"\0") if name]
+        start = _by_descriptor(folder_fd, folder)
 
-        odd = sum(_sizes(_by_descriptor(folder_fd, folder), RULES)) >= ODD_RULES
-        found = None if odd or self._waits else names()
-        return Walked(names("--no-ignore-vcs") or (), WITHOUT_RULES) if found is None else Walked(found)
+        def names(timeout: float, *more: str) -> list[bytes] | None:
+            """None when it was ended by a signal, as it is when its memory is used up."""
+            line = [*command, *more, *options, "--", "./"]
+            result = run(line, cwd=start, env=env, timeout=timeout, max_memory=ENGINE_MEMORY)
+            ended = result.returncode < 0
+            return None if ended else [name.removeprefix(b"./") for name in result.stdout.split(b"\0") if name]
+
+        def names_by_rules() -> list[bytes] | None:
+            try:
+                return names(FIRST_LOOK_S)
+            except TimeoutError:
+                found = find_odd_file(_start(folder_fd, folder), (".gitignore",), skip=SKIPPED_FOLDERS)
+                if found is None:
+                    return names(ENGINE_TIMEOUT)
+                _odd_rules[folder] = found
+                return None
+
+        odd = sum(_sizes(start, RULES)) >= ODD_RULES or is_odd(_odd_rules.get(folder, ""))
+        found = None if odd else names_by_rules()
+        return Walked(names(ENGINE_TIMEOUT, "--no-ignore-vcs") or (), WITHOUT_RULES) if found is None else Walked(found)
 
 
 class SmallTreesHere:
