@@ -201,6 +201,8 @@ def test_the_trace_is_the_stream_one_object_a_line(tmp_path, events):
 def test_the_trace_is_readable(tmp_path):
     EventStream("s", recorders=(TraceReader(str(tmp_path / "t")),)).emit(Task("日本語 \u2028 \x9b", "agent", "m"))
     assert '"prompt": "日本語 \\u2028 \\u009b"' in (tmp_path / "t").read_text(encoding="utf-8")
+    EventStream("s", recorders=(TraceReader(str(tmp_path / "t")),)).emit(Task("ascii \x7f", "agent", "m"))
+    assert '"prompt": "ascii \\u007f"' in (tmp_path / "t").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("key", ["sk-test-1234567890", 'quo"te\\key', "鍵です秘密の鍵です", "12345678"])

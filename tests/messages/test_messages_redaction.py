@@ -60,6 +60,7 @@ KEYS = [
 )
 def test_what_has_the_shape_of_a_key_is_taken_out(key, around):
     assert Redactor().text(around.format(key)) == around.format(REDACTED)
+    assert Redactor().value({"said": around.format(key)}) == {"said": around.format(REDACTED)}
 
 
 @pytest.mark.parametrize("name", ["aws_secret_access_key = ", "AWS_SECRET_ACCESS_KEY=", '"SecretAccessKey": "'])
