@@ -13,7 +13,7 @@ from conftest import Bench
 from in_process import run_here, surroundings
 from nebula.agent.assembly import open_session
 from nebula.agent.conversation import PastTurn
-from nebula.agent.past.chapters import look_up, ranges
+from nebula.agent.past.chapters import look_up, outline, ranges
 from nebula.config import load_settings
 from nebula.graph.graph import Graph
 from nebula.graph.tokens import estimate_tokens
@@ -70,6 +70,10 @@ def test_any_turn_is_reached_by_a_few_steps_or_by_its_words() -> None:
     assert look_up(turns, "turns 1-1000")[0] == "turns 1-100: from “question 1” to “question 100”"
     assert look_up(turns, "1-100")[0] == "turns 1-10: from “question 1” to “question 10”"
     assert look_up(turns, "turns 1 to 10")[6] == "turn 7 [id7]: question 7"
+    turns[6].summary = "What was asked seventh, " * 9
+    assert look_up(turns, "turns 7-27")[0].startswith("turns 7-10: from “What was asked seventh, What was")
+    assert look_up(turns, "turn 7") == [f"turn 7 [id7]: {turns[6].summary}"]
+    assert outline(turns[:8], 999)[6] == f"turn 7 [id7]: {turns[6].summary[:60]}…"
     assert look_up(turns, "Question 1234") == ["turn 1234 [id1234]: question 1234"]
     assert look_up(turns, "no such word") == [] == look_up(turns, "turns 2000-2100") == look_up(turns, "")
 
@@ -111,7 +115,8 @@ def test_summaries_are_made_before_they_are_needed_and_used(bench: Bench) -> Non
 def test_what_was_left_out_is_named_and_opened_by_read_node(bench: Bench) -> None:
     def model(request: RecordedRequest) -> Turn:
         if is_summary(request):
-            return Turn("要約: " + "a rather long summary of one turn " * 12 + "\nタグ: made")
+            what = "The key of the lighthouse. " if "4711" in words_of(request) else ""
+            return Turn(f"要約: {what}" + "a rather long summary of one turn " * 12 + "\nタグ: made")
         if "find the lighthouse" in words_of(request):
             results = [each["content"] for each in request.json["messages"] if each["role"] == "tool"]
             if not results:
@@ -132,7 +137,7 @@ def test_what_was_left_out_is_named_and_opened_by_read_node(bench: Bench) -> Non
     system = next(each for each in server.turns if "find the lighthouse" in words_of(each)).json["messages"][0][
         "content"
     ]
-    assert "turns 1-10: from “Remember: the lighthouse key is 4711.”" in system
+    assert "turns 1-10: from “The key of the lighthouse. a rather long summary of one turn…”" in system
     assert session.last.text == "Found: Remember: the lighthouse key is 4711."
 
 

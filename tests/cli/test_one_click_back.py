@@ -38,10 +38,29 @@ def test_undo_and_redo_show_the_diff_before_they_act(bench: Bench) -> None:
 def test_fork_shows_what_restore_would_change_and_the_way_back(bench: Bench) -> None:
     out = worked(bench, "change 3\nchange 5\n/fork 2\n/restore\n/undo\n", *edit(3, "LINE"), *edit(5, "LINE"))
     forked = out.split("The next prompt continues from: change 3")[1]
-    assert re.search(r"/fork [0-9a-f-]+ goes back to where you were", forked)
+    assert re.search(r"/undo, or later /fork [0-9a-f-]+, goes back to where you were", forked)
     assert forked.index("-LINE 5") < forked.index("/restore puts it back") < forked.index("Put back: a.txt")
     assert forked.count("What changes:") == 2  # once by /fork, once by the /undo of /restore
     assert "LINE 3" in bench.read("a.txt") and "LINE 5" in bench.read("a.txt")
+
+
+def test_undo_takes_a_fork_back_and_redo_goes_there_again(bench: Bench) -> None:
+    script = "change 3\nchange 5\n/fork 2\n/restore\n/undo\n/undo\n/redo\n/undo\nwhere are we\n/undo\n"
+    out = worked(bench, script, *edit(3, "LINE"), *edit(5, "LINE"), Turn("Here."))
+    steps = re.findall(r"continues from: .*|Put back: .*|Taken back: .*|\*\*\*.*", out)
+    assert steps == [
+        "continues from: change 3",  # /fork
+        "Put back: a.txt",  # /restore
+        "Taken back: a.txt",  # that first, as it was done last
+        "continues from: change 5",  # then the /fork
+        "continues from: change 3",
+        "continues from: change 5",
+        "Taken back: a.txt",  # the turn's files: its /fork is long past
+    ]
+    assert "LINE 3" in bench.read("a.txt") and "LINE 5" not in bench.read("a.txt")
+    found = run_here(bench, "vizprompt", "--data-dir", ".nebula/graph", "search", "--text", "where are we", "--json")
+    path = run_here(bench, "vizprompt", "--data-dir", ".nebula/graph", "context", found.json[0]["id"])
+    assert "change 5" in path.out
 
 
 def test_restore_takes_a_node_by_name(bench: Bench) -> None:

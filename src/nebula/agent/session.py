@@ -40,7 +40,7 @@ from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, chat_tools, learn_from, plan_tools
 from nebula.tools.toolset import CallAudit, ToolSet
-from nebula.value import field, record, replace
+from nebula.value import field, record, replace, value
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
@@ -102,6 +102,15 @@ class ProjectAccess:
             close: Callable[[], None] | None = getattr(files, "close", None)
             if close is not None:
                 close()
+
+
+@value
+class Place:
+    """Where a session stands in its conversation."""
+
+    conversation: Conversation
+    ledger: ReadLedger
+    parents_of_next: tuple[str, ...] | None
 
 
 @record
@@ -386,6 +395,14 @@ class Session:
         self.ledger = ReadLedger()
         learn_from(self.ledger, self.conversation.messages())
         self._parents_of_next = tuple(node_ids)
+
+    @property
+    def place(self) -> Place:
+        return Place(self.conversation, self.ledger, self._parents_of_next)
+
+    def go_to(self, place: Place) -> None:
+        """Back to where this session has been."""
+        self.conversation, self.ledger, self._parents_of_next = place.conversation, place.ledger, place.parents_of_next
 
     def use_model(self, chosen: ChosenModel) -> None:
         self.chosen = chosen

@@ -13,7 +13,7 @@ from nebula.agent.conversation import PastTurn
 
 MOST_RANGES = 20
 WORDS_SHOWN = 60
-"""Characters of a prompt that tell it from others."""
+"""Characters of a summary or a prompt that tell a turn from others."""
 MOST_FOUND = 20
 TOKENS_A_LINE = 32
 
@@ -23,7 +23,7 @@ _RANGE = re.compile(r"(?:turns?\s*)?#?([1-9][0-9]{0,6})(?:\s*(?:-|–|to)\s*#?([
 def outline(turns: Sequence[PastTurn], room: int) -> list[str]:
     """The turns as ranges, in about so many tokens."""
     most = min(MOST_RANGES, room // TOKENS_A_LINE)
-    return [_line(turns, first, last) for first, last in ranges(1, len(turns), most)] if most > 0 else []
+    return [_line(turns, first, last, short=True) for first, last in ranges(1, len(turns), most)] if most > 0 else []
 
 
 def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, int]]:
@@ -52,13 +52,15 @@ def _has(turn: PastTurn, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _line(turns: Sequence[PastTurn], first: int, last: int) -> str:
+def _line(turns: Sequence[PastTurn], first: int, last: int, *, short: bool = False) -> str:
     if first == last:
         turn = turns[first - 1]
-        return f"turn {first} [{turn.node_id or 'not kept'}]: {turn.summary or _opening(turn)}"
+        told = _opening(turn) if short or not turn.summary else turn.summary
+        return f"turn {first} [{turn.node_id or 'not kept'}]: {told}"
     return f"turns {first}-{last}: from “{_opening(turns[first - 1])}” to “{_opening(turns[last - 1])}”"
 
 
 def _opening(turn: PastTurn) -> str:
-    text = " ".join(turn.prompt[: WORDS_SHOWN * 4].split())
+    """The first words of its summary, where one was built, else of its prompt."""
+    text = " ".join((turn.summary or turn.prompt)[: WORDS_SHOWN * 4].split())
     return text if len(text) <= WORDS_SHOWN else text[:WORDS_SHOWN] + "…"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
 from nebula.cli.terminal.dialogs.approval import TerminalApprover, YesToWrites
+from nebula.cli.terminal.forks import Forks
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
@@ -48,6 +49,7 @@ class TerminalSession:
         self.leaving = False
         self.left_behind: Node | None = None
         """After /fork: the node whose files may be put back."""
+        self.forks = Forks()
         self.context_used = 0
 
     # The session
@@ -72,6 +74,7 @@ class TerminalSession:
         self.view = None
         self.plan_offered = False
         self.left_behind = None
+        self.forks.forget()
         self.measure_context()
         for sentence in self.session.take_remarks():
             self.screen.line(one_line(explain(sentence)))

@@ -28,6 +28,7 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.plan_offered = False
     terminal.left_behind = None
+    terminal.forks.forget()
     terminal.screen.line()
     pasted, problems = terminal.pastes.attachments(prompt)
     for problem in problems:

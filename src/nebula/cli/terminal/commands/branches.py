@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.commands.files import named, preview, show_refusal
+from nebula.cli.terminal.commands.files import named, preview, show_refusal, tell_where
 from nebula.cli.terminal.commands.nodes import named_node, past_turns, short_ids
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -97,18 +97,18 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
         chosen = await asyncio.to_thread(named_node, terminal, argument) if argument else await _choose_turn(terminal)
         if chosen is None:
             return
-        left = terminal.session.conversation.leaf
+        left = terminal.session.place
         await asyncio.to_thread(terminal.session.continue_from, [chosen])
     except GraphError as problem:
         terminal.screen.line(explain(problem), "yellow")
         return
-    terminal.measure_context()
-    turns = terminal.session.conversation.turns
-    last = cut(one_line(turns[-1].prompt), 60) if turns else ""
-    terminal.screen.line(translate("The next prompt continues from: {prompt}", prompt=last))
-    if left is not None and left != chosen:
-        short = await asyncio.to_thread(short_ids, terminal, [left])
-        terminal.screen.line(translate("/fork {id} goes back to where you were.", id=short[left]), "dim")
+    terminal.forks.forked(left)
+    tell_where(terminal)
+    leaf = left.conversation.leaf
+    if leaf is not None and leaf != chosen:
+        short = await asyncio.to_thread(short_ids, terminal, [leaf])
+        back = translate("/undo, or later /fork {id}, goes back to where you were.", id=short[leaf])
+        terminal.screen.line(back, "dim")
     await _tell_of_files(terminal)
 
 

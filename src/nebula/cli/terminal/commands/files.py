@@ -11,6 +11,7 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -19,11 +20,16 @@ from nebula.tools.approval import agrees
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nebula.agent.session import Place
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.workspace.file_history import FilePlan
 
 
 async def undo(terminal: TerminalSession, _: str = "") -> None:
+    if (before := terminal.forks.undo(terminal.session.place)) is not None:
+        _go_to(terminal, before)
+        terminal.screen.line(translate("/redo goes there again. The files stay as they are."), "dim")
+        return
     workspace = terminal.session.project.workspace
     try:
         plan = await asyncio.to_thread(journal.undo_plan, workspace)
@@ -40,11 +46,15 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
     else:
+        terminal.forks.files_changed(-1)
         terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
         terminal.screen.line(translate("/redo does it again."), "dim")
 
 
 async def redo(terminal: TerminalSession, _: str = "") -> None:
+    if (there := terminal.forks.redo(terminal.session.place)) is not None:
+        _go_to(terminal, there)
+        return
     workspace = terminal.session.project.workspace
     try:
         plan = await asyncio.to_thread(journal.redo_plan, workspace)
@@ -59,7 +69,25 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
     else:
+        terminal.forks.files_changed()
         terminal.screen.line(translate("Done again: {files}", files=named(touched)))
+
+
+def _go_to(terminal: TerminalSession, place: Place) -> None:
+    terminal.session.go_to(place)
+    terminal.left_behind = None
+    tell_where(terminal)
+
+
+def tell_where(terminal: TerminalSession) -> None:
+    """After the conversation went elsewhere."""
+    terminal.measure_context()
+    turns = terminal.session.conversation.turns
+    last = cut(one_line(turns[-1].prompt), 60) if turns else ""
+    if last:
+        terminal.screen.line(translate("The next prompt continues from: {prompt}", prompt=last))
+    else:
+        terminal.screen.line(translate("The next prompt begins a conversation."))
 
 
 async def _agreed(terminal: TerminalSession, question: str) -> bool:
@@ -118,6 +146,7 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
         return
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
+    terminal.forks.files_changed()
     terminal.screen.line(translate("Put back: {files}", files=named(touched)))
     terminal.screen.line(translate("/undo takes it back."), "dim")
 
@@ -149,7 +178,7 @@ def named(paths: Sequence[str]) -> str:
 
 
 COMMANDS = (
-    SessionCommand("undo", "take back the file changes of the last turn", undo),
+    SessionCommand("undo", "take back the file changes of the last turn, or a /fork just made", undo),
     SessionCommand("redo", "do again what was undone", redo),
     SessionCommand("diff", "show what the last turn changed; /diff NODE another one", diff),
     SessionCommand("restore", "put the files back as the turn of /fork, or of /restore NODE, left them", restore),

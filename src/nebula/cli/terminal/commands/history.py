@@ -74,6 +74,7 @@ async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> No
     show_preview(terminal, [part.diff.text])
     await asyncio.to_thread(take_back, workspace, part)
     terminal.session.turn_ids.add(part.group)
+    terminal.forks.files_changed()
     terminal.screen.line(translate("Taken back: {files}. /undo brings it back.", files=one_line(part.path)))
 
 
