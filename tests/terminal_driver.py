@@ -36,6 +36,7 @@ ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O, CTRL_R = (
 )
 SHIFT_TAB, ALT_ENTER, TAB, UP = "\x1b[Z", "\x1b\r", "\t", "\x1b[A"
 ROWS = 150
+MOST_SELECTED = 1024
 PATIENCE = 45
 """Seconds until something has to be seen: much more than a busy machine takes, less than a test may."""
 
@@ -136,6 +137,7 @@ class Terminal(Person):
             dimensions=(ROWS, columns),
             encoding="utf-8",
             timeout=timeout,
+            use_poll=True,
         )
         super().__init__(child, columns, timeout)
 
@@ -161,7 +163,9 @@ def sit_down(program: Callable[[], int], person: Callable[[Person], None], *, co
 
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
-    child = pexpect.fdpexpect.fdspawn(master, encoding="utf-8", timeout=PATIENCE)
+    # prompt_toolkit asks by select whether there are keys. Beyond its limit that fails each time it is asked, for ever.
+    assert slave + 2 < MOST_SELECTED, "this process leaves too many files open: the terminal could not be read"
+    child = pexpect.fdpexpect.fdspawn(master, encoding="utf-8", timeout=PATIENCE, use_poll=True)
     somebody = Person(child, columns, timeout=PATIENCE)
     over = threading.Event()
     problems: list[BaseException] = []
