@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 from contextlib import suppress
+from pathlib import Path
 
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
@@ -21,13 +22,13 @@ def one_file(request):
     return say("Done.") if any(each["role"] == "assistant" for each in messages) else write("a.py", "x = 1\n")
 
 
-def open_files() -> list[str]:
-    """Files and folders; the model's server is in this process, too, and closes its sockets when it likes."""
+def open_files(below: Path) -> list[str]:
+    """Only those below: this process is also the model's server, and may still tidy up after other tests."""
     targets = []
     for number in os.listdir("/proc/self/fd"):
         with suppress(FileNotFoundError):  # the one that lists them
             targets.append(os.readlink(f"/proc/self/fd/{number}"))
-    return [target for target in targets if target.startswith("/")]
+    return [target for target in targets if target.startswith(f"{below}/")]
 
 
 async def test_many_tasks_at_once_leave_nothing_open(tmp_path):
@@ -43,9 +44,9 @@ async def test_many_tasks_at_once_leave_nothing_open(tmp_path):
         await run(roots[0])  # whatever a process opens once
         gc.disable()  # nothing may depend on being collected
         try:
-            before = open_files()
+            before = open_files(tmp_path)
             results = await asyncio.gather(*map(run, roots[1:]))
-            after = open_files()
+            after = open_files(tmp_path)
         finally:
             gc.enable()
     assert [each.final.exit_code for each in results] == [0] * 7
