@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scripted_model import Fault, Turn
@@ -69,3 +71,27 @@ def test_checks_that_were_found_are_confirmed_once(bench, terminal):
     assert "✓ check make test: passed" in first.text and "✓ check make test: passed" in second.text
     assert "seems to be checked" not in second.text
     assert "make check: passed" not in third.text
+
+
+def test_a_check_in_the_home_is_named_with_the_line_that_shows_it(bench, terminal):
+    tool = bench.home / "tools" / "bin" / "python"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    tool.chmod(0o755)
+    bench.write("pytest.ini", "")
+    once = [plan(step("1")), say("Done.")]
+    path = f"{tool.parent}:/usr/bin:/bin"
+    with ollama(*once, *once) as server:
+        first = terminal(server, PATH=path)
+        first.wait("Run them after each task? (y/N):")
+        first.line("y")
+        first.ended()
+        said = " ".join(first.text.split())
+        assert said.index("In a layer 'python -m pytest -q' does not see ~/tools.") < said.index("plan: 1 step")
+        line = said.partition("~/.nebula/config.json: ")[2].partition("]")[0] + "]"
+        config = bench.home / ".nebula" / "config.json"
+        config.write_text(json.dumps(json.loads(config.read_text()) | json.loads(f"{{{line}}}")))
+        second = terminal(server, PATH=path)
+        assert second.ended() == 0
+    assert "✓ check python -m pytest -q: passed" in second.text
+    assert "does not see" not in second.text

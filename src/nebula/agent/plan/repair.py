@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.plan.failures import condense, fingerprint
 from nebula.events import Checked, CheckRun, EventStream, Notice, Repair
+from nebula.language import Sentence
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.commands.run_check import last_line, run_check
+from nebula.tools.commands.unseen import unseen_by
 from nebula.tools.declaration import Checks
 from nebula.value import record
 from nebula.workspace.contract import Workspace
@@ -67,14 +69,21 @@ class Repairer:
         """A check whose program is not there says nothing of the work, and no model can repair that."""
         missing = [each.command for each in failing if _is_missing(each)]
         for command in missing:
-            self.stream.emit(
-                Notice(
-                    "The check '{command}' could not be started. In a layer it sees the system, the project and what "
-                    "`sandbox_read` names.",
-                    {"command": command},
-                )
-            )
+            why = self._why_missing(command)
+            self.stream.emit(Notice(why.sentence, why.values))
         return bool(missing)
+
+    def _why_missing(self, command: str) -> Sentence:
+        if self.layers is None:
+            return Sentence("The check '{command}' could not be started. Is its program installed?", command=command)
+        unseen = unseen_by(command, self.layers.settings)
+        if unseen is not None:
+            return unseen.sentence(command)
+        return Sentence(
+            "The check '{command}' could not be started. In a layer it sees the system, the project and what "
+            "`sandbox_read` names.",
+            command=command,
+        )
 
     async def _run_all(self, names: Sequence[str], number: int) -> list[CheckResult]:
         failing = []

@@ -10,14 +10,21 @@ _PLAIN = re.compile(r"[\w.+/~-]+")
 _NAME = re.compile(r"[\w.+-]{1,30}")
 
 
-def program_of(line: str) -> str | None:
-    """The first program of the line that does more than prepare; None where there is no plain name to tell."""
+def words_of(line: str) -> list[str]:
+    """The first command of the line that does more than prepare."""
     for part in re.split(r"&&|\|\||[;|\n]", line):
         words = [word for word in part.split() if not _ASSIGNMENT.fullmatch(word)]
-        if not words or words[0] in _PREPARES:
-            continue
-        name = words[0].rsplit("/", 1)[-1]
-        if name.startswith("python") and words[1:2] == ["-m"] and len(words) > 2:
-            name = words[2]
-        return name if _NAME.fullmatch(name) and _PLAIN.fullmatch(words[0]) else None
-    return None
+        if words and words[0] not in _PREPARES:
+            return words
+    return []
+
+
+def program_of(line: str) -> str | None:
+    """Its program; None where there is no plain name to tell."""
+    words = words_of(line)
+    if not words:
+        return None
+    name = words[0].rsplit("/", 1)[-1]
+    if name.startswith("python") and words[1:2] == ["-m"] and len(words) > 2:
+        name = words[2]
+    return name if _NAME.fullmatch(name) and _PLAIN.fullmatch(words[0]) else None
