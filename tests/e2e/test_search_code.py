@@ -124,6 +124,33 @@ def test_lines_that_a_search_showed_may_be_edited(project):
     assert "lamp()" in project.read("src/far.py") and "y = 2" not in project.read("src/far.py")
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_that_a_search_showed_may_be_edited_in_a_later_session(project, ending):
+    (project.project / "src/far.py").write_bytes((LIGHT + "\n" * 3 + "x = 1\n" * 80).replace("\n", ending).encode())
+    search = Call("searchCode", {"query": "lighthouse beacon", "path_prefix": "src/far.py", "top_k": 1})
+    ask(project, [Turn("", [search]), Turn("Found.")])
+    beyond = [{"old_text": f"x = 1{ending}" * 80, "new_text": "y = 2\n"}]
+    edits = [{"old_text": "beacon()", "new_text": "lamp()"}]
+    script = [
+        Turn("", [Call("editFile", {"path": "src/far.py", "edits": beyond})]),
+        Turn("", [Call("editFile", {"path": "./src/far.py", "edits": edits})]),
+        Turn("done"),
+    ]
+    events, _ = ask(project, script, "--yes", "--continue")
+    assert [event["status"] for event in of_type(events, "tool_result")] == ["Error", "Success"]
+    assert "lamp()" in project.read("src/far.py")
+
+
+def test_lines_that_moved_since_a_search_showed_them_are_read_again_first(project):
+    search = Call("searchCode", {"query": "lighthouse", "top_k": 1})
+    ask(project, [Turn("", [search]), Turn("Found.")])
+    project.write("src/light.py", f"import sea\n{LIGHT}")
+    edits = [{"old_text": "beacon()", "new_text": "lamp()"}]
+    script = [Turn("", [Call("editFile", {"path": "src/light.py", "edits": edits})]), Turn("done")]
+    events, _ = ask(project, script, "--yes", "--continue")
+    assert [event["status"] for event in of_type(events, "tool_result")] == ["Error"]
+
+
 def test_a_remote_index_gets_the_trace_id(project, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "src").mkdir(parents=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from nebula.value import field, record
 from nebula.workspace.changed_lines import Block
+from nebula.workspace.diff import split_lines
 from nebula.workspace.records import digest
 
 Range = tuple[int, int]
@@ -42,10 +43,12 @@ class ReadLedger:
     _seen: dict[str, _Seen] = field(default_factory=dict)
     _once: set[str] = field(default_factory=set)
     """Files of which some content was once known in full."""
+    _shown: dict[str, set[tuple[int, int, str]]] = field(default_factory=dict)
+    """Lines of files whose content was not at hand, each with the hash of its text; see `recognise`."""
 
     def recent(self, count: int) -> list[str]:
-        """The files read last."""
-        return list(self._seen)[-count:]
+        """The files read last, after those of which a search showed something."""
+        return list(dict.fromkeys((*self._shown, *self._seen)))[-count:]
 
     def saw(self, path: str, content: str) -> None:
         """The whole of it."""
@@ -60,6 +63,19 @@ class ReadLedger:
         seen.add(shown, lines)
         if seen.whole:
             self._once.add(name)
+
+    def was_shown(self, path: str, first: int, last: int, text: str) -> None:
+        """These lines, the last one without its ending, of whatever content the file had."""
+        self._shown.setdefault(_normal(path), set()).add((first, last, _hash(text)))
+
+    def recognise(self, path: str, sha256: str, content: str) -> None:
+        """Of lines that were shown, those that stand in this content just where they were count as read."""
+        shown = self._shown.get(_normal(path), ())
+        lines = split_lines(content) if shown else []
+        for first, last, known in shown:
+            text = "".join(lines[first - 1 : last]).removesuffix("\n").removesuffix("\r")
+            if last <= len(lines) and _hash(text) == known:
+                self.saw_part(path, sha256, len(lines), [(first, last)])
 
     def edited(self, path: str, before: str, after: str, blocks: Sequence[Block]) -> None:
         """The model changed these lines: it knows them, and of the rest what it knew before."""
@@ -119,6 +135,10 @@ def _carried_over(ranges: Sequence[Range], blocks: Sequence[Block]) -> list[Rang
             if max(first, start) <= min(last, end)
         ]
     return _joined(carried)
+
+
+def _hash(text: str) -> str:
+    return digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _normal(path: str) -> str:

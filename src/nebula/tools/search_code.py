@@ -63,7 +63,9 @@ class SearchCode:
         except NebulaError as problem:
             raise ToolFailure(f"{problem} Use searchInDirectory instead.", code=502) from None
         chunks, left_out = _fitting(found, call.room)
-        await asyncio.to_thread(self._note_as_read, chunks, call.room)
+        for chunk in chunks:
+            if _size(chunk) <= call.room:
+                _learn_chunk(self._ledger, chunk)
         result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
         if left_out:
             result["remark"] = f"{left_out} more did not fit; ask for fewer, or for a narrower path_prefix."
@@ -73,20 +75,6 @@ class SearchCode:
         """Without what this workspace does not show: secrets, and what lies outside the folders of an MCP client."""
         chunks = self._code.search(query, limit, prefix, self._trace_id)
         return [chunk for chunk in chunks if self._may_be_read(str(chunk.get("path")))]
-
-    def _note_as_read(self, chunks: list[dict[str, Any]], room: int) -> None:
-        """Lines that are shown may be edited without being read again, if the workspace has them as they were shown."""
-        for chunk in chunks:
-            span = _SPAN.fullmatch(str(chunk.get("span")))
-            if span is None or _size(chunk) > room:
-                continue
-            path, first, last = str(chunk.get("path")), int(span[1]), int(span[2])
-            try:
-                lines = self._workspace.read_lines(path, first, last)
-            except WorkspaceError:
-                continue
-            if lines.last == last and lines.content.removesuffix("\n").removesuffix("\r") == chunk.get("text"):
-                self._ledger.saw_part(path, lines.sha256, lines.total_lines, [(first, last)])
 
     def _may_be_read(self, path: str) -> bool:
         try:
@@ -109,6 +97,20 @@ def _size(chunk: Mapping[str, Any]) -> int:
     return len(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
+def _learn(ledger: ReadLedger, _: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    found = result.get("chunks")
+    for chunk in found if isinstance(found, list) else ():
+        if isinstance(chunk, dict):
+            _learn_chunk(ledger, chunk)
+
+
+def _learn_chunk(ledger: ReadLedger, chunk: Mapping[str, Any]) -> None:
+    """Lines that were shown may be edited without being read again, if the file still has them."""
+    span = _SPAN.fullmatch(str(chunk.get("span")))
+    if span is not None:
+        ledger.was_shown(str(chunk.get("path")), int(span[1]), int(span[2]), str(chunk.get("text")))
+
+
 def evidence_of(chunk: Mapping[str, Any]) -> Evidence:
     return Evidence(*(str(chunk.get(name) or "") for name in ("path", "span", "blob", "commit")))
 
@@ -117,6 +119,7 @@ TOOL = ToolDeclaration(
     "searchCode",
     lambda kit: SearchCode(kit.code, kit.workspace, kit.ledger, kit.trace_id) if kit.code else None,
     over_mcp=True,
+    learn=_learn,
     method="search_code",
     subject="path_prefix",
 )

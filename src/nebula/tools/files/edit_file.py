@@ -70,6 +70,7 @@ class EditFile(WritingTool):
         if present == content:
             raise ToolFailure(f"Nothing to change: {path} already has exactly this content.")
         proposal = Proposal.of("editFile", state.path, present, content, sha256)
+        self.ledger.recognise(path, sha256, present)
         if not self._has_read(proposal, whole=not edits):
             raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)
         if edits and (state.max_bytes is None or len(content.encode()) > state.max_bytes):
