@@ -160,7 +160,7 @@ def test_a_remote_index_gets_the_trace_id(project, tmp_path):
         script = [Turn("", [Call("searchCode", {"query": "lighthouse", "top_k": 1})]), Turn("ok")]
         events, _ = ask(project, script, EC_RAG_URL=rag.url, **env)
         assert [chunk["path"] for chunk in chunks_of(of_type(events, "tool_result")[0])] == ["src/light.py"]
-        (line,) = rag.audited()
+        line = rag.audited()[0]
     assert (line["trace_id"], line["method"], line["status"]) == (events[0]["trace_id"], "search", 200)
     assert not list(project.home.rglob("index.db"))
     events, _ = ask(project, script, EC_RAG_URL=rag.url, **env)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.code.project_map import map_readers
 from nebula.agent.conversation import Conversation
 from nebula.agent.past.kept_state import KeptState
 from nebula.agent.past.resume import resumed_turns
@@ -74,7 +75,7 @@ async def open_session(
         chosen=chosen,
         project=project,
         archive=archive,
-        recorders=_recorders(settings, memory, session_id, state),
+        recorders=(*_recorders(settings, memory, session_id, state), *map_readers(settings)),
         redactor=redactor,
         memory=memory,
         lock=lock,

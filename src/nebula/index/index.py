@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
-from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES
+from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES, OUTLINE_FILES
 from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Embedder
 from nebula.index.errors import IndexFailed
@@ -26,6 +26,7 @@ from nebula.llm.errors import ModelError
 
 if TYPE_CHECKING:
     from nebula.index.in_step.follow import Follower
+    from nebula.index.ranking.outline import OutlinedFile
 
 DATABASE_NAME = "index.db"
 
@@ -63,6 +64,8 @@ class Index:
         self.hides = hides
         self.heard_renames: Callable[[int, int], None] | None = None
         """Hears how many files a commit moved, and how many of them the index followed."""
+        self.heard_sync: Callable[[], None] | None = None
+        """Hears that the index is in step."""
         self._renew = renew
 
     @classmethod
@@ -124,6 +127,8 @@ class Index:
         for entry in waiting:
             self.queue.remove(entry)
         self._check_renames(moves)
+        if self.heard_sync is not None:
+            self.heard_sync()
         return report
 
     def clear(self) -> None:
@@ -198,12 +203,16 @@ class Index:
         return hits
 
     @mending
-    def outline(self, question: str, recent: Sequence[str], max_bytes: int) -> list[str]:
+    def outline(self, question: str = "", recent: Sequence[str] = (), limit: int = OUTLINE_FILES) -> list[OutlinedFile]:
         """The files that count most, each with what it defines; as indexed, but for files that are gone."""
         from nebula.index.ranking.outline import outline
 
         with self.store.db.reading():
-            return outline(self.store, question, recent, max_bytes, lambda path: self.root.stat(path) is not None)
+            return outline(self.store, question, recent, limit, lambda path: self.root.stat(path) is not None)
+
+    def state(self) -> str:
+        """Another one whenever something in the index changed."""
+        return str(self.store.shape().generation)
 
     def answering(self) -> Embedder | None:
         """The embedder whose vectors are used: the chosen one once it has seen every chunk, until then the fullest."""

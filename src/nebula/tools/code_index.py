@@ -7,12 +7,19 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nebula.errors import NebulaError
 from nebula.files.home import derived_folder
+from nebula.tools.code_outline import MAX_KEPT_FILES, keep_outline, leave_outline
 from nebula.workspace.guard.protected import standing_of
 
 if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.index.index import Index
+    from nebula.index.ranking.outline import OutlinedFile
+
+
+STATE_HEADER = "x-index-state"
+"""By which an index server says that it changed since."""
 
 
 def may_hold_secrets(path: str) -> bool:
@@ -25,6 +32,8 @@ def open_index(settings: Settings) -> Index:
 
     index = Index.open(settings.root, home=settings.home, url=settings.index_url, hides=may_hold_secrets)
     index.heard_renames = lambda asked, held: _note_renames(settings, asked, held)
+    if settings.index_url:
+        index.heard_sync = lambda: leave_outline(settings, index)
     if settings.embedder:
         from nebula.index.embedders.choose import earlier_embedders, make_embedder
 
@@ -74,7 +83,7 @@ class CodeSearch(Protocol):
 def code_search(settings: Settings) -> CodeSearch | None:
     """None where the files are behind a gateway and no index is named: what lies here is not what is worked on."""
     if settings.rag_url:
-        return RemoteCode(settings.rag_url, settings.token)
+        return RemoteCode(settings)
     return None if settings.mcp_url else LocalCode(settings)
 
 
@@ -116,18 +125,40 @@ class LocalCode:
 
 
 class RemoteCode:
-    def __init__(self, url: str, token: str = "") -> None:
+    """An index server. One that names its state with an answer also has an outline, which is asked for in passing."""
+
+    def __init__(self, settings: Settings) -> None:
         from nebula.workspace.remote.client import GatewayClient
 
-        self._client = GatewayClient(url, token)
+        self._settings = settings
+        self._client = GatewayClient(settings.rag_url, settings.token)
+        self._state = ""
+        self.asking: threading.Thread | None = None
 
     def is_new(self) -> bool:
         return False
 
     def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
         body = {"query": question, "top_k": limit, "filters": {"path_prefix": path_prefix} if path_prefix else {}}
-        found = self._client.call("search", body, trace_id).body.get("chunks")
+        answer = self._client.call("search", body, trace_id)
+        state = answer.headers.get(STATE_HEADER, self._state)
+        if state != self._state:
+            self._state = state
+            self.asking = threading.Thread(target=self._keep_outline, args=(state, trace_id), daemon=True)
+            self.asking.start()
+        found = answer.body.get("chunks")
         return [chunk for chunk in found if isinstance(chunk, dict)] if isinstance(found, list) else []
+
+    def _keep_outline(self, state: str, trace_id: str) -> None:
+        with suppress(NebulaError, OSError):  # a help, not a need
+            keep_outline(self._settings, state, lambda: self._outline(trace_id))
+
+    def _outline(self, trace_id: str) -> list[OutlinedFile]:
+        from nebula.index.ranking.outline import OutlinedFile
+
+        found = self._client.call("outline", {"limit": MAX_KEPT_FILES}, trace_id).body.get("files")
+        files = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+        return [OutlinedFile(str(each.get("path")), str(each.get("symbols") or "")) for each in files[:MAX_KEPT_FILES]]
 
     def changed(self, path: str) -> None:
         """A remote index follows its own files."""

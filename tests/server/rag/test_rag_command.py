@@ -71,6 +71,17 @@ def test_filters(rag: Gateway) -> None:
     assert all(hit.startswith("src/") for hit in found(rag, "harbour lighthouse", filters={"language": "python"}))
 
 
+def test_an_outline_names_the_files_that_count_most(rag: Gateway) -> None:
+    files = rag.post("outline", {}).json["files"]
+    assert {"path": "src/light.py", "symbols": "lighthouse"} in files
+    paths = [each["path"] for each in files]
+    assert paths == [".gitignore", "src/boat.py", "src/light.py"], "no prose, nothing secret or ignored"
+    asked = rag.post("outline", {"query": "how the harbour is run", "limit": 1}).json["files"]
+    assert [each["path"] for each in asked] == ["docs/read.md"]
+    recent = rag.post("outline", {"recent": ["src/light.py"], "limit": 1}).json["files"]
+    assert [each["path"] for each in recent] == ["src/light.py"]
+
+
 def test_secret_and_ignored_files_never_appear(rag: Gateway) -> None:
     everything = found(rag, "LIGHTHOUSE_KEY abcdefghij lighthouse_ignored", top_k=100)
     assert not [hit for hit in everything if hit.startswith((".env", "ignored.py"))]
@@ -169,7 +180,7 @@ def test_doors_and_guards(rag: Gateway) -> None:
     assert rag.post("search", {"query": "x"}, {"origin": "http://127.0.0.1:1"}).status == 403
     assert rag.post("search", {"query": "x"}, {"x-trace-id": "1"}).status == 400
     described = rag.ask("GET", "/openapi.json").json["paths"]
-    assert set(described) == {"/ingest", "/prune", "/search", "/status", "/healthz"}
+    assert set(described) == {"/ingest", "/prune", "/search", "/outline", "/status", "/healthz"}
     assert b"POST /search" in rag.ask("GET", "/docs").body
 
 

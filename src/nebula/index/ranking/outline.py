@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from nebula.index.constants import OUTLINE_FILES, OUTLINE_HITS, OUTLINE_SYMBOLS
+from nebula.index.constants import OUTLINE_HITS, OUTLINE_SYMBOLS
 from nebula.index.contract import Store
 from nebula.index.ranking.search import rank
+from nebula.index.terms.question import question_terms
+from nebula.index.terms.words import terms_of, words_of
+
+
+class OutlinedFile(NamedTuple):
+    path: str
+    symbols: str = ""
+    """What it defines, separated by commas."""
+
+    @property
+    def line(self) -> str:
+        return f"{self.path}: {self.symbols}" if self.symbols else self.path
 
 
 def outline(
-    store: Store, question: str, recent: Sequence[str], max_bytes: int, is_there: Callable[[str], bool]
-) -> list[str]:
-    """`path: names`, the most telling file first, within `max_bytes`.
+    store: Store, question: str, recent: Sequence[str], limit: int, is_there: Callable[[str], bool]
+) -> list[OutlinedFile]:
+    """The most telling file first.
 
     A file counts for what refers to it, as much again for what the question asks of it, and for having been read.
     """
     scores: dict[str, float] = {}
     ids: dict[str, int] = {}
-    for number, path, referred in store.ranked_files(OUTLINE_FILES, recent):
+    for number, path, referred in store.ranked_files(limit, recent):
         ids[path], scores[path] = number, referred
     hits = rank(store, question, OUTLINE_HITS) if question.strip() else []
     top = max((score for score, _ in hits), default=0.0)
@@ -29,25 +44,43 @@ def outline(
         scores.setdefault(hit.path, hit.rank)
     highest = max(scores.values(), default=0.0) or 1.0
     order = sorted(scores, key=lambda path: (-(scores[path] / highest + best.get(path, 0.0) + (path in recent)), path))
-    present = [path for path in order[: 2 * OUTLINE_FILES] if is_there(path)]
-    return _lines(store, [(path, ids[path]) for path in present[:OUTLINE_FILES]], max_bytes)
+    present = [path for path in order[: 2 * limit] if is_there(path)]
+    return _with_symbols(store, [(path, ids[path]) for path in present[:limit]])
 
 
-def _lines(store: Store, files: list[tuple[str, int]], max_bytes: int) -> list[str]:
+def _with_symbols(store: Store, files: list[tuple[str, int]]) -> list[OutlinedFile]:
     places: dict[int, list[int]] = {}
     for segment, first, count in store.chunks_of([number for _, number in files]):
         places.setdefault(segment, []).extend(range(first, first + count))
     names: dict[int, list[str]] = {}
     for chunk in sorted(store.candidates(places), key=lambda each: each.start):
         names.setdefault(chunk.file, []).extend(chunk.symbol.split())
-    lines: list[str] = []
+    outlined = []
     for path, number in files:
         defined = list(dict.fromkeys(names.get(number, ())))
-        shown = ", ".join(defined[:OUTLINE_SYMBOLS]) + (", …" if len(defined) > OUTLINE_SYMBOLS else "")
-        line = f"{path}: {shown}" if shown else path
-        max_bytes -= len(line.encode("utf-8", "replace")) + 1
+        more = ", …" if len(defined) > OUTLINE_SYMBOLS else ""
+        outlined.append(OutlinedFile(path, ", ".join(defined[:OUTLINE_SYMBOLS]) + more))
+    return outlined
+
+
+def reordered(files: Sequence[OutlinedFile], question: str, recent: Sequence[str]) -> list[OutlinedFile]:
+    """An outline that was made for no question, as near to that of this one as its own words allow."""
+    asked = question_terms(question)
+    found = [{term for word in words_of(each.line) for term in terms_of(word)} & asked.keys() for each in files]
+    counts = Counter(term for terms in found for term in terms)
+    said = [sum(asked[term] * math.log(1 + len(files) / counts[term]) for term in terms) for terms in found]
+    top = max(said, default=0.0) or 1.0
+    scores = [1 - i / len(files) + said[i] / top + (each.path in recent) for i, each in enumerate(files)]
+    return [files[i] for i in sorted(range(len(files)), key=lambda i: -scores[i])]
+
+
+def fitting(files: Iterable[OutlinedFile], max_bytes: int) -> list[str]:
+    """As lines, as many as there is room for."""
+    lines = []
+    for each in files:
+        max_bytes -= len(each.line.encode("utf-8", "replace")) + 1
         if max_bytes < 0:
             break
-        if line.isprintable():
-            lines.append(line)
+        if each.line.isprintable():
+            lines.append(each.line)
     return lines

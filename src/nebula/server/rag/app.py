@@ -24,6 +24,7 @@ from nebula.server.rag import bodies, operations
 from nebula.server.rag.keeper import Keeper, OpenIndex
 from nebula.server.refusals import Refusal
 from nebula.server.rest import Endpoint, JsonResponse, Routed, add_operation, add_pages, new_api, recorder
+from nebula.tools.code_index import STATE_HEADER
 from nebula.workspace.audit import AuditLog
 
 _DESCRIPTION = """\
@@ -98,6 +99,10 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
         "search", "The chunks that a question is about, the best first", searching, operations.search,
         bodies.ChunkSearchBody, bodies.ChunkSearchReply, {"chunks": [_CHUNK]},
     )  # fmt: skip
+    add(
+        "outline", "The files that count most, each with what it defines", searching, operations.outline,
+        bodies.OutlineBody, bodies.OutlineReply, {"files": [{"path": "app/session.py", "symbols": "Session, open"}]},
+    )  # fmt: skip
     add_operation(app, "status", status, "What is indexed, what waits, what was skipped", bodies.StatusReply, errors={})
     add_pages(app, {})
     return Gate(Routed(app), rules, recorder(audit))
@@ -116,10 +121,10 @@ def _endpoint(
         asked: Any = read_body(kind, passage.body, passage.content_type)
         await ready.wait()  # before the first look at the files there is nothing true to say
         try:
-            reply = await worker.run(lambda index: run(index, asked))
+            reply, state = await worker.run(lambda index: (run(index, asked), index.state()))
             if isinstance(asked, bodies.IngestBody) and asked.diff is not None and asked.diff.renamed:
                 passage.renames = (len(asked.diff.renamed), reply["renamed"])
-            return JsonResponse(to_json(reply), {})
+            return JsonResponse(to_json(reply), {STATE_HEADER: state})
         except OutsideRoot as error:
             raise Refusal("{problem}", problem=error, status=400, code="path_escape") from None
         except IndexFailed as error:

@@ -52,6 +52,12 @@ class ChunkSearchBody(RequestBody):
     filters: Filters = Filters()
 
 
+class OutlineBody(RequestBody):
+    query: Annotated[str, Field(max_length=MAX_QUERY, description="What the outline is for.")] = ""
+    recent: Annotated[tuple[Path, ...], Field(description="Files just read, which come first.")] = ()
+    limit: Annotated[Count, Field(le=MAX_RESULTS, description="How many files at most.")] = 80
+
+
 class SkippedFile(BaseModel):
     path: str
     reason: str
@@ -81,6 +87,15 @@ class FoundChunk(BaseModel):
 
 class ChunkSearchReply(BaseModel):
     chunks: list[FoundChunk]
+
+
+class OutlineEntry(BaseModel):
+    path: str
+    symbols: Annotated[str, Field(description="What it defines, separated by commas.", examples=["Session, open"])]
+
+
+class OutlineReply(BaseModel):
+    files: list[OutlineEntry]
 
 
 class StatusReply(BaseModel):

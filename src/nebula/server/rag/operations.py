@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from nebula.index.index import Index
-from nebula.server.rag.bodies import ChunkSearchBody, IngestBody, PruneBody
+from nebula.server.rag.bodies import ChunkSearchBody, IngestBody, OutlineBody, PruneBody
 
 
 def ingest(index: Index, asked: IngestBody) -> dict[str, Any]:
@@ -57,6 +57,10 @@ def search(index: Index, asked: ChunkSearchBody) -> dict[str, Any]:
     filters = asked.filters
     hits = index.search(asked.query, asked.top_k, path_prefix=filters.path_prefix, language=filters.language)
     return {"chunks": [hit.to_json() for hit in hits]}
+
+
+def outline(index: Index, asked: OutlineBody) -> dict[str, Any]:
+    return {"files": [each._asdict() for each in index.outline(asked.query, asked.recent, asked.limit)]}
 
 
 def status(index: Index, ready: bool) -> dict[str, Any]:
