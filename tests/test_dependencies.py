@@ -26,8 +26,10 @@ def imported() -> dict[str, str]:
                 names = [node.module]
             for name in names:
                 found.setdefault(name.partition(".")[0], f"{path.relative_to(ROOT)}:{node.lineno}")
+    ours = {"nebula", "vizprompt"}
+    of_other_versions = {"_sha2", "_sha256"}  # of Python
     return {
-        name: place for name, place in found.items() if name not in sys.stdlib_module_names | {"nebula", "vizprompt"}
+        name: place for name, place in found.items() if name not in sys.stdlib_module_names | ours | of_other_versions
     }
 
 
