@@ -137,6 +137,35 @@ def test_the_hooks_folder_that_git_uses_is_used(project: Project, tmp_path: Path
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
 
 
+@pytest.mark.parametrize("shared", ["worktree", "hooks of all repositories", "a folder below"])
+def test_a_commit_elsewhere_goes_to_the_index_that_is_there(project: Project, tmp_path: Path, shared: str) -> None:
+    """Worktrees share their hooks, and so do all repositories where `core.hooksPath` is set for all."""
+    other = Project.__new__(Project)
+    other.root, other.home, other.url = tmp_path / "it's there", project.home, project.url
+    if shared == "worktree":
+        project.git("worktree", "add", "-q", "-b", "side", str(other.root))
+    else:
+        other.root.mkdir()
+        other.git("init", "-q")
+        other.git("config", "core.hooksPath", str(project.root / ".git/hooks"))
+    if shared == "a folder below":
+        project.write("inner/d.py", function("keel"))
+        install(str(project.root / "inner"), str(project.home))
+        other.root /= "inner"
+        other.root.mkdir()
+    other.write("boat.py", function("boat"))
+    other.commit()
+    with project.index() as index:
+        assert index.status().queued == 0
+    with other.index() as index:
+        assert index.status().queued == 0, "there was no index to tell"
+        index.sync()
+        other.write("ship.py", function("ship"))
+        other.commit()
+        (entry,) = index.queue.entries()
+        assert [change.path for change in index.queue.read(entry)] == ["ship.py"]
+
+
 def test_two_foreign_hooks_are_left_alone(tmp_path: Path) -> None:
     project = Project(tmp_path)
     for name in (NAME, BEFORE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from copy import copy
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index.project import Project, contents, function
-from nebula.index.errors import OutsideRoot
+from nebula.index.errors import IndexFailed, OutsideRoot
 from nebula.index.in_step.worktree import git_marks
 from nebula.index.values import Report
 
@@ -135,7 +136,7 @@ def test_a_name_that_is_not_utf_8_is_counted_as_skipped(tmp_path: Path, url: str
         assert index.status().skipped == ()
 
 
-@pytest.mark.parametrize("first", ["sync", "search", "ingest", "status"])
+@pytest.mark.parametrize("first", ["sync", "search", "ingest", "status", "clear"])
 def test_an_index_damaged_in_its_middle_is_made_anew(tmp_path: Path, first: str) -> None:
     project = Project(tmp_path)
     for i in range(40):
@@ -152,8 +153,11 @@ def test_an_index_damaged_in_its_middle_is_made_anew(tmp_path: Path, first: str)
             "search": lambda: index.search("lighthouse7"),
             "ingest": lambda: index.ingest(["m1.py"]),
             "status": index.status,
+            "clear": index.clear,
         }
         actions[first]()
+        if first == "clear":
+            index.sync()
         assert index.search("lighthouse7")
         assert index.status().files == 40
     assert_equals_fresh(project)
@@ -258,6 +262,25 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     with project.index() as index:
         index.sync()
         assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
+
+
+def test_an_index_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write("a.py", function("lighthouse"))
+    with project.index() as index:
+        index.sync()
+        project.write("a.py", function("beacon"))
+        (path,) = project.home.rglob("index.db")
+        with sqlite3.connect(path) as other, pytest.raises(IndexFailed, match="cannot be used: database is locked"):
+            index.store.db.execute("PRAGMA busy_timeout = 0")
+            other.execute("BEGIN IMMEDIATE")
+            index.sync()
+        other.close()
+        assert index.sync().ingested == 1
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(IndexFailed, match="cannot be used: unable to open"):
+        project.index()
 
 
 def test_an_index_of_a_newer_version_is_made_anew(tmp_path: Path) -> None:

@@ -45,6 +45,19 @@ def test_a_connection_lost_in_a_transaction_is_our_error_and_changes_nothing(pro
         assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
 
 
+def test_a_change_that_fails_half_way_is_undone(project: Project) -> None:
+    with project.index() as index:
+        index.sync()
+        with pytest.raises(psycopg.Error), index.store.db.writing():
+            index.store.db.execute("DELETE FROM file")
+            index.store.db.execute("no statement")
+        assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction), index.store.db.reading():
+            index.store.db.execute("DELETE FROM file")
+        project.write("b.py", function("beacon"))
+        assert index.sync().ingested == 1
+
+
 def test_a_server_that_is_not_there_is_our_error(tmp_path: Path) -> None:
     project = Project(tmp_path, url=f"postgresql://x@/x?host={tmp_path}")
     with pytest.raises(IndexFailed, match="cannot be reached"):

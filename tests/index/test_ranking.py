@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from index.project import Project, function
+from nebula.index.ranking import scoring
 from nebula.index.ranking.kinds import CODE, DATA, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
 
 WORDS = ("disk", "memory", "network", "printer", "tape", "drum")
@@ -83,6 +84,33 @@ def test_what_code_writes_instead_of_a_word_is_found(project: Project) -> None:
     project.write("a.py", function("load_cfg", "disk"))
     project.write("b.py", function("send_mail", "smtp"))
     assert found(project, "the configuration") == ["a.py"]
+
+
+def test_a_very_large_index_ranks_as_a_small_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(30):
+        words = ("session", "cookie")[: i % 3]
+        project.write(f"part{i}.py", function(f"save_{i}", *words) + function("load", "harbour", f"name{i}"))
+    with project.index() as index:
+        index.sync()
+        index.prune(["part7.py"])
+        asked = ("where is the session cookie saved", "harbour", "load name3", "nothing of it")
+        small = [index.search(question) for question in asked]
+        below = index.search("session", path_prefix="part1")
+        monkeypatch.setattr(scoring, "LARGE_CHUNKS", 0)
+        assert [index.search(question) for question in asked] == small
+        assert index.search("session", path_prefix="part1") == below
+        assert {hit.path[:5] for hit in below} == {"part1"}
+
+
+def test_a_word_in_too_many_paths_tells_nothing(project: Project) -> None:
+    for i in range(6):
+        project.write(f"common/{'light' if i < 2 else 'boat'}{i}.py", function("x"))
+    with project.index() as index:
+        index.sync()
+        found = index.store.path_terms(["common", "light", "boat", "missing"], 4)
+        assert {term: len(files) for term, files in found.items()} == {"light": 2, "boat": 4}
+        assert sorted(index.store.path_terms(["light"], 2)["light"]) == sorted(found["light"])
+        assert index.store.path_terms(["light"], 1) == {}
 
 
 def test_filters_by_path_and_language(project: Project) -> None:

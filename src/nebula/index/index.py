@@ -131,6 +131,7 @@ class Index:
             self.heard_sync()
         return report
 
+    @mending
     def clear(self) -> None:
         """Forgets every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
         self._follower.clear()
@@ -232,6 +233,7 @@ class Index:
             return None
         return Meaning(self.store, embedder.name, vector)
 
+    @mending
     def embed(self, stop: threading.Event | None = None, progress: Progress | None = None) -> int:
         """Gives every chunk a vector of the chosen embedder; returns how many texts that took.
 

@@ -1,4 +1,7 @@
-"""An index file that turns out to be damaged is made anew, and what was asked is asked again."""
+"""An index file that turns out to be damaged is made anew, and what was asked is asked again.
+
+One that cannot be used for another reason is a sentence to the user.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from nebula.index.stores.sqlite import is_damage
+from nebula.index.stores.sqlite import is_damage, unusable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,6 +29,8 @@ def mending(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P
         try:
             return method(index, *args, **kwargs)
         except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise unusable(error) from None
             if not is_damage(error):
                 raise
         index.make_anew()

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from nebula.config import Settings
+from nebula.errors import NebulaError
 from nebula.events import Notice, Reader, Stamped, Task
 from nebula.tools.code_index import has_local_index, open_index
 from nebula.tools.code_outline import fetch_outline, is_elsewhere, kept_outline
@@ -27,8 +28,6 @@ def project_map(settings: Settings, prompt: str, recent: Sequence[str]) -> tuple
         return _kept_map(settings, prompt, recent)
     if not has_local_index(settings):
         return ()
-    import sqlite3
-
     from nebula.index.ranking.outline import fitting
 
     try:
@@ -36,7 +35,7 @@ def project_map(settings: Settings, prompt: str, recent: Sequence[str]) -> tuple
             if index.store.shape().files < MIN_FILES:
                 return ()
             return tuple(fitting(index.outline(prompt, recent), MAX_OUTLINE_BYTES))
-    except (OSError, sqlite3.Error):
+    except (OSError, NebulaError):
         return ()  # a help, not a need: searchCode says what is wrong with the index
 
 

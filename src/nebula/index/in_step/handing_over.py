@@ -1,6 +1,6 @@
-"""How a commit's staged change gets into the queue, in a few lines of shell or of Python; both start git once.
+"""How a hook that somebody else manages puts a commit's staged change into the queue. It starts git once.
 
-A commit waits for them, so this module imports next to nothing.
+A commit waits for it, so this module imports next to nothing.
 """
 
 from __future__ import annotations
@@ -12,25 +12,11 @@ from nebula.files.home import derived_folder
 
 QUEUE_NAME = "queue"
 
-_STAGED = "git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules"
-_SHELL = """(
-  queue={queue}
-  {{ [ -d "$queue" ] || mkdir -p -m 700 "$queue"; }} &&
-  {staged} {below}>"$queue/.new-$$" &&
-  sync "$queue/.new-$$" &&
-  mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
-) </dev/null >/dev/null 2>&1
-"""
-
-
-def handing_over(queue: str, inner: str = ".") -> str:
-    """The shell lines, for a project in the folder `inner` of its work tree."""
-    below = "" if inner == "." else f"--relative={_quoted(inner)}/ "
-    return _SHELL.format(queue=_quoted(queue), staged=_STAGED, below=below)
+STAGED = "git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules"
 
 
 def hand_over(root: str, home: str | None = None) -> None:
-    """The same for a hook that somebody else manages. Raises OSError, which shall not fail a commit either."""
+    """Raises OSError, which shall not fail a commit."""
     queue = os.path.join(derived_folder(root, home), QUEUE_NAME)
     os.makedirs(queue, mode=0o700, exist_ok=True)
     name = f"{time.time_ns()}-{os.getpid()}"
@@ -50,13 +36,7 @@ def hand_over(root: str, home: str | None = None) -> None:
 def _write_staged(file: int) -> bool:
     nothing = os.open(os.devnull, os.O_RDWR)
     streams = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, file, 1), (os.POSIX_SPAWN_DUP2, nothing, 2)]
-    git = os.posix_spawnp("git", [*_STAGED.split(), "--relative"], os.environ, file_actions=streams)
+    git = os.posix_spawnp("git", [*STAGED.split(), "--relative"], os.environ, file_actions=streams)
     _, status = os.waitpid(git, 0)
     os.close(nothing)
     return status == 0
-
-
-def _quoted(text: str) -> str:
-    """As `shlex.quote`, whose import costs more than all the rest here."""
-    escaped = text.replace("'", "'\\''")
-    return f"'{escaped}'"

@@ -1,17 +1,19 @@
 """The git hook that hands each commit's staged change to the queue.
 
 It is a few lines of shell that start git once: a commit waits some milliseconds for it, and neither a failure of it nor
-a missing nebula can stop a commit. A hook that was there before runs first, and its refusal counts.
+a missing nebula can stop a commit. A hook that was there before runs first, and its refusal counts. Worktrees share
+their hooks, and `core.hooksPath` may lie in the home for all repositories: one that has an index finds its own queue.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 
+from nebula.files.home import derived_folder
 from nebula.git import find_repository, git_setting, safe_git
 from nebula.index.errors import IndexFailed
-from nebula.index.in_step.handing_over import handing_over
-from nebula.index.in_step.queue import Queue
+from nebula.index.in_step.handing_over import QUEUE_NAME, STAGED
 
 NAME = "pre-commit"
 BEFORE = f"{NAME}.before-nebula"
@@ -21,19 +23,39 @@ _SCRIPT = """#!/bin/sh
 {mark}
 before="$(dirname "$0")/{before}"
 if [ -x "$before" ]; then "$before" "$@" || exit $?; fi
-{hand_over}exit 0
+(
+  queue={queue}
+  here="$(pwd -P)"{inner}
+  if [ "$here" != {root} ]; then
+    id=$(printf %s "$here" | sha256sum | cut -c 1-16)
+    for folder in {projects}/*-"$id"; do queue="$folder/{queue_name}"; done
+    [ -d "$folder" ] || exit 0
+  fi
+  {{ [ -d "$queue" ] || mkdir -p -m 700 "$queue"; }} &&
+  {staged} {below}>"$queue/.new-$$" &&
+  sync "$queue/.new-$$" &&
+  mv "$queue/.new-$$" "$queue/$(date +%s%N)-$$"
+) </dev/null >/dev/null 2>&1
+exit 0
 """
 
 
 def script(root: str, home: str | None = None) -> str:
-    return _SCRIPT.format(mark=MARK, before=BEFORE, hand_over=_hand_over(root, home))
-
-
-def _hand_over(root: str, home: str | None) -> str:
     """git names paths from the top of the work tree; the index names them from the project, which may lie below it."""
-    place = find_repository(root)
-    inner = os.path.relpath(os.path.realpath(root), os.path.realpath(place[0])) if place else "."
-    return handing_over(Queue(root, home).folder, inner)
+    real, place = os.path.realpath(root), find_repository(root)
+    inner = os.path.relpath(real, os.path.realpath(place[0])) if place else "."
+    folder = derived_folder(root, home)
+    return _SCRIPT.format(
+        mark=MARK,
+        before=BEFORE,
+        root=shlex.quote(real),
+        inner="" if inner == "." else shlex.quote(f"/{inner}"),
+        projects=shlex.quote(os.path.dirname(folder)),
+        queue=shlex.quote(os.path.join(folder, QUEUE_NAME)),
+        queue_name=QUEUE_NAME,
+        staged=STAGED,
+        below="" if inner == "." else f"--relative={shlex.quote(inner)}/ ",
+    )
 
 
 def hooks_folder(root: str) -> str:

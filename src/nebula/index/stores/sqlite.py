@@ -11,6 +11,7 @@ from typing import Any
 
 from nebula.files.database import ForeignDatabase, connect, transaction
 from nebula.index.constants import APPLICATION_ID, FORMAT
+from nebula.index.errors import IndexFailed
 from nebula.index.stores.sql_store import SqlStore
 from nebula.index.stores.tables import TABLES
 
@@ -65,8 +66,8 @@ def open_sqlite(path: str) -> SqlStore:
     try:
         return SqlStore(SqliteDatabase(path))
     except (sqlite3.DatabaseError, ForeignDatabase) as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise  # locked, full, read-only: not a reason to throw it away
+        if isinstance(error, sqlite3.OperationalError):  # not a reason to throw it away
+            raise unusable(error) from None
     return renewed_sqlite(path)
 
 
@@ -76,6 +77,11 @@ def renewed_sqlite(path: str) -> SqlStore:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
     return SqlStore(SqliteDatabase(path))
+
+
+def unusable(error: sqlite3.Error) -> IndexFailed:
+    """Locked, full, read-only, not a file."""
+    return IndexFailed("The index file cannot be used: {reason}", reason=error)
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
