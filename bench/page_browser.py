@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import statistics
 import time
 from collections.abc import AsyncIterator
@@ -10,10 +11,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
 import nebula
 from conversation_rig import Server, talk
+from nebula.server.conversation.pages import Pages
 
 WEB = Path(nebula.__file__).parent / "web"
+PAGES = Pages()
 KEYS = 40
 SIZE = {"width": 1280, "height": 800}
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-precise-memory-info"]
@@ -106,13 +113,12 @@ async def measured(server: Server) -> dict[str, float]:
 
 def weight_kb() -> tuple[float, float]:
     """Compressed kilobytes: what a first look loads, and with what comes on demand (Markdown, colours)."""
-    first = (WEB / "index.html").read_text("utf-8")
-    total, at_once = 0, len(gzip.compress(first.encode()))
-    for path in sorted(WEB.rglob("*")):
-        if path.suffix not in (".js", ".css", ".svg"):
-            continue
-        size = len(gzip.compress(path.read_bytes()))
-        total += size
-        if f'/web/{path.relative_to(WEB)}"' in first:
-            at_once += size
-    return at_once / 1000, (total + len(gzip.compress(first.encode()))) / 1000
+    client = TestClient(Starlette(routes=[Route("/", PAGES.index), Route("/web/{path:path}", PAGES.file)]))
+
+    def packed(path: str) -> int:
+        return len(gzip.compress(client.get(path, headers={"accept-encoding": "identity"}).content))
+
+    named = re.findall(r'(?:href|src)="(/web/[^"]+)"', client.get("/").text)
+    at_once = sum(map(packed, {"/", *named}))
+    later = sum(map(packed, ("/web/vendor/markdown-it/markdown-it.js", "/web/vendor/highlight/highlight.js")))
+    return at_once / 1000, (at_once + later) / 1000

@@ -51,7 +51,7 @@ class Socket {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const PRESENT = { seq: 7, epoch: "one", turns: [], modes: ["agent"] };
 
-function opened(context, token = "") {
+function opened(context, token = "", ahead = []) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   globalThis.WebSocket = Socket;
   globalThis.addEventListener = () => {};
@@ -62,7 +62,7 @@ function opened(context, token = "") {
     onstatus: (status) => heard.statuses.push(status),
     onevent: (name, data) => heard.events.push([name, data]),
     onready: (hello, resumed) => heard.ready.push(resumed),
-  });
+  }, ahead);
   return { link, heard };
 }
 
@@ -138,4 +138,25 @@ test("a new token is used at once, and the old line says nothing more", async (c
   assert.equal(Socket.all.length, 3);
   Socket.all[1].hear({ event: "node_created", seq: 8, data: {} });
   assert.deepEqual(heard.events, []);
+});
+
+test("what is asked ahead leaves with the greeting, and is not asked twice", async (context) => {
+  const { link } = opened(context, "", [{ action: "get_flow", data: { flow_id: "main" } }]);
+  const [socket] = Socket.all;
+  socket.open();
+  assert.deepEqual(socket.sent.map((each) => each.action), ["hello", "get_flow"]);
+  await socket.answer("hello", PRESENT);
+  const asked = link.ask("get_flow", { flow_id: "main" });
+  await socket.answer("get_flow", { ids: ["a"] });
+  assert.deepEqual(await asked, { ids: ["a"] });
+  link.ask("get_flow", { flow_id: "main" });
+  assert.equal(socket.sent.filter((each) => each.action === "get_flow").length, 2);
+});
+
+test("an answer that was asked ahead is not kept over a break of the line", async (context) => {
+  const { link } = opened(context, "", [{ action: "get_flow", data: {} }]);
+  const [socket] = Socket.all;
+  socket.open();
+  socket.close();
+  await assert.rejects(link.ask("get_flow"), { code: "lost" });
 });

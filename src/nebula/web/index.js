@@ -11,13 +11,14 @@ import { createGraph } from "./graph/graph.js";
 import { createHeader } from "./header/header.js";
 import { createAddress, readPlace } from "./lib/address.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
-import { Link } from "./lib/link.js";
 import { agreed, createNotifier } from "./lib/notify.js";
+import { createPace } from "./lib/pace.js";
 import { createPanels } from "./lib/panels.js";
 import * as preferences from "./lib/preferences.js";
 import { createServerActions } from "./lib/server_actions.js";
 import { createStore } from "./lib/store.js";
 import { speaker } from "./lib/words.js";
+import { link, listen, place as first } from "./line.js";
 import { createOutline } from "./outline/outline.js";
 import { createStage } from "./stage/stage.js";
 import { againWith } from "./state/composing.js";
@@ -26,17 +27,17 @@ import { createSelectors, different, remembered } from "./state/selectors.js";
 import { isOver } from "./state/turn.js";
 import { createTranscript } from "./transcript/transcript.js";
 
+const REST_MS = 150;
+
 /** @param {string} id @returns {any} */
 const find = (id) => document.getElementById(id);
 /** @param {string} selector @returns {NodeListOf<HTMLElement>} */
 const findAll = (selector) => document.querySelectorAll(selector);
 
-const first = readPlace(location.search);
 const start = { ...EMPTY, flowId: first.flow ?? EMPTY.flowId, composing: { ...EMPTY.composing, model: preferences.model() } };
 const { language, theme, mode, notify, panels: widths } = preferences;
 const remember = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: widths() };
 const store = createStore(reduce, { ...start, view: { ...EMPTY.view, ...remember } });
-const token = preferences.takeToken();
 const address = createAddress();
 const selectors = createSelectors();
 const speaking = remembered(speaker);
@@ -155,6 +156,7 @@ const page = {
 // What is on another tab can have the focus only once it is drawn.
 function shown(tab, then) {
   page.look({ tab });
+  asked = true;
   drawNow();
   then();
 }
@@ -171,30 +173,33 @@ const panels = createPanels(find("main"), page);
 const tellNews = createNotifier();
 
 const pathSet = remembered((path) => new Set(path));
-const changed = { frame: different(), header: different(), outline: different(), graph: different(), backstage: different(), panels: different(), others: different() };
+const changed = { frame: different(), header: different(), outline: different(), graph: different(), stage: different(), composer: different(), transcript: different(), backstage: different(), dialogs: different(), panels: different(), news: different() };
+const passing = createPace(REST_MS);
+let rest = 0;
 let asked = false; // to draw although the state is as it was
 
 function drawNow() {
   const { state } = store;
   const words = say();
-  const { view, briefs, selected } = state;
+  const { view, briefs, bodies, selected, merging, turns, flow } = state;
   const [topology, path, rows] = [selectors.topology(state), selectors.path(state), selectors.rows(state)];
   const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
-  const drawGraph = () => changed.graph(words, layout, path, hits, view, briefs, selected, state.merging) && graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
-  const others = changed.others(...Object.values({ ...state, view: null }), ...Object.values({ ...view, viewport: null }));
-  if (!others && !asked) return drawGraph(); // only the picture moved
+  const again = asked;
   asked = false;
-  if (changed.frame(view, state.status, state.notice, state.turns)) drawFrame(state, words);
-  if (changed.header(state.flows, state.flow, view)) header.draw(state, words);
-  if (changed.outline(words, rows, briefs, selected, state.merging, state.search, state.choices, view.filters, state.flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
-  drawGraph();
-  stage.draw(state, words);
-  composer.draw(state, words);
-  transcript.draw(state, words, path, topology); // after those below it: it keeps its place
-  if (changed.backstage(words, view.drawer, state.turns, state.bodies, selected)) backstage.draw(state, words);
-  dialogs.draw(state, words);
+  if (changed.frame(words, view.theme, view.tab, view.graph, view.drawer, state.status, state.notice, turns)) drawFrame(state, words);
+  if (changed.header(words, state.flows, flow, view.theme, view.tab, view.graph, view.drawer)) header.draw(state, words);
+  if (changed.outline(words, rows, briefs, selected, merging, state.search, state.choices, view.filters, flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
+  if (changed.graph(words, layout, path, hits, view, briefs, selected, merging)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
+  if (changed.stage(words, turns, flow, selected, merging, view.notify)) stage.draw(state, words);
+  if (changed.composer(words, state.status, state.modes, view.mode, state.project, state.models, state.composing, state.preview, state.returned, briefs, selected, merging, state.joining, turns, flow)) composer.draw(state, words);
+  // After those below it: it keeps its place. Whom the reader only passes by is not laid out at all.
+  clearTimeout(rest);
+  if (passing(selected) && !again) rest = setTimeout(page.redraw, REST_MS);
+  else if (changed.transcript(words, path, topology, bodies, briefs, selected, merging, turns, state.sent, flow, state.project) || again) transcript.draw(state, words, path, topology);
+  if (changed.backstage(words, view.drawer, turns, bodies, selected)) backstage.draw(state, words);
+  if (changed.dialogs(words, view.dialog) || view.dialog) dialogs.draw(state, words);
   if (changed.panels(view.panels, words, view.graph, view.drawer)) panels.draw(view.panels, words);
-  tellNews(state.turns, view.notify, words);
+  if (changed.news(turns, view.notify, words)) tellNews(turns, view.notify, words);
   if (state.outdated && state.status === "open") server.refresh();
 }
 const draw = onNextFrame(drawNow);
@@ -239,18 +244,22 @@ store.subscribe((state) => rememberView(state.view.mode, state.flow, state.selec
 store.subscribe((state) => previewAgain(continuing(state).join(), state.composing, state.view.mode, state.status));
 store.subscribe((state) => keepWidths(state.view.panels));
 const keepWidths = remembered(preferences.keepPanels);
+const keepMode = remembered(preferences.keepMode);
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();
 const previewAgain = (...inputs) => inputsChanged(...inputs) && store.state.preview && store.state.status === "open" && page.preview(composer.prompt());
 const rememberView = remembered((chosen, flow, selected) => {
-  preferences.keepMode(chosen);
+  keepMode(chosen);
   if (!flow.id) return;
   preferences.keepPlace(flow.id, selected);
   address.show({ flow: flow.name, node: selected });
 });
-drawNow();
-const link = new Link(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`, token, {
+draw();
+listen({
   onstatus: (status) => store.change("status", { status }),
   onevent: (name, data) => store.change("event", { name, data, now: Date.now() }),
-  onready: (hello, resumed) => server.arrive(hello, resumed, first.node),
+  async onready(hello, resumed) {
+    await server.arrive(hello, resumed, first.node);
+    drawNow(); // titles are asked for now, not with the next frame
+  },
 });

@@ -52,7 +52,7 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
 def compact_flow(flow: Flow) -> dict[str, Any]:
     place = {entry.index: number for number, entry in enumerate(flow.entries)}
     pairs = [
-        [place[edge.source], place[edge.target]] for edge in flow.edges if {edge.source, edge.target} <= place.keys()
+        [place[edge.source], place[edge.target]] for edge in flow.edges if edge.source in place and edge.target in place
     ]
     return {"flow_id": flow.id, "name": flow.name, "ids": flow.nodes, "pairs": pairs}
 

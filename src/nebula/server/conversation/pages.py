@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import nebula
+from nebula.server.conversation.joined import joined_script, joined_sheet
 
 WEB: Final = os.path.join(os.path.dirname(nebula.__file__), "web")
 TYPES: Final = {
@@ -35,6 +36,8 @@ HEADERS: Final = {
     "x-frame-options": "DENY",
 }
 INDEX: Final = "index.html"
+SCRIPT, LINE, STYLE = "index.js", "line.js", "style.css"
+"""What the page names: everything, what runs before everything is there, and how it looks."""
 LASTING: Final = {"cache-control": "public, max-age=31536000, immutable"}
 """For a file under an address that changes with its content: a second look loads nothing but the page itself."""
 _VERSIONED: Final = re.compile(r"v-([0-9a-f]{16})/(.+)")
@@ -42,7 +45,7 @@ _VERSIONED: Final = re.compile(r"v-([0-9a-f]{16})/(.+)")
 
 class Pages:
     def __init__(self, folder: str = WEB) -> None:
-        self._files = dict(_read(folder))
+        self._files = _joined(dict(_read(folder)))
         self._packed: dict[str, bytes] = {}
         contents = b"".join(hashlib.sha256(content).digest() for content, _ in self._files.values())
         self._version = hashlib.sha256(contents).hexdigest()[:16]
@@ -71,6 +74,17 @@ class Pages:
         if path not in self._packed:
             self._packed[path] = gzip.compress(content, mtime=0)
         return Response(self._packed[path], 200, headers | {"content-encoding": "gzip"})
+
+
+def _joined(files: dict[str, tuple[bytes, str]]) -> dict[str, tuple[bytes, str]]:
+    """With the files that the page names made whole: each holds all that it imports."""
+    texts = {path: content.decode() for path, (content, _) in files.items() if path.endswith((".js", ".css"))}
+    whole = {
+        SCRIPT: joined_script(texts, SCRIPT, frozenset({LINE})),
+        LINE: joined_script(texts, LINE),
+        STYLE: joined_sheet(texts, STYLE),
+    }
+    return files | {path: (text.encode(), files[path][1]) for path, text in whole.items()}
 
 
 def _read(folder: str) -> list[tuple[str, tuple[bytes, str]]]:

@@ -31,7 +31,7 @@ export function boxOf(layout, place) {
 
 /** @param {Layout} layout @returns {Box} */
 export function boundsOf(layout) {
-  const right = Math.max(1, layout.taken.length) * LANE;
+  const right = Math.max(1, layout.lanes) * LANE;
   return { left: -20, top: -ROW, right, bottom: Math.max(1, layout.byRow.length) * ROW };
 }
 

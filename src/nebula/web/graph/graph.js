@@ -5,6 +5,7 @@
 //   graph.draw(state, say, { topology, layout, path, hits });
 
 import { html, render } from "../lib/lit.js";
+import { different } from "../state/selectors.js";
 import { neighbour, wouldCircle } from "../state/topology.js";
 import { centred, fitted, holds, kept, panned, zoomed } from "../state/viewport.js";
 import { boundsOf, boxOf, detailAt, placeAt, pointOf } from "./geometry.js";
@@ -17,7 +18,7 @@ const WAYS = /** @type {const} */ ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft
 
 export function createGraph(root, page) {
   /** @type {any} */
-  const view = { state: null, selected: undefined, layout: null, link: null, size: { width: 0, height: 0 } };
+  const view = { state: null, placed: undefined, layout: null, link: null, size: { width: 0, height: 0 } };
   chrome(root, page, page.say, "", false, { fit: () => {}, zoom: () => {} });
   const canvas = root.querySelector("canvas.picture");
   const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) => look(centred(viewport(), view.size, point)));
@@ -62,26 +63,39 @@ export function createGraph(root, page) {
     else if (view.state.selected === null && view.topology.ids.length) page.select(view.topology.ids[0]);
   });
   const repaint = () => view.state && drawPicture(canvas, minimap, view, viewport(), page);
+  const painted = different();
+  const measure = () => (view.size = { width: canvas.clientWidth, height: canvas.clientHeight });
+  // Asking for the size while other parts are being drawn would lay out the page once more.
   new ResizeObserver(() => {
-    view.size = { width: canvas.clientWidth, height: canvas.clientHeight };
+    measure();
+    if (view.state) place();
     repaint();
   }).observe(canvas);
+
+  // The chosen turn is in sight. Until the reader moves it, the picture shows everything for as long as that can be read.
+  function place() {
+    const { state } = view;
+    if (!view.size.width) return;
+    const moved = view.placed !== state.selected;
+    view.placed = state.selected;
+    const seen = moved ? bringIntoSight(view, viewport()) : viewport();
+    const following = state.view.viewport === null && isReadable(view);
+    if (seen === state.view.viewport || !state.flow.nodes.length || following) return;
+    page.look({ viewport: seen });
+    view.state = page.state;
+  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   return {
     fit,
     zoom,
     draw(state, say, scene) {
-      const moved = view.selected !== state.selected;
-      Object.assign(view, scene, { state, say, selected: state.selected });
+      Object.assign(view, scene, { state, say });
       const title = state.briefs.get(state.selected)?.title ?? say("nothing_selected");
       chrome(root, page, say, title, state.view.folding, { fit, zoom });
-      view.size = { width: canvas.clientWidth, height: canvas.clientHeight };
-      if (!view.size.width) return;
-      const seen = moved ? bringIntoSight(view, viewport()) : viewport();
-      // Until the reader moves it, the picture shows everything for as long as that can be read.
-      const following = state.view.viewport === null && isReadable(view);
-      if (seen !== state.view.viewport && state.flow.nodes.length && !following) page.look({ viewport: seen });
-      repaint();
+      if (!view.size.width) measure();
+      place();
+      const { selected, merging, briefs, view: seen } = view.state;
+      if (painted(say, scene.layout, scene.pathSet, scene.hits, selected, merging, briefs, seen.viewport, seen.theme)) repaint();
     },
   };
 }

@@ -1,8 +1,6 @@
 // The place of the reader, in the address: it survives a reload, can be sent to somebody, and "back" goes back.
 
 const STAY_MS = 300;
-const WINDOW_MS = 10_000;
-const MOST_CALLS = 40;
 
 /** @typedef {{ flow: string | null, node: string | null }} Place */
 
@@ -21,28 +19,24 @@ export function writePlace({ flow, node }) {
   return text ? `?${text}` : "";
 }
 
-// One step back for each stay, not for each turn that was passed. Browsers count these calls and stop listening to who
-// makes too many: of a key that is held down for long, only the last place is written.
+// One step back for each stay, not for each turn that was passed: the first step away from a stay is written at once, and
+// of those that follow quickly the last. Writing costs a browser milliseconds, and who does it too often is not heard.
 export function createAddress() {
   let timer = 0;
   let movedAt = 0;
-  let [windowStart, calls] = [0, 0];
-  /** @param {Place} place */
-  const write = (place) => {
+  /** @param {Place} place @param {"pushState" | "replaceState"} how */
+  const write = (place, how) => {
     const wanted = writePlace(place);
-    if (wanted === location.search) return;
-    const stayed = Date.now() - movedAt > STAY_MS;
-    movedAt = Date.now();
-    calls++;
-    history[stayed ? "pushState" : "replaceState"](null, "", location.pathname + wanted);
+    if (wanted !== location.search) history[how](null, "", location.pathname + wanted);
   };
   return {
     /** @param {Place} place */
     show(place) {
+      const stayed = Date.now() - movedAt > STAY_MS;
+      movedAt = Date.now();
       clearTimeout(timer);
-      if (Date.now() - windowStart > WINDOW_MS) [windowStart, calls] = [Date.now(), 0];
-      if (calls < MOST_CALLS) write(place);
-      else timer = window.setTimeout(() => write(place), STAY_MS);
+      if (stayed) write(place, "pushState");
+      else timer = window.setTimeout(() => write(place, "replaceState"), STAY_MS);
     },
   };
 }

@@ -25,17 +25,17 @@ export function element(tag, properties = {}, ...children) {
 // Calls `draw` once before the next frame, however often it is asked for. A hidden tab has no frames: a timer helps out.
 /** @param {() => void} draw */
 export function onNextFrame(draw) {
-  let waiting = false;
+  let [frame, timer] = [0, 0];
+  const run = () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    frame = 0;
+    draw();
+  };
   return () => {
-    if (waiting) return;
-    waiting = true;
-    const run = () => {
-      if (!waiting) return;
-      waiting = false;
-      draw();
-    };
-    requestAnimationFrame(run);
-    setTimeout(run, 100);
+    if (frame) return;
+    frame = requestAnimationFrame(run);
+    timer = window.setTimeout(run, 100);
   };
 }
 

@@ -4,6 +4,7 @@
 //   const { nodes } = await link.ask("search_nodes", { text: "…" });
 //
 // `onready(present, resumed)` is called whenever the line stands; unless `resumed`, all that was known may be out of date.
+// `ahead` are questions that will be asked first of all: they leave with the greeting, and who asks gets the answer.
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
@@ -19,6 +20,7 @@ const ANSWER_WITHIN_MS = 2500;
  * @property {(hello: any, resumed: boolean) => void} onready
  */
 /** @typedef {Error & { code: string }} Failure */
+/** @typedef {{ action: string, data: Record<string, any> }} Question */
 
 export class Link {
   #url;
@@ -37,12 +39,17 @@ export class Link {
   #seq = null;
   /** @type {string | null} The run of the server it was heard from. */
   #epoch = null;
+  /** @type {Question[]} */
+  #ahead;
+  /** @type {Map<string, Promise<any>>} Answers to what was asked ahead, until somebody wants them. */
+  #early = new Map();
 
-  /** @param {string} url @param {string} token @param {Listener} listener */
-  constructor(url, token, listener) {
+  /** @param {string} url @param {string} token @param {Listener} listener @param {Question[]} ahead */
+  constructor(url, token, listener, ahead = []) {
     this.#url = url;
     this.#token = token;
     this.#listener = listener;
+    this.#ahead = ahead;
     // A laptop that wakes up, or a network that is back, need not wait out the pause.
     addEventListener("online", () => this.#reconnectNow());
     this.#connect();
@@ -69,6 +76,14 @@ export class Link {
   // Rejects with an Error whose `code` is the server's word for it, `lost` when the line broke.
   /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
   ask(action, data = {}) {
+    const question = JSON.stringify({ action, data });
+    const early = this.#early.get(question);
+    this.#early.delete(question);
+    return early ?? this.#send(action, data);
+  }
+
+  /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
+  #send(action, data) {
     const socket = this.#socket;
     if (socket === null || !this.isOpen) return Promise.reject(failure("lost", "not connected"));
     const id = ++this.#number;
@@ -91,7 +106,9 @@ export class Link {
   async #greet(socket) {
     try {
       const lang = document.documentElement.lang;
-      const hello = await this.ask("hello", this.#token ? { token: this.#token, lang } : { lang });
+      const greeting = this.ask("hello", this.#token ? { token: this.#token, lang } : { lang });
+      this.#askAhead();
+      const hello = await greeting;
       const since = this.#seq ?? Math.min(hello.seq, ...hello.turns.map((/** @type {{ since: number }} */ turn) => turn.since));
       const known = this.#seq !== null;
       const subscribing = this.ask("subscribe", { since, epoch: this.#epoch ?? hello.epoch });
@@ -107,6 +124,16 @@ export class Link {
       if (/** @type {Failure} */ (error).code === "unauthorized") this.#listener.onstatus("refused");
       else socket.close();
     }
+  }
+
+  // Events are heard from the greeting on, so these answers miss nothing.
+  #askAhead() {
+    for (const question of this.#ahead) {
+      const answer = this.#send(question.action, question.data);
+      answer.catch(() => {}); // told to whoever asks, if anybody does
+      this.#early.set(JSON.stringify(question), answer);
+    }
+    this.#ahead = [];
   }
 
   // A server that was frozen, or a network that is gone, does not say so: who is silent is asked, and then given up.
@@ -159,6 +186,7 @@ export class Link {
   #forgetQuestions() {
     for (const asked of this.#waiting.values()) asked.reject(failure("lost", "the connection was lost"));
     this.#waiting.clear();
+    this.#early.clear();
   }
 
   #reconnectNow() {

@@ -14,7 +14,7 @@ const DEEPEST = 12;
 
 export function createOutline(root, page) {
   /** @type {any} */
-  const view = { state: null, rows: [], active: 0, hits: null, selected: null, problem: "" };
+  const view = { state: null, rows: [], active: 0, hits: null, selected: null, list: null, height: 36, room: innerHeight, tall: "" };
   const redraw = () => view.state && paint(root, view, page);
   const search = later((text) => page.search(text));
   // Enter does not wait for the pause after typing.
@@ -44,14 +44,27 @@ export function createOutline(root, page) {
       const searched = view.hits !== state.search.hits;
       Object.assign(view, { state, say, rows, selected: state.selected, hits: state.search.hits });
       view.active = Math.max(0, Math.min(place ?? view.active, rows.length - 1));
-      redraw();
-      const list = tree(root);
-      if (!view.watched) view.watched = new ResizeObserver(redraw).observe(list) ?? true;
+      if (!view.list) begin();
+      const { list } = view;
+      // First the place, then the rows: what is read here was laid out already, and the rows are drawn once.
+      const tall = `${rows.length * view.height}px`;
+      if (view.tall !== tall) list.firstElementChild.style.height = view.tall = tall;
       if (searched) list.scrollTop = 0;
-      if (moved || (searched && place !== undefined)) bringIntoSight(list, place);
-      if (searched || moved) redraw();
+      if (moved || (searched && place !== undefined)) bringIntoSight(view, place);
+      redraw();
     },
   };
+
+  function begin() {
+    redraw();
+    view.list = root.querySelector(".tree");
+    const measure = () => Object.assign(view, { height: rowHeight(view.list), room: view.list.clientHeight });
+    measure();
+    new ResizeObserver(() => {
+      measure();
+      redraw();
+    }).observe(view.list);
+  }
 }
 
 function tree(root) {
@@ -71,20 +84,18 @@ function rowHeight(list) {
   return parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 36;
 }
 
-function bringIntoSight(list, place) {
-  const height = rowHeight(list);
+function bringIntoSight({ list, height, room }, place) {
   const top = place * height;
-  if (top < list.scrollTop) list.scrollTop = top;
-  else if (top + height > list.scrollTop + list.clientHeight) list.scrollTop = top + height - list.clientHeight;
+  const now = list.scrollTop;
+  if (top < now) list.scrollTop = top;
+  else if (top + height > now + room) list.scrollTop = top + height - room;
 }
 
 function paint(root, view, page) {
-  const { state, say, rows } = view;
-  const list = tree(root);
-  const height = list ? rowHeight(list) : 36;
-  const top = list?.scrollTop ?? 0;
+  const { state, say, rows, height } = view;
+  const top = view.list?.scrollTop ?? 0;
   const first = Math.max(0, Math.floor(top / height) - ROWS_BEYOND);
-  const last = Math.min(rows.length, Math.ceil((top + (list?.clientHeight ?? innerHeight)) / height) + ROWS_BEYOND);
+  const last = Math.min(rows.length, Math.ceil((top + view.room) / height) + ROWS_BEYOND);
   const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
   page.briefs(visible.flatMap(({ row }) => [row.id, ...row.merges, row.from ?? row.id]).filter((id) => !state.briefs.has(id)));
   const active = rows[view.active];
@@ -96,7 +107,7 @@ function paint(root, view, page) {
       </div>
       <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
         @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick} @dragstart=${ondrag}>
-        <div class="rows" role="none" .style=${`height:${rows.length * height}px`}>
+        <div class="rows" role="none">
           ${repeat(visible, ({ row }) => row.id, ({ row, place }) => drawRow(view, row, place, height))}
           ${rows.length || state.search.hits || state.flow.problem ? nothing : html`<p class="nothing">${say("no_nodes")}</p>`}
         </div>

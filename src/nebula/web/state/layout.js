@@ -4,15 +4,16 @@
 // the free lane nearest to where it branches off. So a picture that grows, or is made anew, has everything in its old place.
 
 /** @import { Topology } from "./topology.js" */
-/** @typedef {{ top: number, bottom: number }} Span Rows of a lane that a line has taken. */
+/** @typedef {{ bottom: number }} Line Turns that go on in one lane, down to this row. */
 /**
  * @typedef {object} Layout
  * @property {number[]} lane By place.
  * @property {number[]} row By place; the turns of a folded run share one.
  * @property {number[]} run The first place of the folded run a place is in, else -1.
  * @property {Map<number, number>} runs How many turns a folded run has, by its first place.
- * @property {Span[]} span By place.
- * @property {Span[][]} taken By lane.
+ * @property {Line[]} line By place.
+ * @property {boolean[][]} taken By row and lane: whether a line is there or passes.
+ * @property {number} lanes How many there are.
  * @property {number[][]} byRow Places that are drawn.
  * @property {[number, number][]} far Connections over more than one row, as parent and child.
  */
@@ -26,8 +27,8 @@ const SHORTEST_RUN = 3;
  * @returns {Layout}
  */
 export function layoutOf(topology, folding = false, opened = new Set()) {
-  const runs = folding ? runsOf(topology, opened) : { run: topology.ids.map(() => -1), runs: new Map() };
-  return extended({ lane: [], row: [], span: [], taken: [], byRow: [], far: [], ...runs }, topology);
+  const runs = folding ? runsOf(topology, opened) : { run: [], runs: new Map() };
+  return extended({ lane: [], row: [], line: [], taken: [], lanes: 0, byRow: [], far: [], ...runs }, topology);
 }
 
 /**
@@ -39,45 +40,55 @@ export function layoutOf(topology, folding = false, opened = new Set()) {
 export function extended(layout, topology) {
   while (layout.run.length < topology.ids.length) layout.run.push(-1);
   for (let next = layout.lane.length; next < topology.order.length; next++) layout.lane.push(-1);
-  for (const place of topology.order) if (layout.span[place] === undefined) put(layout, topology, place);
+  for (const place of topology.order) if (layout.line[place] === undefined) put(layout, topology, place);
   return { ...layout };
 }
 
+// Plain loops: this runs for every node before the first picture is seen.
 /** @param {Layout} layout @param {Topology} topology @param {number} place */
 function put(layout, { parents, primary }, place) {
-  const { lane, row, run, span, taken, byRow, far } = layout;
-  const above = parents[place].filter((parent) => span[parent] !== undefined);
+  const { lane, row, run, line, byRow, far } = layout;
   const inside = run[place] >= 0 && run[place] !== place;
-  row[place] = inside ? row[above[0]] : above.reduce((lowest, parent) => Math.max(lowest, row[parent] + 1), 0);
+  let down = 0;
+  for (const parent of parents[place]) if (line[parent] !== undefined) down = Math.max(down, row[parent] + (inside ? 0 : 1));
+  row[place] = down;
   const from = parents[place][0];
-  const line = from !== undefined && primary[from] === place ? span[from] : undefined;
-  if (line && goesOn(taken[lane[from]], line, row[place])) {
+  const before = from !== undefined && primary[from] === place ? line[from] : undefined;
+  if (before && isFree(layout, lane[from], before.bottom + 1, down + 1)) {
     lane[place] = lane[from];
-    span[place] = line;
-    line.bottom = row[place];
+    line[place] = before;
+    take(layout, lane[place], before.bottom + 1, down);
+    before.bottom = down;
   } else {
-    lane[place] = nearestFree(taken, lane[from] ?? 0, row[place]);
-    span[place] = { top: row[place], bottom: row[place] };
-    (taken[lane[place]] ??= []).push(span[place]);
+    lane[place] = nearestFree(layout, lane[from] ?? 0, down);
+    line[place] = { bottom: down };
+    take(layout, lane[place], down, down);
   }
   if (inside) return;
-  (byRow[row[place]] ??= []).push(place);
-  for (const parent of above) if (row[place] - row[parent] > 1) far.push([parent, place]);
+  (byRow[down] ??= []).push(place);
+  for (const parent of parents[place]) if (line[parent] !== undefined && down - row[parent] > 1) far.push([parent, place]);
 }
 
-/** @param {Span[]} taken @param {Span} line @param {number} row */
-function goesOn(taken, line, row) {
-  return taken.every((other) => other === line || other.bottom < line.top || other.top > row + 1);
+/** @param {Layout} layout @param {number} lane @param {number} top @param {number} bottom */
+function take(layout, lane, top, bottom) {
+  for (let row = top; row <= bottom; row++) (layout.taken[row] ??= [])[lane] = true;
+  layout.lanes = Math.max(layout.lanes, lane + 1);
 }
 
-/** @param {Span[][]} taken @param {number} origin @param {number} row */
-function nearestFree(taken, origin, row) {
-  for (let away = 0; away <= taken.length; away++) {
-    for (const lane of [origin + away, origin - away]) {
-      if (lane >= 0 && lane < taken.length && taken[lane].every(({ top, bottom }) => bottom + 1 < row || top > row + 1)) return lane;
-    }
+/** @param {Layout} layout @param {number} lane @param {number} top @param {number} bottom */
+function isFree({ taken }, lane, top, bottom) {
+  for (let row = top; row <= bottom; row++) if (taken[row]?.[lane]) return false;
+  return true;
+}
+
+/** @param {Layout} layout @param {number} origin @param {number} row */
+function nearestFree(layout, origin, row) {
+  const { lanes } = layout;
+  for (let away = 0; away <= lanes; away++) {
+    if (origin + away < lanes && isFree(layout, origin + away, row - 1, row + 1)) return origin + away;
+    if (origin >= away && isFree(layout, origin - away, row - 1, row + 1)) return origin - away;
   }
-  return taken.length;
+  return lanes;
 }
 
 /** @param {Topology} topology @param {ReadonlySet<string>} opened */

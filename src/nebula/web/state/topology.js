@@ -63,7 +63,10 @@ export function grown(before, nodes, connections) {
 
 /** @param {Topology} topology @param {number} start */
 function putInOrder({ parents, children, order }, start) {
-  const open = parents.slice(start).map((above) => above.filter((parent) => parent >= start).length);
+  const open = new Int32Array(parents.length - start); // parents that are not in order yet
+  for (let place = start; place < parents.length; place++) {
+    for (const parent of parents[place]) if (parent >= start) open[place - start]++;
+  }
   /** @type {number[]} */
   const ready = [];
   for (let next = start; next < parents.length; next++) {

@@ -1,0 +1,88 @@
+"""Modules of the page joined into one file, so that a first look asks for five files instead of seventy.
+
+What is written stays small modules, and what is served runs as they would: each is a function that gives what it exports,
+those it imports before it. Only what our modules use is understood; anything else is refused, by name, in the tests.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_IMPORT: Final = re.compile(r'(?:^|(?<=;))import\s*(?:(\{[^}]*\})|\*\s*as\s+(\w+))\s*from\s*"([^"]+)";?', re.MULTILINE)
+_LISTED: Final = re.compile(r'(?:^|(?<=[;}]))export\s*\{([^}]*)\}(?:\s*from\s*"([^"]+)")?;?', re.MULTILINE)
+_DECLARED: Final = re.compile(
+    r"^export\s+(?=(?:async\s+)?(?:function\s*\*?|const|class)\s*([\w$]+)[\s(=<{])", re.MULTILINE
+)
+_LEFT: Final = re.compile(r"(?:^|(?<=[;}]))(?:import\b(?!\()|export\b).{0,60}", re.MULTILINE)
+_LATER: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
+_SHEET: Final = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
+
+
+class NotJoinable(Exception):
+    """A module says something that is not understood here."""
+
+
+def joined_script(modules: Mapping[str, str], entry: str, apart: frozenset[str] = frozenset()) -> str:
+    """`entry` and all that it imports, by path; `apart` are imported still, as files of their own."""
+    pieces: list[str] = []
+    names: dict[str, str] = {}
+
+    def add(path: str, way: tuple[str, ...]) -> str:
+        if path in way:
+            raise NotJoinable(f"modules import each other: {' → '.join((*way, path))}")
+        if path in names:
+            return names[path]
+        name = f"module_{re.sub('[^0-9A-Za-z]', '_', path)}"
+        if path in apart:
+            pieces.insert(0, f'import * as {name} from "./{path}";')
+        else:
+            body = _body(modules[path], path, lambda found: add(found, (*way, path)))
+            pieces.append(f"const {name} = (() => {{ // {path}\n{body}\n}})();")
+        names[path] = name
+        return name
+
+    name = add(entry, ())
+    given = _DECLARED.findall(modules[entry])
+    if given:
+        pieces.append(f"export const {{ {', '.join(given)} }} = {name};")
+    return "\n".join(pieces) + "\n"
+
+
+def joined_sheet(sheets: Mapping[str, str], entry: str) -> str:
+    """A style sheet with those that it imports, which import nothing."""
+    return _SHEET.sub(lambda found: sheets[_resolved(found[1], entry)], sheets[entry])
+
+
+def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
+    """A module as the inside of a function that returns what it exports."""
+    given: list[str] = []
+
+    def imported(found: re.Match[str]) -> str:
+        module = module_of(_resolved(found[3], path))
+        wanted = found[2] or re.sub(r"([\w$]+)\s+as\s+", r"\1: ", found[1])
+        return f"const {wanted} = {module};"
+
+    def listed(found: re.Match[str]) -> str:
+        module = f"{module_of(_resolved(found[2], path))}." if found[2] else ""
+        for each in filter(None, map(str.strip, found[1].split(","))):
+            ours, _, theirs = each.partition(" as ")
+            given.append(f"{theirs or ours}: {module}{ours}")
+        return ""
+
+    def declared(found: re.Match[str]) -> str:
+        given.append(found[1])
+        return ""
+
+    text = _DECLARED.sub(declared, _LISTED.sub(listed, _IMPORT.sub(imported, text)))
+    if left := _LEFT.search(text):
+        raise NotJoinable(f"{path}: {left[0]}")
+    text = _LATER.sub(lambda found: f'import("./{_resolved(found[1], path)}")', text)
+    return f"{text}\nreturn {{ {', '.join(given)} }};" if given else text
+
+
+def _resolved(found: str, path: str) -> str:
+    """Paths are those below the page's folder, where the joined files are, too."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), found))

@@ -1,0 +1,40 @@
+// The line to the server, and what the page asks first. This module is small and runs while the others are still being
+// loaded: when they are there, the answers mostly are, too.
+
+import { readPlace } from "./lib/address.js";
+import { Link } from "./lib/link.js";
+import { language, takeToken } from "./lib/preferences.js";
+
+/** @import { Listener } from "./lib/link.js" */
+
+const FIRST_FLOW = "main";
+
+export const place = readPlace(location.search);
+document.documentElement.lang = language();
+
+/** @type {Listener | null} */
+let listener = null;
+/** @type {((to: Listener) => void)[]} What came before anybody listened. */
+const unheard = [];
+/** @param {(to: Listener) => void} tell */
+const told = (tell) => (listener ? tell(listener) : unheard.push(tell));
+
+export const link = new Link(
+  `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+  takeToken(),
+  {
+    onstatus: (status) => told((to) => to.onstatus(status)),
+    onevent: (name, data) => told((to) => to.onevent(name, data)),
+    onready: (hello, resumed) => told((to) => to.onready(hello, resumed)),
+  },
+  [
+    { action: "get_flow", data: { flow_id: place.flow ?? FIRST_FLOW, compact: true } },
+    { action: "list_flows", data: {} },
+  ],
+);
+
+/** @param {Listener} to */
+export function listen(to) {
+  listener = to;
+  for (const tell of unheard.splice(0)) tell(to);
+}
