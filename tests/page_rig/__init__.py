@@ -87,5 +87,5 @@ async def branched(client):
 
 async def send(page: Page, prompt: str) -> None:
     await page.fill("#prompt", prompt)
-    await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+    await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
     await page.keyboard.press("Enter")

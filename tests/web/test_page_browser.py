@@ -26,7 +26,7 @@ async def test_the_page_loads_and_hides_its_token(bench):
             await expect(page.locator("#banner")).to_be_hidden()
             assert "#" not in page.url
             await page.reload()
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
 
 
 async def test_without_the_token_the_page_says_what_to_do(bench):
@@ -126,11 +126,11 @@ async def test_the_strip_counts_and_stops(bench):
         async with browsing(server) as page:
             await send(page, "Take your time")
             await expect(page.locator(".clock")).to_have_text("2 s")
-            await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_have_count(0)
             await page.locator(".strip").get_by_role("button", name="Stop").click()
             await expect(page.locator("#stage")).to_be_hidden()
             await expect(page.locator("#transcript")).to_contain_text("Interrupted")
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
 
 
 async def test_a_reload_in_the_middle_of_an_approval(bench):

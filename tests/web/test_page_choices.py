@@ -201,7 +201,7 @@ DROP = """([name, type, base64]) => { const bytes = Uint8Array.from(atob(base64)
 async def test_images_and_files_are_dropped_in_and_go_along(bench):
     with ScriptedModel([Turn("seen")]) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page:
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             await page.evaluate(DROP, ["dot.png", "image/png", PNG])
             await page.set_input_files(
                 ".attach input", {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"remember the milk"}

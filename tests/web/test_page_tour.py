@@ -80,7 +80,7 @@ async def test_five_things_in_three_actions_each(bench, tmp_path):
     with ScriptedModel(SCRIPT) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport={"width": 1280, "height": 760}) as page:
             reader = Reader(page, folder)
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             await reader.picture("start")
             await page.focus("#prompt")
             await ask(reader, "What does parser.py do?")

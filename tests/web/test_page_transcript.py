@@ -187,7 +187,7 @@ async def test_a_reload_keeps_the_place_and_back_goes_back(bench):
 async def test_keys_palette_and_help_come_from_one_table(bench):
     with serving(bench, "nebula") as server:
         async with browsing(server) as page:
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             await page.keyboard.press("?")
             await expect(page.locator("#dialog")).to_contain_text("Show or hide backstage")
             await page.keyboard.press("Escape")

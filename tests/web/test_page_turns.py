@@ -46,7 +46,7 @@ async def test_a_tab_with_an_old_token_takes_the_new_address(bench):
             await expect(page.locator("#banner")).to_contain_text("needs the token")
             await page.goto(address)  # the same page with another hash: the browser loads nothing
             await expect(page.locator("#banner")).to_be_hidden()
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             assert "#" not in page.url
 
 
@@ -56,7 +56,7 @@ async def test_the_prompt_of_a_failed_turn_goes_back_to_the_box(bench):
         serving(bench, "nebula", **model.env()) as server,
     ):
         async with browsing(server) as page, browsing(server) as other:
-            await expect(other.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(other.locator("#composer button[data-act=send]")).to_be_enabled()
             await send(page, "Do it well")
             await expect(page.locator("#prompt")).to_have_value("Do it well")
             await expect(page.locator("#transcript .remark")).not_to_have_count(0)
@@ -104,7 +104,7 @@ async def test_trusted_types_hold(bench):
     """Even a mistake in the page cannot turn a string into markup."""
     with serving(bench, "nebula") as server:
         async with browsing(server) as page:
-            await expect(page.locator("#composer button[type=submit]")).to_be_enabled()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             for attempt in (
                 "document.body.innerHTML = '<b>x</b>'",
                 "document.body.insertAdjacentHTML('beforeend', '<b>x</b>')",
@@ -127,7 +127,7 @@ async def test_a_terminal_and_two_browsers_see_each_other(bench):
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server) as page, browsing(server) as other:
             for each in (page, other):
-                await expect(each.locator("#composer button[type=submit]")).to_be_enabled()
+                await expect(each.locator("#composer button[data-act=send]")).to_be_enabled()
             ran = await asyncio.to_thread(bench.run, "nebula", "-p", "asked in a terminal", **model.env())
             assert ran.code == 0, ran
             for each in (page, other):

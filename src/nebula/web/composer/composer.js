@@ -7,7 +7,7 @@
 import { fits, read } from "../lib/attachments.js";
 import { html, render } from "../lib/lit.js";
 import { draft, keepDraft } from "../lib/preferences.js";
-import { isBusy } from "../state/reduce.js";
+import { isBusy, steerable } from "../state/reduce.js";
 import { chips } from "./chips.js";
 import { preview } from "./preview.js";
 
@@ -31,7 +31,8 @@ export function createComposer(form, page) {
     event.preventDefault();
     const prompt = box().value;
     if (!prompt.trim() || form.querySelector("[type=submit]").disabled) return;
-    if (await page.send(prompt)) {
+    const turn = steerable(page.state);
+    if (await (turn ? page.steer(turn.traceId, prompt) : page.send(prompt))) {
       if (box().value === prompt) box().value = "";
       keepDraft(box().value);
     }
@@ -53,7 +54,7 @@ export function createComposer(form, page) {
         html`${preview(state, say, page)}
           <div class="chips">${chips(state, say, page)}</div>
           <div class="box">
-            <textarea rows="2" id="prompt" placeholder=${say("prompt")} aria-label=${say("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
+            <textarea rows="2" id="prompt" placeholder=${say(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${say("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
             <div class="controls">${controls(state, say, page, attach, () => box().value)}</div>
           </div>`,
         form,
@@ -86,7 +87,14 @@ function controls(state, say, page, attach, prompt) {
       ${named(state).map((model) => html`<option value=${model} .selected=${model === composing.model}>${model}</option>`)}
     </select>
     <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${() => (state.preview ? page.closePreview() : page.preview(prompt()))}>${say("preview")}</button>
-    <button type="submit" class="primary" ?disabled=${state.status !== "open" || isBusy(state)}>${say("send")}</button>`;
+    ${submit(state, say)}`;
+}
+
+// While a turn is at work here, what is typed goes into it.
+function submit(state, say) {
+  const act = steerable(state) ? "steer" : "send";
+  const waits = act === "send" && isBusy(state);
+  return html`<button type="submit" class="primary" data-act=${act} title=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${say(act)}</button>`;
 }
 
 // Those that the server lists, and the chosen one before it has told.

@@ -150,6 +150,13 @@ export function createServerActions(store, link, say) {
         store.change("sent", { traceId, composing });
       });
     },
+    // Into a turn at work, which hears it before its next round.
+    /** @param {string} traceId @param {string} text */
+    steer: (traceId, text) =>
+      attempt(async () => {
+        const { steering_id: steeringId } = await link().ask("steer", { trace_id: traceId, text });
+        store.change("steered", { steeringId });
+      }),
     /** @param {string} approvalId @param {string} decision @param {{ paths?: string[], hunks?: number[] }} part */
     approve: (approvalId, decision, part = {}) => attempt(() => link().ask("approve", { approval_id: approvalId, decision, ...part })),
     /** @param {string} traceId */

@@ -1,7 +1,7 @@
 // What the server tells without being asked, and what becomes of the state by it.
 
 import { isOver } from "./turn.js";
-import { withEvent } from "./turns.js";
+import { withEvent, withWaiting } from "./turns.js";
 
 /** @import { Brief, State } from "./reduce.js" */
 /** @import { Turn, TurnEvent } from "./turn.js" */
@@ -13,6 +13,7 @@ const EVENTS = {
   summary_built: changed,
   node_deleted: deleted,
   flow_updated: flowUpdated,
+  steering_waits: (state, { trace_id, waiting }) => ({ ...state, turns: withWaiting(state.turns, trace_id, waiting) }),
   resync_required: (state) => ({ ...state, outdated: true, bodies: new Map() }),
 };
 
@@ -38,7 +39,16 @@ function turnEvent(state, data, now) {
   if (!turn || !isOver(turn)) return next;
   const following = turn.parents.length ? turn.parents.includes(state.selected ?? "") : state.selected === null;
   if (here && turn.nodeId && following) next = { ...next, selected: turn.nodeId, merging: [] };
-  return withReturned(next, turn);
+  return withUnheard(withReturned(next, turn), data);
+}
+
+// What this page said into a turn that did not hear it any more goes back as well.
+/** @param {State} state @param {TurnEvent} data @returns {State} */
+function withUnheard(state, { trace_id, unheard = [] }) {
+  const ours = unheard.filter((each) => state.steered.has(each.steering_id)).map((each) => each.text);
+  if (!ours.length) return state;
+  const before = state.returned ? [state.returned.prompt] : [];
+  return { ...state, returned: { traceId: trace_id, prompt: [...before, ...ours].join("\n\n") } };
 }
 
 // A turn without any answer makes no node: its prompt goes back to whoever typed it.

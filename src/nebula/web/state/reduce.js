@@ -43,6 +43,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./t
  * @property {{ tags: Record<string, number>, models: Record<string, number> } | null} choices What a search can be narrowed to.
  * @property {Turns} turns
  * @property {ReadonlySet<string>} sent Turns that this page asked for.
+ * @property {ReadonlySet<string>} steered What this page said into turns at work, by id.
  * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
  * @property {{ done: number, total: number } | null} building
  * @property {Preview | null} preview
@@ -94,6 +95,7 @@ export const EMPTY = {
   choices: null,
   turns: NO_TURNS,
   sent: new Set(),
+  steered: new Set(),
   returned: null,
   building: null,
   preview: null,
@@ -129,6 +131,7 @@ const CHANGES = {
   compared: (state, { compared }) => ({ ...state, compared }),
   figures: (state, { figures }) => ({ ...state, figures }),
   sent: (state, { traceId, composing }) => ({ ...state, sent: new Set(state.sent).add(traceId), composing: composing === state.composing ? { ...FRESH, model: composing.model } : state.composing, preview: null }),
+  steered: (state, { steeringId }) => ({ ...state, steered: new Set(state.steered).add(steeringId) }),
   edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
   taken_back: (state) => ({ ...state, returned: null }),
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
@@ -183,6 +186,15 @@ export function isBusy(state) {
 }
 
 /**
+ * The turn here that hears what is said now; plain chat has no further round to hear it in.
+ * @param {State} state
+ */
+export function steerable(state) {
+  const turn = turnHere(state);
+  return turn && !isOver(turn) && !state.modes.includes("chat") ? turn : null;
+}
+
+/**
  * What the strip shows: the turn at work here, else one elsewhere that has a question.
  * @param {State} state
  */
@@ -222,8 +234,8 @@ function withFlow(state, flow) {
 }
 
 /** @param {State} state */
-function kept({ status, modes, flows, briefs, bodies, turns, sent, returned, building, composing, project, models, choices, view }) {
-  return { status, modes, flows, briefs, bodies, turns, sent, returned, building, composing, project, models, choices, view: { ...view, viewport: null } };
+function kept({ status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, composing, project, models, choices, view }) {
+  return { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, composing, project, models, choices, view: { ...view, viewport: null } };
 }
 
 /** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */

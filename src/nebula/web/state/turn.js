@@ -30,9 +30,12 @@
  * @property {string} diff
  */
 
+/** @typedef {{ steering_id: string, text: string }} Waiting */
 /**
  * @typedef {object} TurnEvent One event of a turn, as the server sends it.
  * @property {string} type
+ * @property {string} [text]
+ * @property {Waiting[]} [unheard] Of the last one: what was said too late.
  * @property {number} seq
  * @property {string} trace_id
  * @property {string} [flow_id]
@@ -49,7 +52,8 @@
  * @property {string} flowId
  * @property {string} prompt
  * @property {string[]} parents
- * @property {{ text: string, act: number }[]} said
+ * @property {{ text: string, act: number }[]} said Act 0 is what the reader said meanwhile.
+ * @property {Waiting[]} waiting What was said into it and not heard yet.
  * @property {string[]} remarks
  * @property {boolean} curtain
  * @property {string} doing What goes on behind it in plain words, where there is more to say than that work does.
@@ -67,7 +71,7 @@ export const LOST = "lost";
 const MOST_BACKSTAGE = 500;
 
 /**
- * @param {{ trace_id: string, flow_id?: string, prompt?: string, parents?: string[] }} data
+ * @param {{ trace_id: string, flow_id?: string, prompt?: string, parents?: string[], waiting?: Waiting[] }} data
  * @param {number} now
  * @returns {Turn}
  */
@@ -78,6 +82,7 @@ export function begin(data, now) {
     prompt: data.prompt ?? "",
     parents: data.parents ?? [],
     said: [],
+    waiting: data.waiting ?? [],
     remarks: [],
     curtain: false,
     doing: "",
@@ -103,6 +108,7 @@ export function perform(turn, data, now) {
   let next = { ...turn, seq: data.seq };
   for (const cue of data.stage ?? []) next = follow(next, cue, now);
   if (data.type === "tool_result" && next.ask && data.tool_use_id === next.ask.tool_use_id) next = { ...next, ask: null };
+  if (data.type === "steering") next = { ...next, said: [...next.said, { text: data.text ?? "", act: 0 }], waiting: [] };
   if (data.type === "final") next = { ...next, nodeId: data.node_id ?? null, curtain: false, ask: null };
   return next;
 }

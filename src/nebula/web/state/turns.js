@@ -2,9 +2,9 @@
 
 import { begin, isOver, LOST, lost, perform } from "./turn.js";
 
-/** @import { Turn, TurnEvent } from "./turn.js" */
+/** @import { Turn, TurnEvent, Waiting } from "./turn.js" */
 /** @typedef {ReadonlyMap<string, Turn>} Turns By trace id, oldest first. */
-/** @typedef {{ trace_id: string, flow_id?: string, prompt?: string, parents?: string[], approval?: TurnEvent | null }} UnderWay */
+/** @typedef {{ trace_id: string, flow_id?: string, prompt?: string, parents?: string[], approval?: TurnEvent | null, waiting?: Waiting[] }} UnderWay */
 
 const MOST_KEPT = 20;
 
@@ -37,6 +37,7 @@ export function reconciled(turns, underWay, resumed, now) {
   for (const turn of turns.values()) if (!resumed && !isOver(turn) && !alive.has(turn.traceId)) next = withTurn(next, lost(turn));
   for (const each of underWay) {
     if (!next.has(each.trace_id)) next = withTurn(next, begin(each, now));
+    else next = withWaiting(next, each.trace_id, each.waiting ?? []);
     const turn = next.get(each.trace_id);
     const ask = each.approval?.stage?.find((cue) => cue.cue === "ask");
     // The events before the question may be replayed still, so it does not count as heard.
@@ -78,6 +79,12 @@ export function foundAgain(turns, nodes) {
     if (turn.status === LOST && !turn.nodeId && nodes.has(turn.traceId)) next = withTurn(next, { ...turn, nodeId: turn.traceId });
   }
   return next;
+}
+
+/** @param {Turns} turns @param {string} traceId @param {Waiting[]} unheard */
+export function withWaiting(turns, traceId, unheard) {
+  const turn = turns.get(traceId);
+  return turn && !isOver(turn) ? withTurn(turns, { ...turn, waiting: unheard }) : turns;
 }
 
 /** @param {Turns} turns @param {string} traceId */

@@ -194,7 +194,8 @@ function acts(id, body, selected, say, page) {
 function live(turn, say, labels, page) {
   return html`<article class="turn live" aria-live="polite">
     ${said("prompt", say("you"), plain(turn.prompt))}
-    ${turn.said.map((part) => said(`response act-${part.act}`, say("answer"), answerOf(part, part.text, labels)))}
+    ${turn.said.map((part) => (part.act ? said(`response act-${part.act}`, say("answer"), answerOf(part, part.text, labels)) : said("prompt", say("you"), plain(part.text))))}
+    ${turn.waiting.length ? html`<div class="unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>` : nothing}
     ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
     ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}
     ${turn.ask ? question(turn.ask, say, page) : nothing}
