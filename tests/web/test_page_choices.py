@@ -146,7 +146,14 @@ async def test_figures_count_what_was_done(bench):
             await sheet.get_by_role("button", name="Tokens").click()
             await expect(sheet.get_by_label("By model")).to_contain_text("↑")
             await sheet.get_by_role("button", name="Last 7 days").click()
+            await expect(sheet.get_by_role("button", name="Last 7 days")).to_have_attribute("aria-pressed", "true")
             await expect(sheet).to_contain_text("2 tasks in 1 projects")
+            await expect(page).to_have_url(re.compile(r"figures=7"))
+            await page.reload()
+            await expect(sheet.get_by_role("button", name="Last 7 days")).to_have_attribute("aria-pressed", "true")
+            await sheet.get_by_role("button", name="Close").click()
+            await expect(sheet).to_be_hidden()
+            await expect(page).not_to_have_url(re.compile(r"figures="))
 
 
 async def test_a_hidden_page_tells_of_a_question(bench):

@@ -103,14 +103,13 @@ async def test_five_things_in_three_actions_each(bench, tmp_path):
             assert bench.read("parser.py") == LAZY
             await reader.picture("branch")
 
-            await reader.click(await row(page, "Let parse return rows"))
-            await reader.click(await row(page, "Read big files"), modifiers=["Control"])
+            await reader.click(await row(page, "Let parse return rows"), modifiers=["Control"])  # beside where they are
             await page.focus("#prompt")
             await reader.type("Which one should I keep?")
             await expect(page.locator(".chip")).to_have_count(2)
-            reader.done()  # and Enter, which is the prompt's own
             await reader.picture("merge")
-            await page.keyboard.press("Enter")
+            await reader.press("Enter")
+            reader.done()
             await expect(page.locator("#transcript")).to_contain_text("the caller decides")
             await page.evaluate("document.activeElement.blur()")
             await reader.press("/")

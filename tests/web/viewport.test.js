@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readPlace, writePlace } from "../../src/nebula/web/lib/address.js";
+import { createPace } from "../../src/nebula/web/lib/pace.js";
 import { isLong, pieces } from "../../src/nebula/web/lib/plain.js";
 import { centred, fitted, holds, inSight, kept, LARGEST, panned, toPlane, toScreen, zoomed } from "../../src/nebula/web/state/viewport.js";
 
@@ -43,7 +44,7 @@ test("nobody gets lost in blank space", () => {
 
 test("the place goes into the address and comes out of it", () => {
   const place = { flow: "研究 & more", node: "0190-ab" };
-  assert.deepEqual(readPlace(writePlace(place)), place);
+  for (const figures of [null, 0, 30]) assert.deepEqual(readPlace(writePlace({ ...place, figures })), { ...place, figures });
   assert.equal(writePlace({ flow: "main", node: null }), "");
 });
 
@@ -52,4 +53,16 @@ test("long text is cut into pieces that join to the same text", () => {
   assert.equal(pieces(text).join(""), text);
   assert.ok(pieces(text).every((piece) => piece.length <= 12000 && !/[\ud800-\udbff]$/.test(piece)));
   assert.deepEqual([isLong("short"), isLong(text)], [false, true]);
+});
+
+test("who steps on without a rest is passing by", () => {
+  let now = 1000;
+  const pace = createPace(150, () => now);
+  pace.step();
+  assert.equal(pace.isPassing, false, "the first step is seen at once");
+  now += 40;
+  pace.step();
+  assert.equal(pace.isPassing, true);
+  now += 150;
+  assert.equal(pace.isPassing, false, "a rest");
 });

@@ -38,6 +38,7 @@ from nebula.workspace.audit import AuditLog
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
 if TYPE_CHECKING:
+    from nebula.attachments import Attachment
     from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
     from nebula.tools.external.servers import ExternalServers
@@ -110,6 +111,7 @@ def preview_context(
     references: Sequence[str] = (),
     flow: str | None = None,
     without: Sequence[str] = (),
+    attachments: Sequence[Attachment] = (),
     mode: str = "agent",
     context_tokens: int = 0,
 ) -> ContextPreview:
@@ -123,7 +125,7 @@ def preview_context(
     archive = TurnArchive(lambda: graph)
     project = open_project_access(settings, Approvals(allow_all), state=prepare_state_folder(settings.root))
     session = Session("", settings, unasked, project, archive, (), mode=mode)
-    return session.preview_context(node_ids, prompt, references, flow, without)
+    return session.preview_context(node_ids, prompt, references, flow, without, attachments)
 
 
 def open_project_access(

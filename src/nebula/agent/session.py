@@ -308,6 +308,7 @@ class Session:
         references: Sequence[str] = (),
         flow: str | None = None,
         without: Sequence[str] = (),
+        attachments: Sequence[Attachment] = (),
     ) -> ContextPreview:
         """The context of a prompt that continues from these nodes, as `turn` would send it. Raises NotFound."""
         from nebula.graph.context.preview import ContextPreview
@@ -323,14 +324,22 @@ class Session:
         from nebula.agent.attached.gather import gather
 
         files = None if self.mode == CHAT else self.project.read_only
-        said = attach(
-            UserMessage.new_prompt(prompt), gather(prompt, (), files, self._room_for_attachments()).attachments
+        found = gather(prompt, attachments, files, self._room_for_attachments()).attachments
+        alone = UserMessage.new_prompt(prompt)
+        said = attach(alone, found)
+        attached = tuple(
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "tokens": message_tokens(attach(alone, [each])) - message_tokens(alone),
+            }
+            for each in found
         )
         frame = estimate_tokens(system) + tool_tokens(tools.specs) + message_tokens(said)
         words = said.content_with_context()
         text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), words))
         room = self._room_for_past(system, tools)
-        return ContextPreview(parts, list(past.left_out), frame, room, False, text, _joined(system, past))
+        return ContextPreview(parts, list(past.left_out), frame, room, False, text, _joined(system, past), attached)
 
     def accept_plan(self) -> str:
         """The plan of the last turn is agreed on: from now on it is carried out. Returns the prompt that does so."""

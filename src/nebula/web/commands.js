@@ -14,7 +14,7 @@ const chosen = (/** @type {State} */ state) => state.selected !== null;
 const found = (/** @type {State} */ state) => Boolean(state.search.hits?.length);
 const goTo = (/** @type {(page: any) => string | null} */ find) => (/** @type {any} */ page) => {
   const id = find(page);
-  if (id) page.select(id);
+  if (id) page.step(id);
 };
 
 /** @type {Command[]} */

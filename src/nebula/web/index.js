@@ -39,6 +39,7 @@ const { language, theme, mode, notify, panels: widths } = preferences;
 const remember = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: widths() };
 const store = createStore(reduce, { ...start, view: { ...EMPTY.view, ...remember } });
 const address = createAddress();
+const pace = createPace(REST_MS);
 const selectors = createSelectors();
 const speaking = remembered(speaker);
 const say = () => speaking(store.state.view.lang);
@@ -66,6 +67,11 @@ const page = {
   },
   drawNow: () => drawNow(),
   select: (id) => store.change("select", { id }),
+  // One of many steps, perhaps: by a key that is held down.
+  step(id) {
+    pace.step();
+    store.change("select", { id });
+  },
   open: (id) => store.change("open", { id, tab: "talk" }), // where there is room for one part only, the turn itself
   fold: (id, folded) => store.change("fold", { id, folded }),
   merge: (id) => store.change("merge", { id }),
@@ -96,7 +102,7 @@ const page = {
   stepHits: (step) => {
     const hits = store.state.search.hits ?? [];
     const at = hits.indexOf(store.state.selected ?? "");
-    if (hits.length) page.select(hits[at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length]);
+    if (hits.length) page.step(hits[at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length]);
   },
   toggleFilters() {
     page.look({ filters: !store.state.view.filters, tab: "outline" });
@@ -174,7 +180,6 @@ const tellNews = createNotifier();
 
 const pathSet = remembered((path) => new Set(path));
 const changed = { frame: different(), header: different(), outline: different(), graph: different(), stage: different(), composer: different(), transcript: different(), backstage: different(), dialogs: different(), panels: different(), news: different() };
-const passing = createPace(REST_MS);
 let rest = 0;
 let asked = false; // to draw although the state is as it was
 
@@ -194,7 +199,7 @@ function drawNow() {
   if (changed.composer(words, state.status, state.modes, view.mode, state.project, state.models, state.composing, state.preview, state.returned, briefs, selected, merging, state.joining, turns, flow)) composer.draw(state, words);
   // After those below it: it keeps its place. Whom the reader only passes by is not laid out at all.
   clearTimeout(rest);
-  if (passing(selected) && !again) rest = setTimeout(page.redraw, REST_MS);
+  if (pace.isPassing && !again) rest = setTimeout(page.redraw, REST_MS);
   else if (changed.transcript(words, path, topology, bodies, briefs, selected, merging, turns, state.sent, flow, state.project) || again) transcript.draw(state, words, path, topology);
   if (changed.backstage(words, view.drawer, turns, bodies, selected)) backstage.draw(state, words);
   if (changed.dialogs(words, view.dialog) || view.dialog) dialogs.draw(state, words);
@@ -234,13 +239,16 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(preferences.takeToken()));
 addEventListener("popstate", () => {
-  const { flow, node } = readPlace(location.search);
+  const { flow, node, figures } = readPlace(location.search);
+  if (figures !== null) server.showFigures(figures);
+  else if (store.state.view.dialog === "figures") page.look({ dialog: "" });
   if (flow && flow !== store.state.flow.name && flow !== store.state.flow.id) server.chooseFlow(flow, node);
   else page.select(node);
 });
 
 store.subscribe(draw);
-store.subscribe((state) => rememberView(state.view.mode, state.flow, state.selected));
+const rememberNow = () => rememberView(store.state.view.mode, store.state.flow, store.state.selected, figuresOf(store.state), arrived);
+store.subscribe(rememberNow);
 store.subscribe((state) => previewAgain(continuing(state).join(), state.composing, state.view.mode, state.status));
 store.subscribe((state) => keepWidths(state.view.panels));
 const keepWidths = remembered(preferences.keepPanels);
@@ -248,11 +256,14 @@ const keepMode = remembered(preferences.keepMode);
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();
 const previewAgain = (...inputs) => inputsChanged(...inputs) && store.state.preview && store.state.status === "open" && page.preview(composer.prompt());
-const rememberView = remembered((chosen, flow, selected) => {
+// Which figures the reader has before them, in days.
+const figuresOf = ({ view, figures }) => (view.dialog === "figures" ? figures.days : null);
+let arrived = false; // where the address says
+const rememberView = remembered((chosen, flow, selected, figures, here) => {
   keepMode(chosen);
-  if (!flow.id) return;
-  preferences.keepPlace(flow.id, selected);
-  address.show({ flow: flow.name, node: selected });
+  if (!here) return;
+  if (flow.id) preferences.keepPlace(flow.id, selected);
+  address.show({ flow: flow.name, node: selected, figures }, pace.isPassing);
 });
 draw();
 listen({
@@ -261,5 +272,8 @@ listen({
   async onready(hello, resumed) {
     await server.arrive(hello, resumed, first.node);
     drawNow(); // titles are asked for now, not with the next frame
+    if (!arrived && first.figures !== null) await server.showFigures(first.figures);
+    arrived = true;
+    rememberNow();
   },
 });

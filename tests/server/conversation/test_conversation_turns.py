@@ -385,11 +385,16 @@ async def test_a_preview_is_what_the_model_gets(bench, kind):
             for prompt in ("First?", "Second?"):
                 await client.ask("send_prompt", prompt=prompt, **({"from": ids[-1:]} if ids else {"from": []}))
                 ids.append((await client.turn())[-1]["data"]["node_id"])
-            asked = {"prompt": "Third?", "references": [aside]}
+            asked = {"prompt": "Third?", "references": [aside], "files": [{"name": "a.txt", "text": "attached " * 400}]}
+            bare = (await client.ask("preview_context", node_ids=ids[-1:], prompt="Third?", references=[aside]))["data"]
             context = (await client.ask("preview_context", node_ids=ids[-1:], **asked))["data"]
             await client.ask("send_prompt", **{"from": ids[-1:]}, **asked)
             await client.turn()
     sent = "\n\n".join(str(message["content"]) for message in model.turns[-1].json["messages"])
+    [attached] = context["attached"]
+    assert attached["name"] == "a.txt" and attached["tokens"] > 300 and bare["attached"] == []
+    assert context["frame_tokens"] - bare["frame_tokens"] == attached["tokens"]
+    assert sent.count("attached ") >= 400
     assert [part["node_id"] for part in context["parts"]] == [*ids, aside]
     for part in context["parts"]:
         assert all(line in sent for line in part["text"].splitlines()), part

@@ -7,7 +7,7 @@ send messages instead: `nebula.agent.context` builds those.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.graph.context import text as context_text
@@ -42,6 +42,8 @@ class ContextPreview:
     """The whole context with the prompt in it, as one message."""
     system: str
     """The context alone, for a system message before a prompt sent as a message of its own; empty without parts."""
+    attached: tuple[Mapping[str, Any], ...] = ()
+    """What comes with the prompt, each by `name`, `kind` and `tokens`, which `frame_tokens` has as well."""
 
     @property
     def total_tokens(self) -> int:
@@ -56,6 +58,7 @@ class ContextPreview:
             "frame_tokens": self.frame_tokens,
             "budget": self.budget,
             "exact": self.exact,
+            "attached": list(self.attached),
         }
 
 

@@ -1,7 +1,7 @@
 """Modules of the page joined into one file, so that a first look asks for five files instead of seventy.
 
-What is written stays small modules, and what is served runs as they would: each is a function that gives what it exports,
-those it imports before it. Only what our modules use is understood; anything else is refused, by name, in the tests.
+What is written stays small modules, and what is served runs as they would: each is a function that gives what it
+exports, those it imports before it. Only what our modules use is understood; anything else is refused, by name.
 """
 
 from __future__ import annotations

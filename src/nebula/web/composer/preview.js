@@ -10,6 +10,7 @@ export function preview({ preview: found, briefs, composing }, say, page) {
   return html`<section class="preview" aria-label=${say("preview")}>
     <p><b>${total(found, say)}</b>${found.left_out.length ? ` ${say("left_out", { count: found.left_out.length })}` : ""}<button type="button" class="quiet" aria-label=${say("close")} @click=${() => page.closePreview()}>×</button></p>
     ${found.parts.map((part) => shown(part, title, say, page))}
+    ${found.attached.map(({ name, kind, tokens }) => html`<p class="part">${name} · ${say(kind === "image" ? "form_image" : "form_attached")} · ${short(tokens)}</p>`)}
     ${composing.without.map((id) => html`<p class="part gone"><s>${title(id)}</s> <button type="button" class="quiet small" aria-label=${say("take_in_title", { title: title(id) })} @click=${() => page.takeIn(id)}>${say("take_in")}</button></p>`)}
     <p class="hint">${say("preview_frame", { tokens: short(found.frame_tokens) })}</p>
   </section>`;

@@ -59,7 +59,7 @@ export function createGraph(root, page) {
     const id = WAYS[event.key] && view.state.selected !== null ? neighbour(view.topology, view.state.selected, WAYS[event.key]) : null;
     if (!WAYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    if (id) page.select(id);
+    if (id) page.step(id);
     else if (view.state.selected === null && view.topology.ids.length) page.select(view.topology.ids[0]);
   });
   const repaint = () => view.state && drawPicture(canvas, minimap, view, viewport(), page);

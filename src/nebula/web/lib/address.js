@@ -2,25 +2,27 @@
 
 const STAY_MS = 300;
 
-/** @typedef {{ flow: string | null, node: string | null }} Place */
+/** @typedef {{ flow: string | null, node: string | null, figures?: number | null }} Place `figures`: of so many days, 0 is all. */
 
 /** @param {string} search @returns {Place} */
 export function readPlace(search) {
   const found = new URLSearchParams(search);
-  return { flow: found.get("flow"), node: found.get("node") };
+  const figures = found.get("figures");
+  return { flow: found.get("flow"), node: found.get("node"), figures: figures === null ? null : Number.parseInt(figures) || 0 };
 }
 
 /** @param {Place} place */
-export function writePlace({ flow, node }) {
+export function writePlace({ flow, node, figures = null }) {
   const written = new URLSearchParams();
   if (flow && (node || flow !== "main")) written.set("flow", flow);
   if (node) written.set("node", node);
+  if (figures !== null) written.set("figures", figures ? String(figures) : "all");
   const text = written.toString();
   return text ? `?${text}` : "";
 }
 
-// One step back for each stay, not for each turn that was passed: the first step away from a stay is written at once, and
-// of those that follow quickly the last. Writing costs a browser milliseconds, and who does it too often is not heard.
+// One step back for each stay, not for each turn that was passed. Writing costs a browser milliseconds, and who does it too
+// often is not heard any more: while the reader is passing by, only the last place is written.
 export function createAddress() {
   let timer = 0;
   let movedAt = 0;
@@ -30,13 +32,13 @@ export function createAddress() {
     if (wanted !== location.search) history[how](null, "", location.pathname + wanted);
   };
   return {
-    /** @param {Place} place */
-    show(place) {
+    /** @param {Place} place @param {boolean} passing */
+    show(place, passing = false) {
       const stayed = Date.now() - movedAt > STAY_MS;
       movedAt = Date.now();
       clearTimeout(timer);
-      if (stayed) write(place, "pushState");
-      else timer = window.setTimeout(() => write(place, "replaceState"), STAY_MS);
+      if (passing) timer = window.setTimeout(() => write(place, "replaceState"), STAY_MS);
+      else write(place, stayed ? "pushState" : "replaceState");
     },
   };
 }

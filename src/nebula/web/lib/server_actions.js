@@ -211,7 +211,7 @@ export function createServerActions(store, link, say) {
     preview: (prompt, mode, from) =>
       attempt(async () => {
         const { flow, flowId, composing } = store.state;
-        const data = { node_ids: from, prompt, ...alongWith(composing), ...(mode ? { mode } : {}), ...(from.length ? { flow_id: flow.id || flowId } : {}) };
+        const data = { node_ids: from, prompt, ...alongWith(composing), ...attachments(composing), ...(mode ? { mode } : {}), ...(from.length ? { flow_id: flow.id || flowId } : {}) };
         store.change("preview", { preview: { from, ...(await link().ask("preview_context", data)) } });
       }),
     closePreview: () => store.change("preview", { preview: null }),

@@ -172,7 +172,7 @@ function onKey(event, view, page) {
   const here = view.rows[view.active];
   const go = (place) => {
     const row = view.rows[Math.max(0, Math.min(place, view.rows.length - 1))];
-    if (row) page.select(row.id);
+    if (row) page.step(row.id);
   };
   const outward = () => {
     let place = view.active - 1;

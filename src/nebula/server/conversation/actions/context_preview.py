@@ -6,7 +6,8 @@ from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
-from nebula.server.conversation.actions.declared import Texts
+from nebula.server.conversation.actions.attached import attachments_of
+from nebula.server.conversation.actions.declared import Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionResult
 from nebula.server.conversation.turns.turns import Job
@@ -27,8 +28,11 @@ async def preview_context(
     mode: str | None = None,
     without: Texts | None = None,
     model: str = "",
+    images: Objects | None = None,
+    files: Objects | None = None,
 ) -> ActionResult:
     """What would really be sent with a prompt that continues from these nodes, and what its tokens cost."""
+    attached = await attachments_of(images, files)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, node_ids, flow_id)
     job = Job(
@@ -40,6 +44,7 @@ async def preview_context(
         references=tuple(beside),
         without=tuple(without or ()),
         model=model,
+        attachments=attached,
     )
     return ActionResult((await server.turns.preview(job)).to_json())
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from nebula.agent.attached.images import BadImage, image_from_base64
-from nebula.attachments import Attachment
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.language import LANGUAGES
 from nebula.llm.choose import list_models as ask_for_models
 from nebula.llm.choose import offered_models
-from nebula.messages import MAX_IMAGES_PER_MESSAGE
+from nebula.server.conversation.actions.attached import attachments_of
 from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.server.conversation.turns.turns import Job
 from nebula.tools.approval import Decision
-
-LONGEST_NAME = 200
 
 
 async def send_prompt(
@@ -48,10 +43,7 @@ async def send_prompt(
     mode = mode or server.modes[0]
     if mode not in server.modes:
         raise ActionError("'mode' must be one of {modes}", modes=", ".join(server.modes))
-    if len(images or ()) > MAX_IMAGES_PER_MESSAGE:
-        raise ActionError("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
-    attached = await in_thread(lambda: tuple(map(_image, images or ())))
-    attached += tuple(map(_file, files or ()))
+    attached = await attachments_of(images, files)
     parents = from_ if from_ is not None else await in_thread(_last_of, server.graph, client.turns)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, parents, flow_id)
@@ -70,23 +62,6 @@ async def list_models(server: ServerContext, _: Client) -> ActionResult:
     return ActionResult(
         {"models": [f"{each.provider}/{each.name}" for each in offered], "current": server.settings.model}
     )
-
-
-def _image(given: dict[str, Any]) -> Attachment:
-    name, data = given.get("name", "image"), given.get("data")
-    if not isinstance(name, str) or not isinstance(data, str):
-        raise ActionError("each of 'images' has a 'name', and its 'data' in base64")
-    try:
-        return image_from_base64(name, data)
-    except BadImage as problem:
-        raise ActionError("{problem}", problem=problem) from None
-
-
-def _file(given: dict[str, Any]) -> Attachment:
-    name, text = given.get("name"), given.get("text")
-    if not isinstance(name, str) or not isinstance(text, str):
-        raise ActionError("each of 'files' has a 'name', and its 'text'")
-    return Attachment.of_text(" ".join(name.split())[:LONGEST_NAME], "file", text)
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:

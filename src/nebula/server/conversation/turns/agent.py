@@ -74,7 +74,7 @@ class AgentTurns:
 
     async def preview(self, job: Job) -> TurnPreview:
         """As the session at rest that would go on here, else as a new one."""
-        path = job.parents, job.prompt, job.references, job.known_flow, job.without
+        path = job.parents, job.prompt, job.references, job.known_flow, job.without, job.attachments
         model = await self._sizes.of(job.model)
         at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)
         if at_rest is not None:

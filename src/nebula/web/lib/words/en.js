@@ -149,6 +149,8 @@ export const EN = {
   left_out: "{count} turns left out.",
   form_full: "in full",
   form_summary: "summary",
+  form_image: "image",
+  form_attached: "attached",
   form_tags: "tags",
   model: "Model",
   attach: "Attach files or images",

@@ -149,6 +149,8 @@ export const JA = {
   left_out: "{count} 件は入りません。",
   form_full: "全文",
   form_summary: "要約",
+  form_image: "画像",
+  form_attached: "添付",
   form_tags: "タグのみ",
   model: "モデル",
   attach: "ファイルや画像を添付",
