@@ -53,6 +53,7 @@ async def test_a_turn_at_work_hears_what_is_typed_and_everybody_sees_it(bench):
             first.release()
             await expect(page.locator("#transcript")).to_contain_text("Done.")
             await expect(page.locator(".unheard")).to_have_count(0)
+            await expect(page.locator("#transcript .turn.selected .meanwhile")).to_contain_text("mind the tests")
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             assert await page.input_value("#prompt") == "" and await other.input_value("#prompt") == ""
         assert "mind the tests" in str(model.turns[1].json)

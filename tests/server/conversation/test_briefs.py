@@ -7,5 +7,5 @@ from nebula.server.conversation.briefs import OPENING_LENGTH, opening_of
 
 def test_an_answer_begins_without_the_signs_of_markdown():
     assert opening_of("## Done\n\n**Two** files,\n`a.py` | b") == "Done Two files, a.py b"
-    assert len(opening_of("word " * 1000)) <= OPENING_LENGTH
+    assert len(opening_of("word " * 1000)) == OPENING_LENGTH and opening_of("word " * 1000).endswith("…")
     assert opening_of("") == ""

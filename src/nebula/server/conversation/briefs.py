@@ -8,7 +8,7 @@ from typing import Any
 from nebula.graph.values import Flow, Node
 
 TITLE_LENGTH = 120
-OPENING_LENGTH = 160
+OPENING_LENGTH = 240
 _SIGNS = re.compile(r"[*`#|]+")
 
 
@@ -20,7 +20,8 @@ def title_of(prompt: str) -> str:
 
 def opening_of(response: str) -> str:
     """How an answer begins, for where there is room for a few lines; without the signs of Markdown."""
-    return " ".join(_SIGNS.sub("", response[: 2 * OPENING_LENGTH]).split())[:OPENING_LENGTH]
+    words = " ".join(_SIGNS.sub("", response[: 2 * OPENING_LENGTH]).split())
+    return words if len(words) <= OPENING_LENGTH else words[: OPENING_LENGTH - 1] + "…"
 
 
 def brief_node(node: Node) -> dict[str, Any]:

@@ -9,7 +9,7 @@ export function chips(state, say, page) {
   page.briefs(references.filter((id) => !state.briefs.has(id)));
   return html`${path(state, say, page, title)}
     ${repeat(references, (id) => id, (id) => chip(`@ ${title(id)}`, say("remove", { title: title(id) }), () => page.unrefer(id), "reference"))}
-    ${attached.map((each, place) => chip(`${each.image ? "🖼" : "📄"} ${each.name}`, say("remove", { title: each.name }), () => page.detach(place), "attached"))}
+    ${attached.map((each, place) => chip(`${each.image ? "▣" : "▤"} ${each.name}`, say("remove", { title: each.name }), () => page.detach(place), "attached"))}
     ${several(state, say, page)}`;
 }
 

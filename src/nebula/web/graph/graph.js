@@ -4,7 +4,7 @@
 //   const graph = createGraph(root, page);
 //   graph.draw(state, say, { topology, layout, path, hits });
 
-import { html, render } from "../lib/lit.js";
+import { html, nothing, render } from "../lib/lit.js";
 import { different } from "../state/selectors.js";
 import { neighbour, wouldCircle } from "../state/topology.js";
 import { centred, fitted, holds, kept, panned, zoomed } from "../state/viewport.js";
@@ -19,7 +19,7 @@ const WAYS = /** @type {const} */ ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft
 export function createGraph(root, page) {
   /** @type {any} */
   const view = { state: null, placed: undefined, layout: null, link: null, size: { width: 0, height: 0 } };
-  chrome(root, page, page.say, "", false, { fit: () => {}, zoom: () => {} });
+  chrome(root, page, page.say, undefined, false, { fit: () => {}, zoom: () => {} });
   const canvas = root.querySelector("canvas.picture");
   const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) => look(centred(viewport(), view.size, point)));
   const viewport = () => view.state.view.viewport ?? begin(view);
@@ -90,8 +90,7 @@ export function createGraph(root, page) {
     zoom,
     draw(state, say, scene) {
       Object.assign(view, scene, { state, say });
-      const title = state.briefs.get(state.selected)?.title ?? say("nothing_selected");
-      chrome(root, page, say, title, state.view.folding, { fit, zoom });
+      chrome(root, page, say, state.briefs.get(state.selected), state.view.folding, { fit, zoom });
       if (!view.size.width) measure();
       place();
       const { selected, merging, briefs, view: seen } = view.state;
@@ -100,9 +99,12 @@ export function createGraph(root, page) {
   };
 }
 
-function chrome(root, page, say, title, folding, { fit, zoom }) {
+// What the card of the chosen turn shows is said as well.
+function chrome(root, page, say, brief, folding, { fit, zoom }) {
+  const title = brief?.title ?? say("nothing_selected");
+  const card = [brief?.summary, brief?.opening, brief?.tags?.join(", ")].filter(Boolean).join(" · ");
   render(
-    html`<canvas class="picture" tabindex="0" role="img" aria-label=${say("graph_label", { title })}></canvas>
+    html`<canvas class="picture" tabindex="0" role="img" aria-label=${say("graph_label", { title })} aria-description=${card || nothing}></canvas>
       <canvas class="minimap" width="132" height="96" aria-hidden="true"></canvas>
       <div class="controls">
         <button type="button" aria-label=${say("zoom_in")} title=${say("zoom_in")} @click=${() => zoom(1.25)}>+</button>

@@ -7,6 +7,12 @@ export function roundsOf(texts) {
   return texts.filter((each) => each.role === "tool").flatMap((each) => entriesOf(each.text));
 }
 
+// What the reader said into a turn while it was at work.
+/** @param {{ role: string, text: string }[]} texts @returns {string[]} */
+export function meanwhile(texts) {
+  return texts.filter((each) => each.role === "tool").map((each) => parsed(each.text)?.said).filter((said) => typeof said === "string" && said);
+}
+
 /** @param {string} text @returns {Entry[]} */
 function entriesOf(text) {
   const round = parsed(text);

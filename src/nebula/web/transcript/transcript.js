@@ -13,6 +13,7 @@ import { guard, html, nothing, render, repeat } from "../lib/lit.js";
 import { answer, copied } from "../lib/markdown.js";
 import { dollars } from "../state/figures.js";
 import { turnHere } from "../state/reduce.js";
+import { meanwhile } from "../state/tool_log.js";
 import { isOver, LOST } from "../state/turn.js";
 import { question } from "./question.js";
 
@@ -110,6 +111,7 @@ function node(state, id, topology, say, labels, page) {
     return html`<article class=${kind} data-id=${id}>
       ${said("prompt", say("you"), plain(body.prompt))} ${attachments(body)} ${fork(id, topology, beside, say, page)}
       ${titles ? html`<p class="merged"><span>⋈ ${say("merges", { titles })}</span>${merged.map((parent) => html`<button type="button" class="quiet" aria-label=${say("take_apart", { title: state.briefs.get(parent)?.title ?? "…" })} @click=${() => page.disconnect(parent, id)}>×</button>`)}</p>` : nothing}
+      ${meanwhile(body.texts ?? []).map((text) => html`<div class="meanwhile"><p class="hint">${say("said_meanwhile")}</p>${plain(text)}</div>`)}
       ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, state.project)} ${acts(id, body, selected, say, page)}
     </article>`;
   });
@@ -195,7 +197,7 @@ function live(turn, say, labels, page) {
   return html`<article class="turn live" aria-live="polite">
     ${said("prompt", say("you"), plain(turn.prompt))}
     ${turn.said.map((part) => (part.act ? said(`response act-${part.act}`, say("answer"), answerOf(part, part.text, labels)) : said("prompt", say("you"), plain(part.text))))}
-    ${turn.waiting.length ? html`<div class="unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>` : nothing}
+    ${turn.waiting.length ? html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>` : nothing}
     ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
     ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}
     ${turn.ask ? question(turn.ask, say, page) : nothing}
