@@ -18,6 +18,7 @@ def test_the_closing_line_says_how_many_citations_hold(bench: Bench, lang: str, 
         screen.prompt()
         screen.line("where is it?")
         screen.wait(closing)
+        screen.prompt(times=2)
         screen.send(CTRL_D)
 
     with ScriptedModel([Turn("See light.py:L1-L2 and light.py:L2; not light.py:L2-L3.")]) as server:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 
 import pytest
@@ -389,14 +390,17 @@ def test_what_was_typed_before_a_question_does_not_answer_it_on_a_plain_terminal
         screen.wait("[AGENT] You:")
         screen.line("write")
         server.wait_until(lambda: len(server.turns) == 1)
-        screen.line("y")
+        screen.line("yes")
+        screen.wait("yes")  # echoed: the terminal has it, and nobody has read it
+        answer.set()
         screen.wait(ASK)
         screen.line("n")
         screen.wait("Left as it was.")
         screen.wait("[AGENT] You:", times=2)
         screen.send(CTRL_D)
 
-    with ScriptedModel([Turn("", [CREATE], fault=Fault.slow(0.3)), Turn("Left as it was.")]) as server:
+    answer = threading.Event()
+    with ScriptedModel([Turn("", [CREATE], until=answer), Turn("Left as it was.")]) as server:
         sit_down_here(bench, person, TERM="dumb", **server.env())
     assert not (bench.project / "notes.txt").exists()
 
@@ -408,12 +412,10 @@ def test_a_question_waits_until_nobody_is_typing(bench: Bench) -> None:
         screen.prompt()
         screen.line("write")
         server.wait_until(lambda: len(server.turns) == 1)
-        end = time.monotonic() + 1.2
-        while True:
-            screen.send("y")
-            pressed = time.monotonic()
-            if screen.sees(ASK) or pressed > end:
-                break
+        pressed = time.monotonic()
+        screen.send("yes")
+        screen.wait("› yes")
+        answer.set()
         screen.wait(ASK)
         waited.append(time.monotonic() - pressed)
         screen.line("n")
@@ -422,7 +424,8 @@ def test_a_question_waits_until_nobody_is_typing(bench: Bench) -> None:
         screen.send(CTRL_C)
         leave(screen)
 
-    with ScriptedModel([Turn("", [CREATE], fault=Fault.slow(0.2)), Turn("Left as it was.")]) as server:
+    answer = threading.Event()
+    with ScriptedModel([Turn("", [CREATE], until=answer), Turn("Left as it was.")]) as server:
         sit_down_here(bench, person, **server.env())
     assert waited[0] >= QUIET_S
     assert not (bench.project / "notes.txt").exists()

@@ -6,6 +6,7 @@ import os
 import pty
 import select
 import termios
+import threading
 
 import pytest
 from prompt_toolkit.input.vt100 import raw_mode
@@ -19,7 +20,7 @@ from nebula.graph.graph import Graph
 from nebula.language import Sentence
 from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
 from nebula.tools.commands.program_name import program_of
-from scripted_model import Call, Fault, ScriptedModel, Turn
+from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import CTRL_D, ENTER, TAB, Person
 
 LOOK = Call("list", {"path": "."})
@@ -35,11 +36,13 @@ def test_tab_sends_what_was_typed_into_the_running_turn(bench: Bench, columns: i
         screen.wait("› mind the tests")
         screen.send(TAB)
         screen.wait("› ↪ mind the tests")
+        answer.set()
         screen.wait("Done.")
         screen.prompt(times=2)
         screen.send(CTRL_D)
 
-    with ScriptedModel([Turn("Looking.", [LOOK], fault=Fault.slow(2)), Turn("Done."), Turn("Again.")]) as server:
+    answer = threading.Event()
+    with ScriptedModel([Turn("Looking.", [LOOK], until=answer), Turn("Done."), Turn("Again.")]) as server:
         _, screen = sit_down_here(bench, person, columns=columns, **server.env())
         assert screen.text.index("Looking.") < screen.text.index("↪ mind the tests") < screen.text.index("Done.")
         sent = server.turns[1].json["messages"]
@@ -59,8 +62,10 @@ def test_ctrl_d_while_a_turn_runs_leaves_when_it_is_over(bench: Bench) -> None:
         screen.wait("waiting for the model")
         screen.send(f"again{ENTER}{CTRL_D}")
         screen.wait("› again ⏎ ^D")
+        answer.set()
 
-    with ScriptedModel([Turn("First.", fault=Fault.slow(1)), Turn("Second.")]) as server:
+    answer = threading.Event()
+    with ScriptedModel([Turn("First.", until=answer), Turn("Second.")]) as server:
         code, screen = sit_down_here(bench, person, **server.env())
     assert code == 0 and "Second." in screen.text and "Resume this session with" in screen.text
 
@@ -88,11 +93,13 @@ def test_what_comes_too_late_is_the_next_prompt_and_enter_waits(bench: Bench) ->
         screen.wait("waiting for the model")
         screen.send(f"one{TAB}two{ENTER}")
         screen.wait("↪ one two ⏎")
+        answer.set()
         screen.wait("Third.")
         screen.prompt(times=4)
         screen.send(CTRL_D)
 
-    with ScriptedModel([Turn("First.", fault=Fault.slow(2)), Turn("Second."), Turn("Third.")]) as server:
+    answer = threading.Event()
+    with ScriptedModel([Turn("First.", until=answer), Turn("Second."), Turn("Third.")]) as server:
         sit_down_here(bench, person, **server.env())
     prompts = [request.json["messages"][-1]["content"] for request in server.turns]
     assert ["one" in prompts[1], "two" in prompts[2], "two" in prompts[1]] == [True, True, False]
@@ -106,11 +113,14 @@ def test_the_live_line_speaks_japanese(bench: Bench) -> None:
         screen.send("テストも")
         screen.wait("› テストも")
         screen.send(TAB)
+        screen.wait("› ↪ テストも")
+        answer.set()
         screen.wait("終わり。")
         screen.prompt(times=2)
         screen.send(CTRL_D)
 
-    with ScriptedModel([Turn("", [LOOK], fault=Fault.slow(2)), Turn("終わり。")]) as server:
+    answer = threading.Event()
+    with ScriptedModel([Turn("", [LOOK], until=answer), Turn("終わり。")]) as server:
         sit_down_here(bench, person, columns=80, NEBULA_LANG="ja", **server.env())
     assert server.turns[1].json["messages"][-1]["content"] == "テストも"
 

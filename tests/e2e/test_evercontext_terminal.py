@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from dataclasses import replace
 
 import pytest
 
@@ -26,18 +28,20 @@ def terminal(bench):
         each.__exit__()
 
 
-def held(turn: Turn) -> Turn:
-    """Comes so late that the live line is seen."""
-    return Turn(turn.text, fault=Fault.slow(1.0))
-
-
 def test_the_live_line_says_what_it_waits_for(bench, terminal):
-    script = [held(plan(step("1", title="Make the app"))), held(write("a.py", "x\n")), say("Done.")]
+    planned, written = threading.Event(), threading.Event()
+    script = [
+        replace(plan(step("1", title="Make the app")), until=planned),
+        replace(write("a.py", "x\n"), until=written),
+        say("Done."),
+    ]
     with ollama(*script) as server:
         screen = terminal(server)
         screen.wait("planning")
+        planned.set()
         screen.wait("step 1/1 Make the app: waiting for hermes3:8b")
         screen.wait("Ctrl-C interrupts")
+        written.set()
         assert screen.ended() == 0
     assert "✓ 1/1 Make the app: done" in screen.text
     assert "done · 1 of 1 steps done · 1 file changed: a.py +1 −0 · unverified" in screen.text

@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+import threading
 
 import pytest
 
@@ -406,13 +407,16 @@ def test_a_key_that_was_typed_is_not_in_the_history_file(bench, terminal):
 
 
 def test_what_is_typed_during_a_turn_is_sent_after_it_and_never_answers_a_question(bench, terminal):
-    script = [Turn("", [CREATE], fault=Fault.slow(1.5)), Turn("First done."), Turn("Second done.")]
+    answer = threading.Event()
+    script = [Turn("", [CREATE], until=answer), Turn("First done."), Turn("Second done.")]
     with ScriptedModel(script) as server:
         screen = terminal(server)
         screen.prompt()
         screen.line("write")
         server.wait_until(lambda: len(server.turns) == 1)
         screen.line("y")
+        screen.wait("› y ⏎")
+        answer.set()
         screen.wait(ASK)
         assert not (bench.project / "notes.txt").exists()
         screen.line("n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -92,6 +93,8 @@ class Turn:
     stop: str | None = None
     """`length` or `filter`; else it follows from the calls."""
     fault: Fault | None = None
+    until: threading.Event | None = None
+    """The head of the answer comes when this is set."""
     id: str | None = None
     """Message id where the wire has one (`msg_1`, `msg_2`, … by position unless given)."""
 

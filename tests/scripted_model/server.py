@@ -269,6 +269,8 @@ class ScriptedModel:
         return 200, json.dumps(facts).encode()
 
     async def _play(self, turn: Turn, request: RecordedRequest, wire: str, writer: asyncio.StreamWriter) -> bool:
+        while turn.until is not None and not turn.until.is_set():  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0.005)
         fault = turn.fault
         if fault is not None and fault.kind == "slow":
             await asyncio.sleep(fault.seconds)

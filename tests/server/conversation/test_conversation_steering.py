@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -13,21 +14,6 @@ from scripted_model import Call, ScriptedModel, Turn
 LOOK = Turn("Looking.", [Call("list", {"path": "."})])
 HIDDEN = "\U000e0041"
 """A tag character: no reader sees it, a model does."""
-
-
-class Held:
-    """A reply that the model gives only when the test lets it."""
-
-    def __init__(self, turn):
-        self._turn = turn
-        self._gate = threading.Event()
-
-    def __call__(self, _):
-        assert self._gate.wait(30)
-        return self._turn
-
-    def release(self):
-        self._gate.set()
 
 
 async def refused(client, /, **data):
@@ -41,8 +27,9 @@ def waiting(event, key="waiting"):
 
 
 async def test_a_running_turn_hears_it_at_its_next_round(bench):
-    first, last = Held(LOOK), Held(Turn("Done."))
-    with ScriptedModel([first, last]) as model, serving(bench, "nebula", **model.env()) as server:
+    first, last = threading.Event(), threading.Event()
+    script = [replace(LOOK, until=first), Turn("Done.", until=last)]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         key = model.env()["OPENAI_API_KEY"]
         async with talk(server) as client, talk(server) as other:
             await other.ask("subscribe", flow_id="main")
@@ -55,12 +42,12 @@ async def test_a_running_turn_hears_it_at_its_next_round(bench):
             assert len(waiting(told)) == 2 and key not in str(told)
             [under_way] = (await client.ask("hello"))["data"]["turns"]
             assert under_way["waiting"] == told["data"]["waiting"]
-            first.release()
+            first.set()
             heard = await other.event("steering")
             assert key not in heard["data"]["text"] and heard["data"]["text"].endswith("\nand the docs")
             [under_way] = (await client.ask("hello"))["data"]["turns"]
             assert under_way["waiting"] == []
-            last.release()
+            last.set()
             final = (await client.turn())[-1]["data"]
             assert (final["status"], final["unheard"]) == ("ok", [])
         sent = model.turns[1].json["messages"]
@@ -73,12 +60,15 @@ async def test_a_running_turn_hears_it_at_its_next_round(bench):
 
 
 async def test_what_came_too_late_is_told_at_the_end(bench):
-    answer = Held(Turn("Answer."))
-    with ScriptedModel([answer, Turn("Next.")]) as model, serving(bench, "nebula", **model.env()) as server:
+    answer = threading.Event()
+    with (
+        ScriptedModel([Turn("Answer.", until=answer), Turn("Next.")]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
         async with talk(server) as client:
             trace_id = (await client.ask("send_prompt", prompt="ask"))["data"]["trace_id"]
             said = (await client.ask("steer", text="also this"))["data"]["steering_id"]
-            answer.release()
+            answer.set()
             final = (await client.turn())[-1]["data"]
             assert final["unheard"] == [{"steering_id": said, "text": "also this"}]
             assert await refused(client, text="more", trace_id=trace_id) == "not_found"
@@ -88,20 +78,24 @@ async def test_what_came_too_late_is_told_at_the_end(bench):
 
 
 async def test_what_an_interrupted_turn_did_not_hear_is_told_as_well(bench):
-    held = Held(LOOK)
-    with ScriptedModel([held]) as model, serving(bench, "nebula", **model.env()) as server:
+    with (
+        ScriptedModel([replace(LOOK, until=threading.Event())]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
         async with talk(server) as client:
             await client.ask("send_prompt", prompt="look")
             await client.ask("steer", text="stop that")
             await client.ask("cancel")
             final = (await client.turn())[-1]
-            held.release()
     assert final["data"]["status"] == "interrupted" and waiting(final, "unheard") == ["stop that"]
 
 
 async def test_which_turn_is_meant(bench):
-    held = [Held(Turn("a")), Held(Turn("b"))]
-    with ScriptedModel(held) as model, serving(bench, "nebula", **model.env()) as server:
+    both = threading.Event()
+    with (
+        ScriptedModel([Turn("a", until=both), Turn("b", until=both)]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
         async with talk(server) as client, talk(server) as other:
             assert await refused(client, text="nobody works") == "not_found"
             first = (await client.ask("send_prompt", prompt="a"))["data"]["trace_id"]
@@ -112,9 +106,8 @@ async def test_which_turn_is_meant(bench):
             await client.ask("send_prompt", prompt="b", flow_id="side", **{"from": []})
             assert await refused(client, text="which?") == "bad_request"
             assert (await client.ask("steer", text="the first", trace_id=first))["data"]["trace_id"] == first
-            for each in held:
-                each.release()
-            ends = [(await client.turn())[-1] for _ in held]
+            both.set()
+            ends = [(await client.turn())[-1] for _ in range(2)]
     assert {end["data"]["trace_id"] == first: waiting(end, "unheard") for end in ends} == {
         True: ["the first"],
         False: [],

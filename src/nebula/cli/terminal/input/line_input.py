@@ -73,11 +73,18 @@ class LineInput:
             loop.add_signal_handler(signal.SIGINT, self._watch.interrupt)
 
     async def _line(self, question: str) -> str:
-        self._screen.ask(question)
-        while b"\n" not in self._buffer and not self._ended:
-            chunk = await self._chunk()
-            self._buffer += chunk
-            self._ended = not chunk
+        ready = self._awaited()  # before the question is seen: whoever sees it may press Ctrl-C at once
+        try:
+            self._screen.ask(question)
+            while b"\n" not in self._buffer and not self._ended:
+                chunk = await self._chunk(ready)
+                ready = self._awaited()
+                self._buffer += chunk
+                self._ended = not chunk
+        finally:
+            if not ready.cancel() and not ready.cancelled():
+                ready.exception()  # a Ctrl-C that came with the end of the line: the line counts
+            self._hear_interrupts()
         raw, newline, rest = self._buffer.partition(b"\n")
         if not raw and not newline:
             self._screen.line()
@@ -88,19 +95,23 @@ class LineInput:
             self._screen.line(line)  # nobody else echoes it
         return line
 
-    async def _chunk(self) -> bytes:
+    def _awaited(self) -> asyncio.Future[None]:
+        """Done when there is something to read; Ctrl-C ends it from now on."""
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
+        loop.add_signal_handler(signal.SIGINT, _settle, ready, Interrupted())
+        return ready
+
+    async def _chunk(self, ready: asyncio.Future[None]) -> bytes:
+        loop = asyncio.get_running_loop()
         try:
             loop.add_reader(self._fd, _settle, ready)
         except PermissionError:
             return os.read(self._fd, _CHUNK)  # an ordinary file is always ready, and cannot be waited for
-        loop.add_signal_handler(signal.SIGINT, _settle, ready, Interrupted())
         try:
             await ready
         finally:
             loop.remove_reader(self._fd)
-            self._hear_interrupts()
         return os.read(self._fd, _CHUNK)
 
 
