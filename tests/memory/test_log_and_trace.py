@@ -3,13 +3,14 @@
 import json
 import os
 import re
+import resource
 import stat
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nebula.events import Error, EventStream, Final, Message, Step, Task, ToolResult
+from nebula.events import Error, EventStream, Final, Message, RecordingFailed, Step, Task, ToolResult
 from nebula.memory import LogReader, MemoryFileError, MemoryReader, Sessions, TraceReader, read_log
 from nebula.memory.log import LogEntry, as_logged
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
@@ -158,6 +159,23 @@ def test_an_entry_cut_short_does_not_swallow_the_next(tmp_path):
     lines = trace.read_text(encoding="utf-8").split("\n")
     assert [json.loads(line)["type"] for line in (lines[0], *lines[2:4])] == ["task", "task", "message"]
     assert lines[4:] == [""]
+
+
+def test_after_a_full_disk_the_same_session_goes_on_with_a_line_of_its_own(tmp_path):
+    trace = tmp_path / "trace.jsonl"
+    stream = EventStream("s", recorders=(TraceReader(str(trace)),))
+    stream.emit(Task("before", "agent", "m"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (trace.stat().st_size + 20, hard))
+    try:
+        with pytest.raises(RecordingFailed):
+            stream.emit(answer("no room"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    stream.emit(answer("room again"))
+    first, torn, last, rest = trace.read_text(encoding="utf-8").split("\n")
+    assert (json.loads(first)["type"], len(torn), rest) == ("task", 20, "")
+    assert json.loads(last)["text"] == "room again"
 
 
 def test_a_removed_file_starts_again(tmp_path):

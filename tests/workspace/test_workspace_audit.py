@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 
 from nebula.workspace import LocalWorkspace
 from nebula.workspace.audit import AuditLog
+from nebula.workspace.errors import StorageFailed
 
 Open = Callable[..., LocalWorkspace]
 
@@ -32,6 +34,22 @@ def test_a_line_is_a_line(path: str, root: Path, log: AuditLog) -> None:
     (line,) = lines(root / ".nebula/audit.jsonl")
     assert line["path"] == path[:1024]
     assert (root / ".nebula/audit.jsonl").read_bytes().isascii()
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["the same process", "the next one"])
+def test_a_line_that_a_full_disk_cut_short_takes_no_other_with_it(again: bool, root: Path, log: AuditLog) -> None:
+    path = root / ".nebula/audit.jsonl"
+    log.record("t", "read_file", "before", None, 200)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
+    try:
+        with pytest.raises(StorageFailed):
+            log.record("t", "read_file", "no room", None, 200)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    (AuditLog.of_project(str(root)) if again else log).record("t", "read_file", "after", None, 200)
+    first, torn, last = path.read_text(encoding="utf-8").splitlines()
+    assert (json.loads(first)["path"], len(torn), json.loads(last)["path"]) == ("before", 20, "after")
 
 
 KEY = "my-own-key-of-no-known-shape"

@@ -31,6 +31,7 @@ class Appender:
                 raise MemoryFileError("{path} is not a plain file; remove it and try again", path=self.path)
             REAL.write_all(descriptor, self._after_torn_entry(descriptor) + entry)
         except OSError as problem:
+            self._tail_checked = False  # a part of it may be there
             raise self._unwritable(problem) from problem
         finally:
             os.close(descriptor)

@@ -3,7 +3,7 @@
 A path is what somebody sent, and may be a key: the keys we know, and what looks like one, are left out of the line.
 
 Each line is one write to a file opened for appending, so lines of several threads and processes do not mix. A log
-that was rotated away is noticed and a new one begun.
+that was rotated away is noticed and a new one begun. A line that a full disk cut short takes no other with it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class AuditLog:
+    _is_torn: bool
+    """True when the last line has no end."""
+
     def __init__(self, path: str, secrets: Iterable[str] = ()) -> None:
         """A log where the user wants it; links are followed, for the user made them."""
         folder, name = os.path.split(os.path.abspath(path))
@@ -76,11 +79,13 @@ class AuditLog:
         data = json.dumps(line).encode() + b"\n"
         with self._guard:
             self._follow_rotation()
+            data = b"\n" * self._is_torn + data
             try:
                 written = os.write(self._fd, data)
             except OSError as error:
                 raise StorageFailed("The audit log cannot be written ({reason}).", reason=error.strerror) from None
-        if written != len(data):
+            self._is_torn = is_cut = written != len(data)
+        if is_cut:
             raise StorageFailed("The audit log cannot be written (the disk is full).")
 
     def close(self) -> None:
@@ -98,6 +103,7 @@ class AuditLog:
         self._flags = flags
         self._guard = threading.Lock()
         self._fd = self._folder_fd = -1
+        self._is_torn = False
         self._follow_rotation()
 
     def _follow_rotation(self) -> None:
@@ -121,6 +127,20 @@ class AuditLog:
         if self._flags & os.O_NOFOLLOW and not stat.S_ISREG(os.fstat(self._fd).st_mode):
             self._drop()
             raise StorageFailed("The audit log of this project is not a plain file; remove it.")
+        self._is_torn = self._ends_in_a_part()
+
+    def _ends_in_a_part(self) -> bool:
+        found = os.fstat(self._fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
+            return False
+        try:
+            fd = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder_fd)
+        except OSError:
+            return False  # it may be written and not read
+        try:
+            return os.pread(fd, 1, found.st_size - 1) != b"\n"
+        finally:
+            os.close(fd)
 
     def _drop(self) -> None:
         for fd in (self._fd, self._folder_fd):
