@@ -231,15 +231,10 @@ def test_whatever_the_nodes_say_the_budget_holds_and_nobody_vanishes(
     for number, (prompt, response) in enumerate(texts):
         tags = [f"tag{number}"] if number % 2 else []
         ids.append(graph.create_node(prompt * 3, response, parents=ids[-1:], tags=tags).id)
-    for model in ("", "gpt-4.1"):
-        preview = preview_context(graph, ids[-1:], "next?", budget=budget, model=model)
-        told = [part.node_id for part in preview.parts]
-        assert [*preview.left_out, *told] == ids
-        assert preview.total_tokens + preview.frame_tokens <= budget
-        if preview.exact:
-            from nebula.graph.tokens import count_tokens
-
-            assert count_tokens(preview.text, model).count <= budget
+    preview = preview_context(graph, ids[-1:], "next?", budget=budget)
+    shown = [part.node_id for part in preview.parts]
+    assert [*preview.left_out, *shown] == ids
+    assert preview.total_tokens + preview.frame_tokens <= budget
 
 
 def test_a_path_of_two_hundred_turns_is_previewed_fast(graph: Graph) -> None:

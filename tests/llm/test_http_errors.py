@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 
 from nebula.language import Sentence
-from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem, TextDelta
+from nebula.llm.contract import (
+    Model,
+    ModelNotice,
+    ModelReply,
+    ModelRequest,
+    Retrying,
+    StreamItem,
+    TextDelta,
+    why_no_answer,
+)
 from nebula.llm.errors import (
     AuthError,
     BadReplyError,
@@ -343,7 +352,7 @@ NO_CHOICES = {
 async def test_a_stream_without_any_answer_is_missing_not_cut(case: str) -> None:
     items = await items_from([Fault.garbage(NO_CHOICES[case])], case.partition(",")[0])
     assert isinstance(items[-1], ModelReply) and items[-1].stop == "missing"
-    assert "without an answer" in str(items[-1].why_empty)
+    assert "without an answer" in str(why_no_answer(items[-1].stop))
 
 
 @everywhere
@@ -358,20 +367,20 @@ async def test_a_stream_without_any_answer_is_missing_not_cut(case: str) -> None
 )
 async def test_an_answer_without_a_word_says_why(wire: str, turn: Turn, said: str) -> None:
     reply = (await items_from([turn], wire))[-1]
-    assert isinstance(reply, ModelReply) and said in str(reply.why_empty)
+    assert isinstance(reply, ModelReply) and said in str(why_no_answer(reply.stop))
 
 
 @pytest.mark.parametrize("wire", ["openai", "gemini"])
 async def test_an_answer_held_back_says_so(wire: str) -> None:
     reply = (await items_from([Turn("", stop="filter")], wire))[-1]
-    assert isinstance(reply, ModelReply) and "held the answer back" in str(reply.why_empty)
+    assert isinstance(reply, ModelReply) and "held the answer back" in str(why_no_answer(reply.stop))
 
 
 @everywhere
 async def test_a_word_or_a_call_is_not_nothing(wire: str) -> None:
     for turn in (Turn("."), Turn("", calls=[Call("list", {"path": "."})]), Turn("half", stop="length")):
         reply = (await items_from([turn], wire))[-1]
-        assert isinstance(reply, ModelReply) and reply.why_empty is None
+        assert isinstance(reply, ModelReply) and (reply.message.content.strip() or reply.message.tool_uses)
 
 
 async def test_the_pause_that_a_server_asks_for_is_kept() -> None:

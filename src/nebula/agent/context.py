@@ -114,12 +114,12 @@ def _packed(
     references = [each for each in beside if each not in path]
     nodes = _Nodes(path, find)
     room -= SMALLEST_FRAME
-    packer = _fill(Packer(nodes, estimate_tokens, AGENT, room), path, references)
+    packer = _fill(Packer(nodes, AGENT, room), path, references)
     chapters: list[str] = []
     if len(packer.parts) < len(path) + len(references) or near:
         chapters = outline(older[: _first_packed(older, packer.parts)], room // SHARE_OF_CHAPTERS)
         room -= sum(estimate_tokens(line) + 1 for line in chapters)
-        packer = _fill(Packer(nodes, estimate_tokens, AGENT, room), path, references)
+        packer = _fill(Packer(nodes, AGENT, room), path, references)
         if chapters:
             chapters = outline(older[: _first_packed(older, packer.parts)], len(chapters) * TOKENS_A_LINE)
     flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))

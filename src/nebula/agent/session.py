@@ -339,7 +339,7 @@ class Session:
         words = said.content_with_context()
         text = "\n\n".join((_joined(system, past), *(part.text for part in parts if part.form == "full"), words))
         room = self._room_for_past(system, tools)
-        return ContextPreview(parts, list(past.left_out), frame, room, False, text, _joined(system, past), attached)
+        return ContextPreview(parts, list(past.left_out), frame, room, text, _joined(system, past), attached)
 
     def accept_plan(self) -> str:
         """The plan of the last turn is agreed on: from now on it is carried out. Returns the prompt that does so."""

@@ -36,10 +36,6 @@ def language_of(env: Mapping[str, str]) -> str:
     return "ja" if locale.lower().startswith("ja") else "en"
 
 
-def current_language() -> str:
-    return _current
-
-
 def translate(sentence: str, /, **values: Any) -> str:
     """The sentence in the current language, its places filled."""
     return translate_to(_current, sentence, **values)

@@ -73,11 +73,6 @@ class ModelReply:
     """Tool use id → why it must not run. The message keeps such a call with `{}` as arguments, so that ids stay
     paired; the loop answers it with an Error result holding the reason, and the model tries again."""
 
-    @property
-    def why_empty(self) -> Sentence | None:
-        """Why there is not a word in it and nothing to run; None where there is."""
-        return None if self.message.tool_uses or self.message.content.strip() else why_no_answer(self.stop)
-
 
 def why_no_answer(stop: str | None) -> Sentence:
     """What to say of an answer without a word, by how its reply stopped."""

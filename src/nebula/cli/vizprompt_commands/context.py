@@ -32,7 +32,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             flow=options.flow,
             references=referenced_nodes(graph, options.references),
             full=[graph.resolve_id(each) for each in options.full],
-            model=options.model,
             lang=open_settings("vizprompt").lang,
         )
     if options.json:
@@ -44,10 +43,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         "budget": preview.budget,
         "count": len(preview.left_out),
     }
-    if preview.exact:
-        print_remark(translate("{tokens} of {budget} tokens; nodes left out: {count}", **figures))
-    else:
-        print_remark(translate("about {tokens} of {budget} tokens; nodes left out: {count}", **figures))
+    print_remark(translate("about {tokens} of {budget} tokens; nodes left out: {count}", **figures))
     return 0
 
 
@@ -72,6 +68,5 @@ def _parser(prog: str) -> Parser:
     )
     parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
     parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
-    parser.add_argument("-m", "--model", metavar="MODEL", default="", help=translate("the model whose tokens count"))
     parser.add_argument("--json", action="store_true", help=translate("print the parts as JSON"))
     return parser

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from nebula.graph.context import text as context_text
-from nebula.graph.context.text import Count, Words
+from nebula.graph.context.text import Words
+from nebula.graph.tokens import estimate_tokens
 from nebula.graph.values import Node
 from nebula.value import value
 
@@ -43,17 +44,16 @@ class NodeSource(Protocol):
 class Packer:
     """Fills the room, the most important first; `parts` has what found a place."""
 
-    def __init__(self, nodes: NodeSource, count: Count, say: Words, room: int) -> None:
+    def __init__(self, nodes: NodeSource, say: Words, room: int) -> None:
         self.parts: dict[str, Part] = {}
         self._nodes = nodes
-        self._count = count
         self.say = say
         self._room = room
 
     def pack_direct(self, node_ids: Sequence[str]) -> None:
         """Small ones first, so that each has its fair share and what it does not need goes to the larger."""
         whole = {i: context_text.full_text(node, self.say) for i in node_ids if (node := self._nodes.get(i))}
-        costs = {i: self._count(text) for i, text in whole.items()}
+        costs = {i: estimate_tokens(text) for i, text in whole.items()}
         for place, node_id in enumerate(sorted(whole, key=lambda i: costs[i])):
             share = self._room // (len(whole) - place)
             if costs[node_id] < share:
@@ -71,8 +71,8 @@ class Packer:
         for node_id in node_ids:
             node = self._nodes.get(node_id)
             if node:
-                room = min(LARGEST_SUMMARY, self._room - self._count(context_text.hashtags(node)))
-                text = context_text.reference_text(node, room, self._count)
+                room = min(LARGEST_SUMMARY, self._room - estimate_tokens(context_text.hashtags(node)))
+                text = context_text.reference_text(node, room)
                 if not self._put(node_id, "tags", text) and node.tags:
                     self._put(node_id, "tags", context_text.tags_text(node))
 
@@ -95,7 +95,7 @@ class Packer:
             if node is None:
                 continue
             room = max(SMALLEST_SUMMARY, min(LARGEST_SUMMARY, self._room // place))
-            text = context_text.summary_text(node, room, self._count)
+            text = context_text.summary_text(node, room)
             if self._put(node.id, "summary", text):
                 continue
             if not node.tags or not self._put(node.id, "tags", context_text.tags_text(node)):
@@ -105,12 +105,12 @@ class Packer:
         node = self._nodes.get(node_id)
         if node is None:
             return
-        text = context_text.shortened_text(node, room, self.say, self._count)
+        text = context_text.shortened_text(node, room, self.say)
         if room < 2 * SMALLEST_SUMMARY or not self._put(node_id, "summary", text):
-            self._put(node_id, "summary", context_text.summary_text(node, room, self._count))
+            self._put(node_id, "summary", context_text.summary_text(node, room))
 
     def _put(self, node_id: str, form: Form, text: str) -> bool:
-        cost = self._count(text) + 1  # and the line break after it
+        cost = estimate_tokens(text) + 1  # and the line break after it
         if cost > self._room:
             return False
         self._room -= cost

@@ -14,7 +14,7 @@ from nebula.graph.context import text as context_text
 from nebula.graph.context.packing import Packer, Part
 from nebula.graph.errors import BadFile, BadRequest, NotFound
 from nebula.graph.flows.path import GraphReader, path_to
-from nebula.graph.tokens import count_tokens, counter
+from nebula.graph.tokens import estimate_tokens
 from nebula.graph.values import Node
 from nebula.messages import strip_hidden_characters
 from nebula.value import value
@@ -36,8 +36,6 @@ class ContextPreview:
     frame_tokens: int
     """What the words around the parts cost, the prompt included."""
     budget: int
-    exact: bool
-    """Counted with the model's own vocabulary; False is an estimate."""
     text: str
     """The whole context with the prompt in it, as one message."""
     system: str
@@ -57,7 +55,6 @@ class ContextPreview:
             "left_out": list(self.left_out),
             "frame_tokens": self.frame_tokens,
             "budget": self.budget,
-            "exact": self.exact,
             "attached": list(self.attached),
         }
 
@@ -71,7 +68,6 @@ def preview_context(
     flow: str | None = None,
     references: Sequence[str] = (),
     full: Sequence[str] = (),
-    model: str = "",
     lang: str = "ja",
 ) -> ContextPreview:
     """The context of a prompt that continues from these nodes; several of them merge.
@@ -91,15 +87,14 @@ def preview_context(
     known = set(path)
     mentioned = [i for i in context_text.mentioned_ids(prompt)[:MAX_MENTIONS] if shelf.get(i)]
     beside = [i for i in dict.fromkeys((*references, *full, *mentioned)) if i not in known]
-    count = counter(model)
     say = context_text.words(lang)
-    frame = count(context_text.layout(say, prompt, [""], [""] if beside else [], len(path)))
-    packer = Packer(shelf, count, say, budget - frame - _SLACK)
+    frame = estimate_tokens(context_text.layout(say, prompt, [""], [""] if beside else [], len(path)))
+    packer = Packer(shelf, say, budget - frame - _SLACK)
     packer.pack_direct(direct)
     packer.pack_full(i for i in full if i not in packer.parts)
     packer.pack_references(i for i in beside if i not in packer.parts)
     packer.pack_earlier([i for i in path if i not in packer.parts])
-    return _assembled(packer, path, beside, prompt, frame, budget, count_tokens("", model).exact)
+    return _assembled(packer, path, beside, prompt, frame, budget)
 
 
 class _Shelf:
@@ -132,13 +127,7 @@ def _visible(text: str) -> str:
 
 
 def _assembled(
-    packer: Packer,
-    path: Sequence[str],
-    beside: Sequence[str],
-    prompt: str,
-    frame: int,
-    budget: int,
-    exact: bool,
+    packer: Packer, path: Sequence[str], beside: Sequence[str], prompt: str, frame: int, budget: int
 ) -> ContextPreview:
     parts, say = packer.parts, packer.say
     flow = [parts[i] for i in path if i in parts]
@@ -150,7 +139,6 @@ def _assembled(
         left_out=left_out,
         frame_tokens=frame,
         budget=budget,
-        exact=exact,
         text=_visible(context_text.layout(say, prompt, *texts)),
         system=_visible(context_text.layout(say, "", *texts)) if parts else "",
     )

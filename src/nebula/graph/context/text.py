@@ -6,13 +6,12 @@ Japanese is the seed's own wording, letter for letter; English says the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nebula.graph.summaries.extract import cut, extracted_summary, is_extract
+from nebula.graph.tokens import estimate_tokens
 from nebula.graph.values import Node
 from nebula.value import replace, value
-
-Count = Callable[[str], int]
 
 
 @value
@@ -77,25 +76,25 @@ def full_text(node: Node, say: Words) -> str:
     return f"[{node.id}]\n{say.prompt}\n{node.prompt}\n{say.answer}\n{node.response}"
 
 
-def summary_text(node: Node, room: int, count: Count) -> str:
+def summary_text(node: Node, room: int) -> str:
     """The node's summary; where there is none that a model or a person wrote, as much of its text as `room` takes."""
     head = f"[{node.id}]: "
     if node.summary and not node.updated and not is_extract(node.summary):
         return head + one_line(node.summary)
     whole = f"{one_line(node.prompt)} → {one_line(node.response)}"
-    room -= count(head)
-    if len(whole) < room * 6 and count(whole) <= room:  # no text of that length costs less
+    room -= estimate_tokens(head)
+    if len(whole) < room * 6 and estimate_tokens(whole) <= room:  # no text of that length costs less
         return head + whole
     return head + extracted_summary(node.prompt, node.response, max(room, 1))
 
 
-def shortened_text(node: Node, room: int, say: Words, count: Count) -> str:
+def shortened_text(node: Node, room: int, say: Words) -> str:
     """A node too large to be shown in full: the beginning of its prompt, beginning and end of its answer."""
-    room -= count(f"[{node.id}]\n{say.prompt}\n\n{say.answer}\n\n") + _SEAMS
-    prompt = cut(node.prompt, max(room // 4, 1), count)
-    room -= count(prompt)
-    head = cut(node.response, max(room * 2 // 3, 1), count)
-    tail = "" if head == node.response else cut(node.response[::-1], max(room - count(head), 1), count)[::-1]
+    room -= estimate_tokens(f"[{node.id}]\n{say.prompt}\n\n{say.answer}\n\n") + _SEAMS
+    prompt = cut(node.prompt, max(room // 4, 1))
+    room -= estimate_tokens(prompt)
+    head = cut(node.response, max(room * 2 // 3, 1))
+    tail = "" if head == node.response else cut(node.response[::-1], max(room - estimate_tokens(head), 1))[::-1]
     return f"[{node.id}]\n{say.prompt}\n{prompt}\n{say.answer}\n{head}{tail}"
 
 
@@ -103,8 +102,8 @@ def tags_text(node: Node) -> str:
     return f"[{node.id}]: {hashtags(node)}"
 
 
-def reference_text(node: Node, room: int, count: Count) -> str:
-    return f"{summary_text(node, room, count)} {hashtags(node)}".rstrip()
+def reference_text(node: Node, room: int) -> str:
+    return f"{summary_text(node, room)} {hashtags(node)}".rstrip()
 
 
 def hashtags(node: Node) -> str:

@@ -304,8 +304,8 @@ def summary_prompt(prompt: str, response: str) -> str:
 def _shortened(text: str, limit: int) -> str:
     if len(text) < limit or estimate_tokens(text) <= limit:
         return text
-    head = cut(text, limit * 3 // 4, estimate_tokens)
-    tail = cut(text[: len(head) : -1], limit // 4, estimate_tokens)[::-1]
+    head = cut(text, limit * 3 // 4)
+    tail = cut(text[: len(head) : -1], limit // 4)[::-1]
     return f"{head}\n{tail}"
 
 

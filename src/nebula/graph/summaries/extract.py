@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 
 from nebula.graph.summaries.reply import SummaryReply
 from nebula.graph.tokens import estimate_tokens
@@ -47,28 +46,28 @@ def extracted_summary(prompt: str, response: str, limit: int) -> str:
 def leading_sentences(text: str, limit: int) -> str:
     """Whole sentences from the beginning while they fit; a first one that does not is cut. Code is passed over."""
     prose = " ".join((_FENCED.sub(" ", text).strip() or text).split())
-    fitting = _beginning(prose, limit, estimate_tokens)
+    fitting = _beginning(prose, limit)
     if len(fitting) == len(prose):
         return prose
     end = max(fitting.rfind(mark) for mark in _SENTENCE_ENDS)
     return fitting[: end + 1] if end > 0 else fitting.rstrip() + "…"
 
 
-def cut(text: str, limit: int, count: Callable[[str], int]) -> str:
+def cut(text: str, limit: int) -> str:
     """A beginning of at most `limit` tokens, with `…` where something is missing."""
-    fitting = _beginning(text, limit, count)
+    fitting = _beginning(text, limit)
     return text if len(fitting) == len(text) else fitting.rstrip() + "…" if fitting else ""
 
 
-def _beginning(text: str, limit: int, count: Callable[[str], int]) -> str:
+def _beginning(text: str, limit: int) -> str:
     """About the longest beginning that fits: found by proportion, in a few counts rather than one a character."""
     kept = text[: max(limit, 0) * 6]  # hardly any text says more in a token
-    cost = count(kept)
+    cost = estimate_tokens(kept)
     if cost <= limit and len(kept) == len(text):
         return text
     while kept and cost >= limit:  # one is left for the mark of omission
         kept = kept[: min(len(kept) - 1, len(kept) * limit // (cost + 2))]
-        cost = count(kept)
+        cost = estimate_tokens(kept)
     return kept
 
 

@@ -17,7 +17,7 @@ export function preview({ preview: found, briefs, composing }, say, page) {
 }
 
 function total(found, say) {
-  const tokens = `${found.exact ? "" : "≈ "}${short(found.total_tokens + found.frame_tokens)}`;
+  const tokens = `≈ ${short(found.total_tokens + found.frame_tokens)}`;
   const cost = found.cost === null ? "" : ` · ${dollars(found.cost)}`;
   return `${say("preview_total", { tokens, budget: short(found.budget), count: found.parts.length })}${cost} · ${found.model}`;
 }

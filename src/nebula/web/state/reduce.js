@@ -57,7 +57,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./t
  */
 /** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
 /** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
-/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], exact: boolean, cost: number | null, model: string }} Preview */
+/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
 /**
  * @typedef {object} View How the reader has the page before them.
  * @property {string} tab The part in sight where there is room for one only.
