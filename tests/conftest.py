@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from in_process import Ran
 from nebula.language import use_language
+from nebula.sandbox.remembered import ON_DISK, remember
 
 for profile, examples in (("quick", 10), ("thorough", 150)):
     settings.register_profile(
@@ -115,3 +116,14 @@ def bench(tmp_path: Path) -> Bench:
     project.mkdir()
     home.mkdir()
     return Bench(project, home)
+
+
+@pytest.fixture(params=["memory", "disk"])
+def upper_side(request: pytest.FixtureRequest, bench: Bench) -> Iterator[str]:
+    """Where the layers of commands lie: on disk for a nebula that has noted so of this machine. None is left."""
+    home = bench.home / ".nebula"
+    if request.param == "disk":
+        remember(str(home), ON_DISK, 0)
+    yield request.param
+    assert list(home.glob("projects/*/layers/*")) == []
+    assert (list(home.glob("projects/*/layers")) != []) == (request.param == "disk")

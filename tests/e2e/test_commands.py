@@ -74,6 +74,7 @@ FORMATTER = "find . -name '*.py' -not -path './.git/*' -exec sed -i 's/def  main
 RENAME = "mv src lib && sed -i 's/return 2/return 3/' lib/app.py && ln -sfn lib/app.py link"
 
 
+@pytest.mark.usefixtures("upper_side")
 class TestWhatIsProposedAndTakenBack:
     @pytest.mark.parametrize(
         ("line", "expected"),

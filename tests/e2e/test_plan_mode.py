@@ -78,6 +78,7 @@ def test_the_hash_sees_any_change(trapped):
     assert tree_hash(trapped) != before
 
 
+@pytest.mark.usefixtures("upper_side")
 def test_no_native_call_changes_the_tree(bench, trapped):
     before = tree_hash(trapped)
     with ScriptedModel([Turn("", attempts()), Turn("", attempts()), Turn("A plan.")]) as server:
