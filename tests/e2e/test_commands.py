@@ -260,6 +260,26 @@ class TestWithoutYes:
         assert not [event for event in events if event["type"] == "approval"]
 
 
+ODD_NAMES = r"""
+printf x > $'\xff'; printf y > $'a\nb'; ln -s $'\xfe' link2; mv untracked.txt $'\xfd'; mv $'\xff' fine.txt; printf z > $'\xfc'
+git update-ref $'refs/heads/\xfb' HEAD; mkdir -p $(printf 'd/%.0s' {1..120}); cp run.sh tool; chmod 4755 tool; mkfifo pipe
+"""
+
+
+def test_names_that_are_no_text_cost_neither_the_turn_nor_its_node(bench, project: Path) -> None:
+    done, told, events = ran(bench, ODD_NAMES, "--yes")
+    assert (done.code, done.err.count("could not be put")) == (0, 0), done.err
+    assert told["exit_code"] == 0, told
+    assert {"fine.txt", "link2", "tool"} <= set(told["changed"])
+    assert "because of its name: a\nb, \ufffd, \ufffd." in told["remark"]
+    assert "neither a file, a link nor a folder: pipe." in told["remark"]
+    assert "without the bits that lend a user or group: tool." in told["remark"]
+    assert "more than 100 folders in folders: what is in d/d/" in told["remark"]
+    assert "branch \ufffd" in told["remark"]
+    assert json.loads(json.dumps(events, ensure_ascii=False).encode())  # everything can be carried on
+    assert len(list((project / ".nebula" / "graph").rglob("*.xml"))) == 1
+
+
 def test_what_a_submodule_ignores_is_asked_of_the_submodule(bench, project: Path) -> None:
     inner = project / "inner"
     inner.mkdir()

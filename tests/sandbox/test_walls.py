@@ -78,6 +78,8 @@ for kind, number in ((0, 1), (1, 1), (2, 0), (0, -1)):
     print(error(judged["setpriority"], kind, number, 0))
 print(error(judged["ioprio_set"], 1, 1, 0), error(judged["ioprio_set"], 3, 5, 0), error(judged["ioprio_set"], 1, -1, 0))
 print([error(judged["socket"], family, 1, 0) for family in (40, 17, 38)])
+pair = (ctypes.c_int * 2)()
+print([error(judged["socketpair"], family, 1, 0, pair) for family in (40, 30, 1)])
 print([error(judged["socket"], family, 1, 0) for family in (1, 2, 10)], error(judged["ioctl"], -1, 0, 0))
 print(os.waitstatus_to_exitcode(os.system("exec /bin/true")))
 """
@@ -91,6 +93,7 @@ print(os.waitstatus_to_exitcode(os.system("exec /bin/true")))
         "No such process",
         f"{no} {no} No such process",
         str(["Address family not supported by protocol"] * 3),
+        str(["Address family not supported by protocol"] * 2 + ["done"]),
         f"{['done'] * 3} Bad file descriptor",
         "0",
     ]

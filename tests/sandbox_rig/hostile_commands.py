@@ -192,6 +192,49 @@ PLANTING = {
     "links in circles": "ln -s loop loop; ln -s . here; ln -s .. up; ln -s /proc/self/root root",
 }
 
+INGENIOUS = {
+    "rings by their other calls": syscall(426, "0", "1", "0", "0", "0") + "; " + syscall(427, "0", "0", "0", "0"),
+    "page faults by their device": "exec 3<>/dev/userfaultfd && echo HOLE; exec 4<>/dev/fuse && echo HOLE; exec 5<>/dev/kvm && echo HOLE; true",
+    "a file system of one's own": "fusermount3 -o ro,fsname=x src; fusermount src; mount.fuse x src; mount -t fuse x src && echo HOLE; true",
+    "a program that is no file": f"{PYTHON} -c \"import os; f = os.memfd_create('x'); os.write(f, open('/bin/cat', 'rb').read()); os.execve(f, ['cat', '.env', os.environ['OUTSIDE'] + '/precious', '/etc/shadow'], {{}})\"",
+    "write to a program's own pages": f"{PYTHON} - <<'END'\nlines = [line.split() for line in open('/proc/self/maps') if '/usr' in line and ' r' in line]\nmemory = open('/proc/self/mem', 'r+b', 0)\nfor place, _, _, _, _, path in lines[:1]:\n    memory.seek(int(place.split('-')[0], 16)); print(memory.write(b'HO' + b'LE'))\nEND\ncmp -n 4 /usr/bin/python3 /bin/true",
+    "write to the first process's pages": f"{PYTHON} -c \"open('/proc/1/mem', 'r+b')\" && echo HOLE; {PYTHON} -c \"open('/proc/1/clear_refs', 'w')\" && echo HOLE; ls /proc/1/map_files | grep . && echo HOLE; true",
+    "write across processes": f"{PYTHON} - <<'END'\nimport ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nbuffer = ctypes.create_string_buffer(8)\nhere, there = (ctypes.c_ulong * 2)(ctypes.addressof(buffer), 8), (ctypes.c_ulong * 2)(0x400000, 8)\nfor call in (310, 311): print('HO' + 'LE' if libc.syscall(call, 1, here, 1, there, 1, 0) >= 0 else os.strerror(ctypes.get_errno()))\nEND",
+    "end the first process by descriptor": f'{PYTHON} -c "import os, signal; p = os.pidfd_open(1); [signal.pidfd_send_signal(p, n) for n in (19, 9)]"; sleep 0.1; echo still here',
+    "namespaces in namespaces": "for flag in U m n p i u C T; do unshare -$flag true 2>/dev/null && echo HOLE; done; unshare -Ur unshare -Urm true && echo HOLE; true",
+    "the lower side by overlay": "mkdir -p /tmp/u /tmp/w /tmp/m; mount -t overlay x -o lowerdir=$PWD,upperdir=/tmp/u,workdir=/tmp/w /tmp/m && echo HOLE; grep -o 'lowerdir=[^,]*' /proc/self/mountinfo | grep -v /proc/self/fd && echo HOLE; true",
+    "the lower side by descriptors": "for n in $(seq 0 64); do ls /proc/self/fd/$n/../.. 2>/dev/null | grep -x outside && echo HOLE; ls /proc/1/fd/$n 2>/dev/null && echo HOLE; done; true",
+    "pick up a mount": syscall(433, "-100", "b'/'", "0") + "; " + syscall(467, "-100", "b'/'", "1", "0", "0"),
+    "keys of the user": syscall(250, "6", "-4", "0", "0", "0")
+    + "; "
+    + syscall(250, "11", "-5", "0", "0")
+    + "; cat /proc/keys | grep -i canary",
+    "pairs of odd sockets": f'{PYTHON} -c "import ctypes, os; pair = (ctypes.c_int * 2)(); print([ctypes.CDLL(None).socketpair(family, 1, 0, pair) for family in (30, 40, 44)])" | grep -v "\\[-1, -1, -1\\]" && echo HOLE; true',
+    "netlink": f"{PYTHON} - <<'END'\nimport socket\nfor kind in range(23):\n    try:\n        s = socket.socket(16, 3, kind); s.bind((0, 0xffffffff)); s.settimeout(0.05); s.sendto(bytes([36, 0, 0, 0, 20, 0, 5, 0]) + bytes(28), (0, 0)); s.recv(9)\n    except OSError: pass\nEND\nip addr add 10.9.9.9/8 dev lo && echo HOLE; ip route add default dev lo && echo HOLE; true",
+    "memory of nobody": f"{PYTHON} - <<'END'\nimport os\nfiles = []\nwhile True:\n    files.append(os.memfd_create('x'))\n    for _ in range(20): os.write(files[-1], bytes(1 << 20))\nEND",
+    "memory of a segment": f"{PYTHON} - <<'END'\nimport ctypes\nlibc = ctypes.CDLL(None); libc.shmat.restype = ctypes.c_void_p\nwhile True:\n    place = libc.shmat(libc.shmget(0, 100 << 20, 0o1600), None, 0); ctypes.memset(place, 1, 100 << 20); libc.shmdt(ctypes.c_void_p(place))\nEND",
+    "room of deleted files": "for n in $(seq 400); do exec {open}>gone; rm gone; head -c 23M /dev/zero >&$open; done; sleep 20",
+    "large by holes": "for n in $(seq 300); do truncate -s 23M hole$n; done",
+    "large by names": "head -c 20M /dev/zero > one; for n in $(seq 300); do ln one name$n; done",
+    "large at once": "fallocate -l 1T a; fallocate -l 23M b; dd if=/dev/zero of=c bs=1 count=1 seek=900G; ls -l a b c",
+    "another name for a file of the project": "ln README.md again; echo HOLE-not >> again; ln src/app.py /tmp/out; ln -L .env e2; cat e2; ln deploy/server.pem /dev/shm/k; stat -c %h README.md",
+    "flags of files": "for f in i a A d S D c C F P j u; do chattr +$f README.md src . 2>/dev/null; mkdir -p f$f; chattr +$f f$f 2>/dev/null; done; lsattr -d . | grep -q i-- && echo HOLE; echo more >> README.md",
+    "attributes with overlay's names": f"{PYTHON} - <<'END'\nimport os\nos.makedirs('x/y')\nfor place in ('x', 'src', '.', 'README.md'):\n    for kind in ('user.overlay', 'user.overlay.overlay', 'trusted.overlay', 'security'):\n        for name, text in (('opaque', b'y'), ('whiteout', b'y'), ('redirect', b'/../outside'), ('metacopy', b''), ('origin', b'x'), ('nlink', b'U-1'), ('impure', b'y'), ('capability', bytes(20))):\n            try: os.setxattr(place, f'{{kind}}.{{name}}', text)\n            except OSError: pass\nEND\nls x/precious src/precious && echo HOLE; true",
+    "whiteouts from elsewhere": f"mknod /tmp/w c 0 0; mknod /dev/shm/w c 0 0; mv /tmp/w w1 && echo HOLE; cp -a /dev/shm/w w2 && echo HOLE; {PYTHON} -c \"import ctypes; print('HO' + 'LE' if ctypes.CDLL(None).renameat2(-100, b'README.md', -100, b'moved', 4) == 0 else 'no')\"; tar cf /tmp/t.tar /tmp/w 2>/dev/null; tar xf /tmp/t.tar; find . -type c | grep . && echo HOLE; true",
+    "folders that hide the lower side": "rm -rf src; mkdir src; rmdir src; mkdir -p src/src; mv src/src s2; rm -rf deploy; ln -s / deploy; rm deploy; mkdir deploy; cat deploy/server.pem; ls -A deploy .nebula",
+    "names that are no text": f"{PYTHON} - <<'END'\nimport os\nfor name in (b'\\xff\\xfe', b'a\\nb', b'\\xe2\\x80\\xae', b'\\x1b]0;x\\x07', b'..\\xff', b'. ', b'~', b'-rf', b'\\xed\\xa0\\x80', b'C:\\\\x', b'*'):\n    os.mkdir(name); open(name + b'/' + name, 'w').close(); os.symlink(name, name + b'/l')\nEND",
+    "long names in deep trees": f"{PYTHON} - <<'END'\nimport os\nname = 'x' * 255\nfor _ in range(60):\n    os.mkdir(name); os.chdir(name)\n    open('f', 'w').write('deep')\nos.chmod('.', 0)\nEND",
+    "deeper than any path": f"{PYTHON} - <<'END'\nimport os\nfor _ in range(3000):\n    os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)\nEND",
+    "links swapped while it is read": f"mkdir real; echo x > real/f; (setsid {PYTHON} -c \"import os\nwhile True:\n  try: os.rename('real', 'tmp'); os.symlink(os.environ['OUTSIDE'], 'real'); os.unlink('real'); os.rename('tmp', 'real')\n  except OSError: pass\" >/dev/null 2>&1 &); sleep 0.2",
+    "a repository that points away": "rm -rf .git; echo \"gitdir: $OUTSIDE\" > .git; mkdir -p src/.git/hooks; echo '#!/bin/sh' > src/.git/hooks/post-checkout; ln -s $OUTSIDE deploy/.git; git status",
+    "other formats of programs": "echo ':x:M::x::/bin/sh:' > /proc/sys/fs/binfmt_misc/register && echo HOLE; echo 0 > /proc/sys/kernel/yama/ptrace_scope && echo HOLE; echo 0 > /proc/sys/user/max_user_namespaces && echo HOLE; true",
+    "the state of the kernel": "for f in kcore kmem kpagecount kpageflags slabinfo vmallocinfo timer_list; do head -c 9 /proc/$f 2>/dev/null | grep -q . && echo HOLE; done; true",
+    "locks on the system": f"{PYTHON} -c \"import fcntl; [fcntl.flock(open(p), 6) for p in ('/etc/passwd', '/usr/bin/git', 'README.md')]; import time; time.sleep(0.1)\"",
+    "debug a set-user-ID program": f"{PYTHON} -c \"import ctypes, os; ctypes.CDLL(None).ptrace(0, 0, 0, 0); os.execv('/usr/bin/su', ['su', '-c', 'id'])\"; sleep 0.1",
+    "orders to the terminal": "printf '\\e]0;evil\\a\\e[8;1;1t\\e[c\\e]52;c;ZXZpbA==\\a'; stty -a < /dev/tty; echo x > /dev/tty; tty; cat /dev/ptmx & sleep 0.1",
+}
+"""Tried against the walls by somebody who knows them."""
+
 ALL = {
     **DELETING,
     **WRITING_OUT,
@@ -203,4 +246,5 @@ ALL = {
     **NETWORK,
     **SECRETS,
     **PLANTING,
+    **INGENIOUS,
 }

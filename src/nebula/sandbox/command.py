@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.sandbox.changes.reader import read_changes
+from nebula.sandbox.changes.reader import TooLarge, read_changes
 from nebula.sandbox.contract import Command, CommandResult
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launch import Launch
@@ -73,8 +73,16 @@ def run(
             layer.close()
             return result
         changes = read_changes(
-            layer, masks=launch.shown, hidden=command.hidden, is_ignored=is_ignored, started_ns=launch.ready_ns
+            layer,
+            masks=launch.shown,
+            hidden=command.hidden,
+            is_ignored=is_ignored,
+            started_ns=launch.ready_ns,
+            limit=command.limits.layer_bytes,
         )
+    except TooLarge:
+        layer.close()
+        return replace(result, exit_code=None, stopped="layer")
     except BaseException:
         layer.close()
         raise

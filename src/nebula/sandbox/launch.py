@@ -22,7 +22,7 @@ from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.git_settings import cleaned_git_settings
 from nebula.sandbox.launcher import Launcher
 from nebula.sandbox.output import KeptOutput
-from nebula.sandbox.secrets import private_system_files
+from nebula.sandbox.secrets import private_kernel_files, private_system_files
 
 if TYPE_CHECKING:
     from nebula.sandbox.disk import LayerFolder
@@ -71,7 +71,7 @@ class Launch:
             "home": home_folder(os.environ),
             "shown": self.shown,
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
-            "covered": (*(private_system_files() if as_root else ()), nebula_home()),
+            "covered": (*((*private_system_files(), *private_kernel_files()) if as_root else ()), nebula_home()),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
             "network": command.network,
             "proxy": bool(command.hosts),

@@ -64,6 +64,16 @@ class SecretFinder:
 
 
 @cache
+def private_kernel_files() -> tuple[str, ...]:
+    """What only root may read of the kernel itself: the state of every page of memory, and the like."""
+    return tuple(
+        entry.path
+        for entry in os.scandir("/proc")
+        if entry.is_file(follow_symlinks=False) and not entry.stat().st_mode & 0o004
+    )
+
+
+@cache
 def private_system_files(folder: str = "/etc") -> tuple[str, ...]:
     """What only root may read: as root, a command sees in `/etc` what every user sees, no password hashes, no
     keys."""

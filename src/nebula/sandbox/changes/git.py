@@ -40,9 +40,11 @@ def meanings(layer: OpenLayer, changes: list[LayerChange]) -> Iterator[GitChange
         change.path for change in changes if change.kind == "deleted"
     }:
         yield GitChange("repository", ".git", *_presence(changes, ".git"))
-        return
+        touched = {}
     for repository in sorted(outside):
         yield GitChange("repository", repository, *_presence(changes, repository))
+    if not touched:
+        return
     yield from _ref_changes(layer, touched)
     for path, change in sorted(touched.items()):
         inner = path.removeprefix(".git/")

@@ -29,6 +29,10 @@ _OPAQUE = "user.overlay.opaque"
 IsIgnored = Callable[[str, bool], bool]
 
 
+class TooLarge(Exception):
+    """Files with holes, or under many names, take little room in the layer and all of their size outside."""
+
+
 def read_changes(
     layer: OpenLayer,
     *,
@@ -36,8 +40,10 @@ def read_changes(
     hidden: Collection[str],
     is_ignored: IsIgnored | None,
     started_ns: int,
+    limit: int,
 ) -> ChangeSet:
-    reader = _Reader(masks, hidden, is_ignored, started_ns)
+    """Raises TooLarge when the files are larger than `limit` together."""
+    reader = _Reader(masks, hidden, is_ignored, started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
     reader.walk(_Folder(layer.upper, layer.lower))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
@@ -75,13 +81,19 @@ class _Folder:
 
 class _Reader:
     def __init__(
-        self, masks: Mapping[str, bytes], hidden: Collection[str], is_ignored: IsIgnored | None, started_ns: int
+        self,
+        masks: Mapping[str, bytes],
+        hidden: Collection[str],
+        is_ignored: IsIgnored | None,
+        started_ns: int,
+        limit: int,
     ) -> None:
         self._masks = masks
         self._below_masks = tuple(f"{path}/" for path in masks)
         self._hidden = frozenset(hidden)
         self._is_ignored = is_ignored or _is_never_ignored
         self._started_ns = started_ns
+        self._room = limit
         self.changes: list[LayerChange] = []
         self.ignored: list[LayerChange] = []
         self.git_files: list[LayerChange] = []
@@ -140,6 +152,9 @@ class _Reader:
 
     def _compare(self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result) -> None:
         path = folder.prefix + name
+        self._room -= after.st_size
+        if self._room < 0:
+            raise TooLarge
         ignored = folder.ignored or self._judge(path, is_folder=False)
         if path in self._masks and self._is_untouched_mask(folder, name, before, after):
             return

@@ -14,6 +14,11 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FEWEST_PIDS = 301
 _OWN_PROCESSES = 16
 _NAMESPACED_PID_MAX = (6, 14)
+_LEAST_SHARED = 1 << 30
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def set_limits(processes: int, layer_bytes: int) -> None:
@@ -52,14 +57,32 @@ def die_first() -> None:
         file.write("1000")
 
 
-def exceeded(memory_bytes: int, processes: int) -> str | None:
-    """Which limit has been passed: "memory" or "processes"."""
-    pids = [name for name in os.listdir("/proc") if name.isdigit()]
-    if len(pids) > processes + 1:
-        return "processes"
-    if sum(map(_private_bytes, pids)) > memory_bytes or _machine_is_short():
-        return "memory"
-    return None
+class Watch:
+    """Counts processes and their memory, and what memory belongs to none of them.
+
+    Shared memory (segments, memfds, pages mapped by several) is seen as what the machine has more of it than at the
+    start, but for the layer itself. That of other programs counts, too, so it has a limit of its own, not a small one.
+    """
+
+    def __init__(self, memory_bytes: int, processes: int, layer_used: Callable[[], int]) -> None:
+        self._memory_bytes = memory_bytes
+        self._shared_bytes = max(memory_bytes, _LEAST_SHARED)
+        self._processes = processes
+        self._layer_used = layer_used
+        self._shared_at_start = _meminfo()["Shmem"] - layer_used()
+
+    def exceeded(self) -> str | None:
+        """Which limit has been passed: "memory" or "processes"."""
+        pids = [name for name in os.listdir("/proc") if name.isdigit()]
+        if len(pids) > self._processes + 1:
+            return "processes"
+        if sum(map(_private_bytes, pids)) > self._memory_bytes:
+            return "memory"
+        figures = _meminfo()
+        shared = figures["Shmem"] - self._layer_used() - self._shared_at_start
+        if shared > self._shared_bytes or figures["MemAvailable"] < figures["MemTotal"] // 32:
+            return "memory"
+        return None
 
 
 def _private_bytes(pid: str) -> int:
@@ -71,13 +94,13 @@ def _private_bytes(pid: str) -> int:
     return (int(resident) - int(shared)) * _PAGE
 
 
-def _machine_is_short() -> bool:
-    """Memory that belongs to no process, such as an unmapped memfd, is seen here only."""
+def _meminfo() -> dict[str, int]:
+    """Of the whole machine, in bytes, as far as it is needed."""
     figures = {}
     with open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
             name, _, amount = line.partition(":")
-            figures[name] = int(amount.split()[0])
-            if name == "MemAvailable":
+            figures[name] = int(amount.split()[0]) * 1024
+            if name == "Shmem":
                 break
-    return figures["MemAvailable"] < figures["MemTotal"] // 32
+    return figures

@@ -104,6 +104,7 @@ def _listen_for_proxy(env: dict[str, str]) -> int:
 
 
 def _watch(control: _socket.socket, config: dict[str, Any], space: Space) -> tuple[str, int | str]:
+    watch = limits.Watch(config["memory_bytes"], config["processes"], space.memory_used)
     command = os.fork()
     if command == 0:
         _become_command(control, config)
@@ -114,7 +115,7 @@ def _watch(control: _socket.socket, config: dict[str, Any], space: Space) -> tup
         for handle, _ in ended.poll(_TICK_MS):
             if handle == control.fileno():
                 os._exit(0)  # nebula is gone, or wants no more of it
-        passed = limits.exceeded(config["memory_bytes"], config["processes"])
+        passed = watch.exceeded()
         status = _reap(command)
         if passed or space.is_full(at_the_end=status is not None):
             return "stopped", passed or "layer"

@@ -38,12 +38,12 @@ _FORBIDDEN = {
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _JUDGED = {
     "x86_64": {
-        "clone": 56, "ioctl": 16, "socket": 41, "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144,
-        "sched_setaffinity": 203, "sched_setattr": 314, "prlimit64": 302, "ioprio_set": 251,
+        "clone": 56, "ioctl": 16, "socket": 41, "socketpair": 53, "setpriority": 141, "sched_setparam": 142,
+        "sched_setscheduler": 144, "sched_setaffinity": 203, "sched_setattr": 314, "prlimit64": 302, "ioprio_set": 251,
     },
     "aarch64": {
-        "clone": 220, "ioctl": 29, "socket": 198, "setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119,
-        "sched_setaffinity": 122, "sched_setattr": 274, "prlimit64": 261, "ioprio_set": 30,
+        "clone": 220, "ioctl": 29, "socket": 198, "socketpair": 199, "setpriority": 140, "sched_setparam": 118,
+        "sched_setscheduler": 119, "sched_setaffinity": 122, "sched_setattr": 274, "prlimit64": 261, "ioprio_set": 30,
     },
 }  # fmt: skip
 _OF_THE_FIRST_PROCESS = ("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr", "prlimit64")
@@ -106,7 +106,8 @@ def program(machine: str) -> list[Instruction]:
     families: list[Instruction] = [
         (_JUMP_EQUAL, len(_SOCKET_FAMILIES) - at, 0, family) for at, family in enumerate(_SOCKET_FAMILIES)
     ]
-    code += _judge(judged["socket"], _ARGUMENT_0, [*families, (_RETURN, 0, 0, _ERRNO | _EAFNOSUPPORT)])
+    for name in ("socket", "socketpair"):
+        code += _judge(judged[name], _ARGUMENT_0, [*families, (_RETURN, 0, 0, _ERRNO | _EAFNOSUPPORT)])
     code.append((_RETURN, 0, 0, _ALLOW))
     return code
 

@@ -30,7 +30,7 @@ class MemorySpace:
         space = os.fstatvfs(self._handle)
         return space.f_bavail == 0 or space.f_favail == 0
 
-    def used(self) -> int:
+    def memory_used(self) -> int:
         space = os.fstatvfs(self._handle)
         return (space.f_blocks - space.f_bfree) * space.f_frsize
 
@@ -58,16 +58,19 @@ class DiskSpace:
         bytes_free, files_free = self._free()
         if bytes_free < _RESERVE or self._memory.is_full(at_the_end=at_the_end):
             return True
-        now, written = time.monotonic(), self._memory.used() + self._found[0]
+        now, written = time.monotonic(), self.memory_used() + self._found[0]
         may_be_full = written + max(0, self._at_look[0] - bytes_free) + self._new_files(files_free) > self._limit
         if now >= self._latest_look or (may_be_full and (at_the_end or now >= self._next_look)):
             self._look(now)
-            written = self._memory.used() + self._found[0]
+            written = self.memory_used() + self._found[0]
         unseen = max(
             self._at_start[0] - bytes_free - self._found[0],
             (self._at_start[1] - files_free - self._found[1]) * _SMALLEST,
         )
         return written > self._limit or unseen > self._unseen_limit
+
+    def memory_used(self) -> int:
+        return self._memory.memory_used()
 
     def _free(self) -> tuple[int, int]:
         space = os.fstatvfs(self._upper)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.events import ProposedChange
 from nebula.language import Sentence
+from nebula.sandbox.changes.reader import DEEPEST
 from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, Layer, LayerChange
 from nebula.tools.commands.ignored import split_ignored
 from nebula.tools.contract import AppliedChange
@@ -89,7 +90,7 @@ class CommandChanges:
         whys: dict[str, list[str]] = {}
         for each in self.left_out:
             whys.setdefault(each.why, []).append(each.path)
-        said += [Sentence(_LEFT_OUT[why], paths=_named(paths)) for why, paths in whys.items()]
+        said += [Sentence(_LEFT_OUT[why], paths=_named(paths), most=DEEPEST) for why, paths in whys.items()]
         return tuple(said)
 
     def path_changes(self, paths: Collection[str] | None) -> list[PathChange]:
@@ -134,6 +135,8 @@ _LEFT_OUT = {
     "conflict": "Left out, because it changed in the project meanwhile: {paths}.",
     "permission": "Left out, because secret and control files need a permission by name (--allow): {paths}.",
     "kind": "Left out, because it is neither a file, a link nor a folder: {paths}.",
+    "set-user-ID": "Proposed without the bits that lend a user or group: {paths}.",
+    "too deep": "Left out, because of more than {most} folders in folders: what is in {paths}.",
     "name": "Left out, because of its name: {paths}.",
 }
 
@@ -143,7 +146,11 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     found, layer = result.changes, result.layer
     assert layer is not None  # noqa: S101 - it was read back
     kept, ignored = split_ignored(workspace.root, found.changes, layer)
-    left_out = [LeftOut(each.path, "kind") for each in found.refused if each.what != "hidden"]
+    left_out = [
+        LeftOut(each.path, each.what if each.what in _LEFT_OUT else "kind")
+        for each in found.refused
+        if each.what != "hidden"
+    ]
     conflicts = set(layer.conflicts(kept))
     by_path: dict[str, list[LayerChange]] = {}
     for change in kept:
@@ -221,7 +228,7 @@ def _is_folder(change: LayerChange) -> bool:
 def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> ProposedChange:
     first, last = changes[0], changes[-1]
     kind = last.kind if len(changes) == 1 else "changed"
-    renamed = last.renamed_from or ""
+    renamed = _shown(last.renamed_from or "")
     old, new = _text(layer, first, before=True), _text(layer, last, before=False)
     notes = _notes(first.before, last.after, None in (old, new))
     if not with_diff or None in (old, new):
@@ -262,7 +269,7 @@ def _described(entry: Entry | None) -> str:
     if entry is None:
         return "nothing"
     if entry.kind == "link":
-        return f"link to {entry.target}"
+        return f"link to {_shown(entry.target or '')}"
     return f"{entry.kind}, {_size(entry.size)}" + (f", sha256 {entry.digest[:12]}" if entry.digest else "")
 
 
@@ -272,12 +279,18 @@ def _is_unchanged(layer: Layer, change: LayerChange) -> bool:
 
 def _git_meanings(found: ChangeSet) -> Iterable[str]:
     for each in found.git:
-        yield " ".join(filter(None, (each.kind, each.name, f"({each.subject})" if each.subject else "")))
+        subject = f"({each.subject})" if each.subject else ""
+        yield " ".join(filter(None, (each.kind, _shown(each.name), subject)))
 
 
 def _named(paths: list[str]) -> str:
     more = f" … +{len(paths) - NAMED}" if len(paths) > NAMED else ""
-    return ", ".join(sorted(set(paths))[:NAMED]) + more
+    return ", ".join(map(_shown, sorted(set(paths))[:NAMED])) + more
+
+
+def _shown(name: str) -> str:
+    """Bytes that are no text come as lone surrogates, which no file, socket or terminal could carry."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _size(count: int) -> str:
