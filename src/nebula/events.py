@@ -279,7 +279,7 @@ class Output(Event):
     tool_use_id: str
     text: str = ""
     program: str | None = None
-    """Of a configured check: what runs, by its name alone; told when it begins."""
+    """Of a configured check: what runs, by its name alone; reported when it begins."""
 
 
 @value

@@ -140,7 +140,7 @@ def _fill(packer: Packer, path: Iterable[str], references: Sequence[str]) -> Pac
 
 
 def _first_packed(older: Sequence[PastTurn], packed: Container[str]) -> int:
-    """The place of the oldest turn that is told of; what is before it is left out."""
+    """The place of the oldest turn that is sent; what is before it is left out."""
     place = len(older)
     while place and (_name(older[place - 1], place - 1) in packed or not older[place - 1].answer):
         place -= 1

@@ -243,7 +243,7 @@ async def run_tool(
     late: CancelledLate | None = None
     try:
         outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
-    except CancelledLate as cancelled:  # what was done is told all the same
+    except CancelledLate as cancelled:  # what was done is reported all the same
         outcome, late = cancelled.outcome, cancelled
     result = ToolUseResult(use.id, outcome.content, outcome.status)
     results.append(result)

@@ -162,7 +162,7 @@ class Session:
         """One turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
         `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
-        `branch` names what begins here. `without` are turns of the path that the model is not told of this time.
+        `branch` names what begins here. `without` are turns of the path that the model does not get this time.
         `attachments` come with the prompt, beside the files it names as `@path`. `steering` is asked before each
         further round for what the user has said meanwhile.
         """
@@ -172,7 +172,7 @@ class Session:
         self.turn_ids.add(stream.trace_id)
         beside = await asyncio.to_thread(self._referenced, prompt, references)
         found = await self._gather(prompt, attachments, stream.trace_id) if attachments or "@" in prompt else None
-        attached, told = (tuple(found.attachments), found.notices()) if found else ((), [])
+        attached, notices = (tuple(found.attachments), found.notices()) if found else ((), [])
         path = tuple(self._parents(parents))
         task = Task(prompt, self.mode, self.chosen.name, self.chosen.provider, path, beside, attached)
         try:
@@ -197,7 +197,7 @@ class Session:
             fit=Fit(past.messages, self._tool_names(tools), room),
             steering=steering,
             node_id=stream.trace_id if self.archive.keeps_turns else None,
-            notices=[*(Notice(each.sentence, each.values) for each in self.take_remarks()), *told],
+            notices=[*(Notice(each.sentence, each.values) for each in self.take_remarks()), *notices],
         )
         said = attach(UserMessage.new_prompt(strip_hidden_characters(prompt), now()), attached)
         final = await run_turn(turn, task, said)

@@ -117,7 +117,7 @@ def journal_of(workspace: Workspace) -> FileHistory:
 def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:
     """Path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
 
-    Told by the journal's own order, not by the path of the conversation: a file that another conversation made in
+    Decided by the journal's own order, not by the path of the conversation: a file that another conversation made in
     the meantime was there as well.
     """
     from nebula.workspace.file_history import states_after

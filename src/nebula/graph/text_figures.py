@@ -1,4 +1,4 @@
-"""Figures of a text that nobody measured: an estimated token count, and the rate from count and duration."""
+"""Figures of text that nobody measured: an estimated token count, and the rate from count and duration."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Embedder
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.queue import Change, Queue
-from nebula.index.mending import mending
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
 from nebula.index.records import Source
+from nebula.index.repair import repairing
 from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
@@ -118,7 +118,7 @@ class Index:
 
         return Follower(self.root, self.store, self.hides)
 
-    @mending
+    @repairing
     def sync(self, progress: Progress | None = None) -> Report:
         """Brings the whole index in step with the files, whatever happened to them. Tells of files done and wanted."""
         waiting = self.queue.entries()
@@ -131,12 +131,12 @@ class Index:
             self.heard_sync()
         return report
 
-    @mending
+    @repairing
     def clear(self) -> None:
         """Forgets every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
         self._follower.clear()
 
-    @mending
+    @repairing
     def drain(self) -> Report:
         """Takes in what commits handed over, without a look at the other files."""
         report = Report()
@@ -174,22 +174,22 @@ class Index:
         """A path as the index writes it. Raises OutsideRoot."""
         return self._follower.inside(path)
 
-    @mending
+    @repairing
     def ingest(self, paths: Sequence[str]) -> Report:
         """Brings files, and all files below folders, in step; what is no longer there is taken out."""
         return self._follower.ingest(paths)
 
-    @mending
+    @repairing
     def prune(self, paths: Sequence[str]) -> Report:
         """Takes files, and all files below folders, out of the index."""
         return self._follower.prune(paths)
 
-    @mending
+    @repairing
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
         """(from, to) of files that were moved; those that also changed are read again."""
         return self._follower.rename(moves)
 
-    @mending
+    @repairing
     def search(self, question: str, limit: int = 10, *, path_prefix: str = "", language: str = "") -> list[Hit]:
         """The best chunks, each as its file is now. A file that changed is read again first, or left out."""
         hits: list[Hit] = []
@@ -203,7 +203,7 @@ class Index:
             self.ingest(stale)
         return hits
 
-    @mending
+    @repairing
     def outline(self, question: str = "", recent: Sequence[str] = (), limit: int = OUTLINE_FILES) -> list[OutlinedFile]:
         """The files that count most, each with what it defines; as indexed, but for files that are gone."""
         from nebula.index.ranking.outline import outline
@@ -233,7 +233,7 @@ class Index:
             return None
         return Meaning(self.store, embedder.name, vector)
 
-    @mending
+    @repairing
     def embed(self, stop: threading.Event | None = None, progress: Progress | None = None) -> int:
         """Gives every chunk a vector of the chosen embedder; returns how many texts that took.
 
@@ -259,7 +259,7 @@ class Index:
                 hits.append(Hit(each.path, f"L{each.start}-L{each.end}", text, round(score, 4), *about))
         return hits, [path for path, lines in files.items() if lines is None]
 
-    @mending
+    @repairing
     def status(self) -> Status:
         shape = self.store.shape()
         skipped = tuple(Skipped(path, reason) for path, (reason, _, _) in sorted(self.store.skipped().items()))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nebula.value import value
 
 Progress = Callable[[int, int], None]
-"""Told how much is done, and how much there is."""
+"""Called with how much is done, and how much there is."""
 MAX_SKIPPED_NAMED = 1_000
 
 

@@ -17,15 +17,15 @@ let listener = null;
 /** @type {((to: Listener) => void)[]} What came before anybody listened. */
 const unheard = [];
 /** @param {(to: Listener) => void} tell */
-const told = (tell) => (listener ? tell(listener) : unheard.push(tell));
+const hand = (tell) => (listener ? tell(listener) : unheard.push(tell));
 
 export const link = new Link(
   `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
   takeToken(),
   {
-    onstatus: (status) => told((to) => to.onstatus(status)),
-    onevent: (name, data) => told((to) => to.onevent(name, data)),
-    onready: (hello, resumed) => told((to) => to.onready(hello, resumed)),
+    onstatus: (status) => hand((to) => to.onstatus(status)),
+    onevent: (name, data) => hand((to) => to.onevent(name, data)),
+    onready: (hello, resumed) => hand((to) => to.onready(hello, resumed)),
   },
   [
     { action: "get_flow", data: { flow_id: place.flow ?? FIRST_FLOW, compact: true } },

@@ -139,9 +139,9 @@ class Gathered:
         self.attachments = [each for each in self.attachments if each.kind != "image"]
 
     def notices(self) -> list[Notice]:
-        """What the user is told before anything is sent."""
-        told = [_size_of(each) for each in self.attachments]
-        return [Notice(each.sentence, each.values) for each in (*told, *self.problems)]
+        """What the user reads before anything is sent."""
+        sizes = [_size_of(each) for each in self.attachments]
+        return [Notice(each.sentence, each.values) for each in (*sizes, *self.problems)]
 
 
 def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, room: int) -> Gathered:

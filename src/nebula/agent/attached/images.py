@@ -1,4 +1,4 @@
-"""Images that a person gives: told by their first bytes, never by their names."""
+"""Images that a person gives: recognised by their first bytes, never by their names."""
 
 from __future__ import annotations
 

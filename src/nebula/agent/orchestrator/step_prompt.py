@@ -1,4 +1,4 @@
-"""What the executor is told beside its goal: the whole task, where this step stands in the plan, and the project."""
+"""What the executor gets beside its goal: the whole task, where this step stands in the plan, and the project."""
 
 from __future__ import annotations
 

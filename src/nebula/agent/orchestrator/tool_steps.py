@@ -63,7 +63,7 @@ def prepared_call(
 
 
 def error_of(outcome: Outcome) -> str:
-    """What a model is told of a call that failed."""
+    """What a model gets to read of a call that failed."""
     said = [block.value for block in outcome.content if isinstance(block, Json)]
     return " ".join(str(each.get("error", "")) for each in said if isinstance(each, Mapping)).strip()
 

@@ -36,7 +36,7 @@ def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, in
 
 
 def look_up(turns: Sequence[PastTurn], asked: str) -> list[str]:
-    """What a model that asks for `turns 1-100` or for some words is told; nothing where there is no such turn."""
+    """What a model that asks for `turns 1-100` or for some words gets; nothing where there is no such turn."""
     numbers = _RANGE.fullmatch(asked.strip())
     if numbers is not None:
         first = int(numbers[1])
@@ -55,8 +55,8 @@ def _has(turn: PastTurn, words: Sequence[str]) -> bool:
 def _line(turns: Sequence[PastTurn], first: int, last: int, *, short: bool = False) -> str:
     if first == last:
         turn = turns[first - 1]
-        told = _opening(turn) if short or not turn.summary else turn.summary
-        return f"turn {first} [{turn.node_id or 'not kept'}]: {told}"
+        said = _opening(turn) if short or not turn.summary else turn.summary
+        return f"turn {first} [{turn.node_id or 'not kept'}]: {said}"
     return f"turns {first}-{last}: from “{_opening(turns[first - 1])}” to “{_opening(turns[last - 1])}”"
 
 

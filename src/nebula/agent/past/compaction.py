@@ -41,18 +41,18 @@ async def make_digest(conversation: Conversation, focus: str, chosen: ChosenMode
 
 def _source(conversation: Conversation, room: int) -> str:
     """Newest first for as long as there is room; a turn that is too large goes as its summary."""
-    told: list[str] = []
+    texts: list[str] = []
     for turn in reversed(conversation.turns[:-1]):
-        text = _told(turn, room)
+        text = _written(turn, room)
         room -= estimate_tokens(text)
         if room < 0:
             break
-        told.append(text)
+        texts.append(text)
     earlier = [f"What was kept before:\n{conversation.digest}"] if conversation.digest else []
-    return "\n\n".join([*earlier, *reversed(told)])
+    return "\n\n".join([*earlier, *reversed(texts)])
 
 
-def _told(turn: PastTurn, room: int) -> str:
+def _written(turn: PastTurn, room: int) -> str:
     whole = f"User: {turn.prompt}\nAssistant: {turn.answer}"
     if turn.summary and len(whole) > len(turn.summary) * 4:
         return f"User: {truncate_safe(turn.prompt, 400)}\nAssistant (in short): {turn.summary}"

@@ -48,7 +48,7 @@ def _turns_with_a_node(
     answered: Sequence[PastTurn], made: Sequence[SessionNode], archive: TurnArchive
 ) -> Sequence[PastTurn]:
     """Those that became the nodes, in their order. A turn that was killed on its way has said something, and has none;
-    it is told from the others by what the nodes say."""
+    it is known from the others by what the nodes say."""
     if len(answered) == len(made):
         return answered
     rest = iter(answered)

@@ -1,4 +1,4 @@
-"""What a planner is told of the project: its files, its own instructions, and the code that the task is about.
+"""What a planner knows of the project: its files, its own instructions, and the code that the task is about.
 
 All of it is sorted and undated, so that the same project gives the same text. Each chunk of code is evidence: where it
 stands and which content it was taken from goes into the trace with the plan.

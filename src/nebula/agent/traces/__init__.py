@@ -1,1 +1,1 @@
-"""One task out of the trace: found by its id, told in order, and its model's replies played once more."""
+"""One task out of the trace: found by its id, shown in order, and its model's replies played once more."""

@@ -23,7 +23,7 @@ PLAN_FAILURE = BadPlan.kind
 
 
 class RecordedFailure(ModelError):
-    """What the recorded task was told when its model failed; or that there is nothing more to play."""
+    """What the recorded task got when its model failed; or that there is nothing more to play."""
 
     kind = "recording"
 

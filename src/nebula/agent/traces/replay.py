@@ -119,12 +119,12 @@ def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any
             found.append(Sentence("call {number} ({tool}): {before} then, {after} now", **names))
     if len(then) != len(now):
         found.append(Sentence("{before} calls then, {after} now", before=len(then), after=len(now)))
-    for told, name in (
+    for figure, name in (
         (_plans, Sentence("the plan")),
         (_files, Sentence("the files it left")),
         (_status, Sentence("how it ended")),
     ):
-        before_, after_ = told(recorded), told(seen)
+        before_, after_ = figure(recorded), figure(seen)
         if before_ != after_:
             found.append(Sentence("{what}: {before} then, {after} now", what=name, before=before_, after=after_))
     return found

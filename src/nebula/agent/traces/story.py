@@ -1,4 +1,4 @@
-"""A task told in order: one entry an event, with the time since it began. Events that say nothing new are left out."""
+"""A task as a list: one entry an event, with the time since it began. Events that say nothing new are left out."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntr
     begun = _moment(ordered[0]) if ordered else None
     if audit:
         ordered = sorted([*ordered, *audit], key=lambda event: _moment(event) or datetime.min.astimezone())
-    told = []
+    entries = []
     for event in ordered:
         teller = _TELLERS.get(str(event.get("type", "audit")))
         said = teller(event) if teller else None
         if said is not None:
             moment = _moment(event)
             seconds = (moment - begun).total_seconds() if moment and begun else None
-            told.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
-    return told
+            entries.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
+    return entries
 
 
 def _moment(event: Event) -> datetime | None:

@@ -95,7 +95,7 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
 
 
 def _take_files(session: Session) -> NebulaError | None:
-    """The files go back with the talk; what changes is told before it does, and /undo takes it back.
+    """The files go back with the talk; what changes is shown before it does, and /undo takes it back.
 
     What is in the way, where something is: nothing was touched then.
     """

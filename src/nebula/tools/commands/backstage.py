@@ -65,7 +65,7 @@ def _last_lines(text: bytes) -> bytes:
 
 
 class Backstage:
-    """Told of the output by the thread that runs the command."""
+    """Gets the output from the thread that runs the command."""
 
     def __init__(self, call: Call, loop: asyncio.AbstractEventLoop) -> None:
         self._call = call

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nebula.workspace.local import LocalWorkspace
 
 SHOWN_BYTES = 256 * 1024
-"""Of a text whose diff is made; a larger one is told by its size, like a binary file."""
+"""Of a text whose diff is made; a larger one is named by its size, like a binary file."""
 MAX_DIFFED = 400
 """So many of a set get a diff; of what is beyond nobody would look at one."""
 CACHES = frozenset(

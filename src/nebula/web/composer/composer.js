@@ -97,7 +97,7 @@ function submit(state, say) {
   return html`<button type="submit" class="primary" data-act=${act} title=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${say(act)}</button>`;
 }
 
-// Those that the server lists, and the chosen one before it has told.
+// Those that the server lists, and the chosen one before it has said so.
 function named({ models, composing, project }) {
   const others = models.filter((model) => model !== `openai/${project.model}`);
   return composing.model && !others.includes(composing.model) ? [composing.model, ...others] : others;

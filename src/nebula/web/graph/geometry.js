@@ -1,4 +1,4 @@
-// Where the nodes of a layout stand on the plane, how much is told of them at a distance, and what is under a pointer.
+// Where the nodes of a layout stand on the plane, how much is shown of them at a distance, and what is under a pointer.
 
 /** @import { Layout } from "../state/layout.js" */
 /** @import { Box, Point } from "../state/viewport.js" */

@@ -1,4 +1,4 @@
-// Fingers, mouse and wheel on a canvas, told as panning, zooming, hovering, clicking, and as a line that a mouse draws
+// Fingers, mouse and wheel on a canvas, reported as panning, zooming, hovering, clicking, and as a line that a mouse draws
 // away from something that can be grabbed.
 
 const CLICK_WITHIN = 4;

@@ -1,4 +1,4 @@
-"""How much a prompt that is being written attaches: told in the status line, before it is sent."""
+"""How much a prompt that is being written attaches: shown in the status line, before it is sent."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class TerminalInput(Protocol):
         ...
 
     async def edit(self, text: str) -> str:
-        """A text to be changed and sent. Ctrl-C raises `Interrupted` whatever stands there."""
+        """Text to be changed and sent. Ctrl-C raises `Interrupted` whatever stands there."""
         ...
 
     async def ask(self, question: str, *, fresh: bool = False) -> str:

@@ -64,7 +64,7 @@ class EditorInput:
         self._main: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
         self._editing = False
-        """A text was put in front to be changed: Ctrl-C leaves it instead of clearing the line."""
+        """Text was put in front to be changed: Ctrl-C leaves it instead of clearing the line."""
 
     def attached(self) -> AbstractContextManager[None]:
         return KeysKept(self._input.fileno())

@@ -22,7 +22,7 @@ class Screen:
     capable: bool = False
     """The terminal obeys styles and cursor movement, so that a live line is possible."""
     colour: bool = False
-    """Nobody set NO_COLOR. Without colours bold, dim and the shape of a text are still there."""
+    """Nobody set NO_COLOR. Without colours bold, dim and the shape of the text are still there."""
     _live: bool = False
 
     @property

@@ -34,7 +34,7 @@ async def send_prompt(
     files: Objects | None = None,
     lang: str = "",
 ) -> ActionResult:
-    """Answers at once; what happens then is told by events to the sender and to subscribers of the flow.
+    """Answers at once; what happens then is reported by events to the sender and to subscribers of the flow.
 
     `without` names turns of the path that are not sent along; `model` who answers, else whoever is configured; `images`
     and `files` go along, the latter as text."""

@@ -16,16 +16,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Mendable(Protocol):
+class Repairable(Protocol):
     def make_anew(self) -> None: ...
 
 
-M = TypeVar("M", bound=Mendable)
+M = TypeVar("M", bound=Repairable)
 
 
-def mending(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
+def repairing(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
     @wraps(method)
-    def mended(index: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def repaired(index: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(index, *args, **kwargs)
         except sqlite3.DatabaseError as error:
@@ -36,4 +36,4 @@ def mending(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P
         index.make_anew()
         return method(index, *args, **kwargs)
 
-    return mended
+    return repaired
