@@ -1,7 +1,7 @@
 """What happens to the graph, as events for the hub: changes made here, and those that others make to the files.
 
 Changes of this process are reported by the graph itself, at once. Those of another process, an editor or git are found
-by looking at the files every now and then. Both go through the same comparison with what was reported before, so nothing
+by looking at the files every now and then. Both are compared in the same way with what was reported before, so nothing
 is reported twice and nothing in a flow is missed, whoever was faster.
 """
 
