@@ -80,7 +80,7 @@ def test_ctrl_c_in_an_edit_keeps_things_as_they_are(bench: Bench) -> None:
     with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
         _, screen = sit_down_here(bench, person, **server.env())
     assert "├" not in screen.text, "no branch"
-    assert re.search(r"^   1 [\w-]+  first question\n\*  2 [\w-]+  second question$", screen.text, re.M)
+    assert re.search(r"^  [\w-]+  first question\n\* [\w-]+  second question$", screen.text, re.M)
 
 
 # Approvals
@@ -265,7 +265,7 @@ def test_fork_takes_the_number_of_its_menu_and_an_id_of_the_tree(bench: Bench) -
         ran = run_here(bench, "nebula", stdin="one\ntwo\nthree\n/tree\n/fork\n\nexit\n", **server.env())
         menu = dict(re.findall(r"^[ *] +(\d)  [\w-]+  (one|two|three)$", ran.out, re.M))
         assert menu == {"1": "three", "2": "two", "3": "one"}
-        ids = {prompt: node for node, prompt in re.findall(r"^[ *] +\d ([\w-]+)  (one|two|three)$", ran.out, re.M)}
+        ids = {prompt: node for node, prompt in re.findall(r"^[ *] ([\w-]+)  (one|two|three)$", ran.out, re.M)}
         script = f"/fork 2\n/fork {ids['one']}\n/fork 0badcafe\nfour\n/diff {ids['one']}\nexit\n"
         again = run_here(bench, "nebula", "-c", stdin=script, **server.env())
     assert "The next prompt continues from: two" in again.out
@@ -314,6 +314,49 @@ def test_an_undo_that_is_refused_says_so_once(bench: Bench) -> None:
         bench.write("notes.txt", "mine\n")
         ran = run_here(bench, "nebula", "-c", stdin="/undo\nexit\n", **server.env())
     assert ran.out.lower().count("nothing was touched") == 1 and bench.read("notes.txt") == "mine\n"
+
+
+def test_what_is_gone_already_is_not_taken_back_and_not_brought_back(bench: Bench) -> None:
+    earlier = Call("writeFile", {"path": "first.txt", "content": "x\n"})
+    with ScriptedModel([Turn("", [earlier]), Turn("One."), Turn("", [CREATE]), Turn("Two.")]) as server:
+        run_here(bench, "nebula", "--yes", "-p", "write", **server.env())
+        run_here(bench, "nebula", "--yes", "-c", "-p", "write", **server.env())
+        (bench.project / "notes.txt").unlink()
+        ran = run_here(bench, "nebula", "-c", stdin="/undo\n/redo\n/undo\nexit\n", **server.env())
+    assert "The files are already as they were before; there is nothing to take back." in ran.out
+    assert "There is nothing to redo." in ran.out and not (bench.project / "notes.txt").exists()
+    assert re.findall("Taken back: .*", ran.out) == ["Taken back: first.txt"]
+
+
+def test_what_was_done_again_by_hand_is_not_done_twice(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("Done.")]) as server:
+        run_here(bench, "nebula", "--yes", "-p", "write", **server.env())
+        run_here(bench, "nebula", "-c", stdin="/undo\nexit\n", **server.env())
+        bench.write("notes.txt", "one\ntwo\n")
+        ran = run_here(bench, "nebula", "-c", stdin="/redo\nexit\n", **server.env())
+    assert "The files are so already; there was nothing to do again." in ran.out and "Done again" not in ran.out
+
+
+@pytest.mark.parametrize("back", ["/history notes.txt 1", "/undo"])
+def test_retry_is_silent_about_files_that_were_taken_back(bench: Bench, back: str) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("One."), Turn("Two.")]) as server:
+        ran = run_here(bench, "nebula", "--yes", stdin=f"write\n{back}\n/retry\nexit\n", **server.env())
+    assert "Taken back: notes.txt" in ran.out and "What the last turn changed stays" not in ran.out
+
+
+def test_a_command_says_what_it_cannot_take(bench: Bench) -> None:
+    script = "/undo x y z\n/curtain foo\n/mode\nplan\n/mode\nloud\n/resume\n/help\nexit\n"
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", stdin=script, **server.env())
+    for said in (
+        "/undo takes nothing behind it; nothing was done.",
+        "There is no curtain 'foo'; there are quiet and paths.",
+        "There is no mode 'loud'; there are plan and agent.",
+        "There is no other session in this directory.",
+        "the sessions of this directory; /history FILE its turns, /history FILE N takes one's part back",
+    ):
+        assert said in ran.out
+    assert "nothing to undo" not in ran.out and ran.out.count("Mode: plan") == 1
 
 
 def test_a_plan_is_made_and_accepted(bench: Bench) -> None:

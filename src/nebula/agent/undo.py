@@ -6,7 +6,7 @@ any other change. A file that was changed by somebody else since is never touche
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,11 @@ class NoJournalHere(UndoRefused):
     """The files are on another machine."""
 
 
-def undo_plan(workspace: Workspace) -> FilePlan:
-    """Takes back the last turn that changed files, whoever made it. Raises NothingToUndo."""
+def undo_plan(workspace: Workspace, passing: Collection[str] = ()) -> FilePlan:
+    """Takes back the last turn that changed files, whoever made it, but none to be passed over. Raises
+    NothingToUndo."""
     try:
-        return journal_of(workspace).plan_undo()
+        return journal_of(workspace).plan_undo(passing=passing)
     except NotKept as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
 
@@ -49,6 +50,14 @@ def redo_plan(workspace: Workspace) -> FilePlan:
         return journal_of(workspace).plan_redo()
     except NotKept as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
+
+
+def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
+    """The files that are not as they were before a turn. Raises UndoRefused where there is no journal."""
+    try:
+        return [step.path for step in journal_of(workspace).plan_undo(turn_id).steps]
+    except NotKept:  # it was taken back, or changed none
+        return []
 
 
 def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:

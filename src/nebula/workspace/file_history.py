@@ -92,10 +92,11 @@ class FileHistory:
         """The content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
         return self._writer.objects.get(content_name(state) or "")
 
-    def plan_undo(self, group: str | None = None) -> FilePlan:
-        """Take back a turn's changes; without a group, those of the last turn that changed something."""
+    def plan_undo(self, group: str | None = None, passing: Collection[str] = ()) -> FilePlan:
+        """Take back a turn's changes; without a group, those of the last turn that changed something and is none of
+        those to be passed over."""
         timeline = self._timeline()
-        group = _choose(group, timeline.done, "undo")
+        group = _choose(group, [each for each in timeline.done if each not in passing], "undo")
         firsts, lasts = _ends(timeline.changes[group])
         steps = [self._step(path, {lasts[path].after, lasts[path].before}, firsts[path].before) for path in firsts]
         made = tuple(folder for change in timeline.changes[group] for folder in change.made)

@@ -50,6 +50,8 @@ class TerminalSession:
         self.left_behind: Node | None = None
         """After /fork: the node whose files may be put back."""
         self.forks = Forks()
+        self.gone_already: set[str] = set()
+        """Turns of which /undo has found nothing left; the next one goes on to the turn before."""
         self.context_used = 0
 
     # The session

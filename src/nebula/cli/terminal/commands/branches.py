@@ -87,9 +87,14 @@ def _last_turn(terminal: TerminalSession) -> PastTurn | None:
 
 
 def _files_of(terminal: TerminalSession, turn: PastTurn) -> list[str]:
-    """The files that a turn changed, also one of an earlier run of this session."""
-    node = terminal.session.archive.find(turn.node_id) if turn.node_id else None
-    return [file.path for file in node.files] if node is not None else []
+    """The files that a turn left changed, also one of an earlier run of this session."""
+    if not turn.node_id:
+        return []
+    try:
+        return journal.left_changed(terminal.session.project.workspace, turn.node_id)
+    except journal.UndoRefused:  # no journal tells what became of them
+        node = terminal.session.archive.find(turn.node_id)
+        return [file.path for file in node.files] if node is not None else []
 
 
 async def fork(terminal: TerminalSession, argument: str) -> None:
@@ -150,7 +155,7 @@ async def _tell_of_files(terminal: TerminalSession) -> None:
 
 
 COMMANDS = (
-    SessionCommand("retry", "ask the last prompt again, as a branch beside it", retry),
+    SessionCommand("retry", "ask the last prompt again, as a branch beside it", retry, alone=True),
     SessionCommand("edit", "change the last prompt and ask it, as a branch beside it", edit),
     SessionCommand("fork", "go on from an earlier turn; /fork NODE names it", fork, ("branch",)),
 )

@@ -51,4 +51,4 @@ def _config(terminal: TerminalSession) -> str:
     return one_line(terminal.settings.project_config_path)
 
 
-CHECKS = SessionCommand("checks", "what the agent may run to check its work", checks)
+CHECKS = SessionCommand("checks", "what the agent may run to check its work", checks, alone=True)

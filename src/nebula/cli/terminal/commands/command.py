@@ -25,3 +25,5 @@ class SessionCommand:
     """Also known without the slash, as in the seed."""
     bare_argument: bool = False
     """Without the slash it may have one word behind it; more words make it a prompt."""
+    alone: bool = False
+    """Takes nothing behind it: somebody who types more means something that it does not do."""

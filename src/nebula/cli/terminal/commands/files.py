@@ -32,7 +32,10 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         return
     workspace = terminal.session.project.workspace
     try:
-        plan = await asyncio.to_thread(journal.undo_plan, workspace)
+        plan = await asyncio.to_thread(journal.undo_plan, workspace, terminal.gone_already)
+        if not plan.steps:
+            _nothing_left_of(terminal, plan)
+            return
         await preview(terminal, plan)
         if not terminal.session.made(plan.group):
             terminal.screen.line(
@@ -70,7 +73,17 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
         show_refusal(terminal, refusal)
     else:
         terminal.forks.files_changed()
-        terminal.screen.line(translate("Done again: {files}", files=named(touched)))
+        if touched:
+            terminal.screen.line(translate("Done again: {files}", files=named(touched)))
+        else:
+            terminal.screen.line(translate("The files are so already; there was nothing to do again."))
+
+
+def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
+    """Somebody took it back by hand. It is not marked as undone: /redo would bring back what they removed."""
+    terminal.gone_already.add(plan.group)
+    terminal.forks.files_changed(-1)
+    terminal.screen.line(translate("The files are already as they were before; there is nothing to take back."))
 
 
 def _go_to(terminal: TerminalSession, place: Place) -> None:
@@ -178,8 +191,8 @@ def named(paths: Sequence[str]) -> str:
 
 
 COMMANDS = (
-    SessionCommand("undo", "take back the file changes of the last turn, or a /fork just made", undo),
-    SessionCommand("redo", "do again what was undone", redo),
+    SessionCommand("undo", "take back the file changes of the last turn, or a /fork just made", undo, alone=True),
+    SessionCommand("redo", "do again what was undone", redo, alone=True),
     SessionCommand("diff", "show what the last turn changed; /diff NODE another one", diff),
     SessionCommand("restore", "put the files back as the turn of /fork, or of /restore NODE, left them", restore),
 )

@@ -78,4 +78,6 @@ async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> No
     terminal.screen.line(translate("Taken back: {files}. /undo brings it back.", files=one_line(part.path)))
 
 
-HISTORY = SessionCommand("history", "the turns that changed a file; /history FILE N takes one's part back", history)
+HISTORY = SessionCommand(
+    "history", "the sessions of this directory; /history FILE its turns, /history FILE N takes one's part back", history
+)

@@ -41,7 +41,9 @@ def _show_map(terminal: TerminalSession, *, everything: bool) -> None:
     terminal.screen.line()
     labels = _labels(terminal, graph, flow)
     for entry in flow.entries[-NAMED:]:
-        terminal.screen.verbatim(cut(labels[entry.index], terminal.screen.columns - 1))
+        mark, label = labels[entry.index]
+        terminal.screen.verbatim(cut(f"{mark}{entry.index:3} {label}", terminal.screen.columns - 1))
+    terminal.screen.line(translate("The numbers are those of the drawing; commands such as /fork take the id."), "dim")
 
 
 def _show_tree(terminal: TerminalSession, *, everything: bool) -> None:
@@ -53,7 +55,8 @@ def _show_tree(terminal: TerminalSession, *, everything: bool) -> None:
     graph, flow = found
     labels = _labels(terminal, graph, flow)
     for indent, index, again in tree_order(Topology(flow)):
-        label = f"↪ {index}" if again else labels.get(index, str(index))
+        mark, name = labels.get(index, (" ", str(index)))
+        label = f"↪ {name}" if again else f"{mark} {name}"
         terminal.screen.verbatim(indent + cut(label, terminal.screen.columns - 1 - len(indent)))
 
 
@@ -118,8 +121,8 @@ def connected_part(flow: Flow, node_id: str) -> Flow:
     )
 
 
-def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, str]:
-    """Number, the shortest id that commands accept, and prompt; a star where the next prompt continues."""
+def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, tuple[str, str]]:
+    """A star where the next prompt continues; the shortest id that commands accept, and the prompt."""
     from nebula.graph.errors import GraphError
 
     here = terminal.session.conversation.leaf
@@ -132,7 +135,7 @@ def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, st
         except GraphError as problem:
             prompt = f"({explain(problem)})"
         mark = "*" if entry.id == here else " "
-        labels[entry.index] = f"{mark}{entry.index:3} {one_line(short[entry.id])}  {one_line(prompt)}"
+        labels[entry.index] = mark, f"{one_line(short[entry.id])}  {one_line(prompt)}"
     return labels
 
 

@@ -44,8 +44,8 @@ async def mode(terminal: TerminalSession, argument: str) -> None:
             translate("plan: only reads; ends with a plan you can accept"),
         ]
         question = translate("Number of the mode (Enter keeps {mode}): ", mode=current)
-        number = await choose(terminal, names, question, MODES.index(current))
-        argument = MODES[number] if number is not None else current
+        chosen = await choose(terminal, names, question, MODES.index(current), free_text=True)
+        argument = MODES[chosen] if isinstance(chosen, int) else chosen or current
     if argument.lower() not in MODES:
         unknown = translate("There is no mode '{mode}'; there are plan and agent.", mode=one_line(argument))
         terminal.screen.line(unknown, "yellow")
@@ -59,7 +59,11 @@ async def backstage(terminal: TerminalSession, _: str = "") -> None:
 
 async def curtain(terminal: TerminalSession, argument: str) -> None:
     other = CURTAINS[1 - CURTAINS.index(terminal.stage_options.curtain)]
-    chosen = argument.lower() if argument.lower() in CURTAINS else other
+    chosen = argument.lower() or other
+    if chosen not in CURTAINS:
+        unknown = translate("There is no curtain '{curtain}'; there are quiet and paths.", curtain=one_line(argument))
+        terminal.screen.line(unknown, "yellow")
+        return
     terminal.stage_options = replace(terminal.stage_options, curtain=chosen)
     save_choice(terminal.settings, curtain=chosen)
     terminal.screen.line(translate("During the work the live line shows: {curtain}", curtain=chosen))
@@ -69,6 +73,6 @@ COMMANDS = (
     SessionCommand("plan", "switch to plan mode: read only", plan, bare=True),
     SessionCommand("agent", "switch to agent mode: may write, with your approval", agent, ("act", "code"), bare=True),
     SessionCommand("mode", "show the modes and choose one", mode, bare=True, bare_argument=True),
-    SessionCommand("backstage", "show or hide the tools at work", backstage, ("verbose", "details")),
+    SessionCommand("backstage", "show or hide the tools at work", backstage, ("verbose", "details"), alone=True),
     SessionCommand("curtain", "what the live line shows: quiet or paths", curtain),
 )

@@ -107,9 +107,9 @@ def _first_sentence(text: str) -> str:
 
 
 COMMANDS = (
-    SessionCommand("cost", "tokens and dollars of this session", cost, ("usage", "stats")),
-    SessionCommand("context", "what is sent with the next prompt, and what it costs", context),
-    SessionCommand("tools", "what the model may call in this mode", tools),
+    SessionCommand("cost", "tokens and dollars of this session", cost, ("usage", "stats"), alone=True),
+    SessionCommand("context", "what is sent with the next prompt, and what it costs", context, alone=True),
+    SessionCommand("tools", "what the model may call in this mode", tools, alone=True),
     SessionCommand(
         "compact",
         "send all turns but the newest as summaries; /compact FOCUS keeps that in sight",

@@ -41,7 +41,7 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
         return
     others = _others(terminal)
     if not others:
-        terminal.screen.line(translate("No sessions in this directory yet."))
+        terminal.screen.line(translate("There is no other session in this directory."))
         return
     try:
         choice = await choose_session(others, terminal.input, terminal.screen)
@@ -86,8 +86,8 @@ def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[Ses
 
 
 COMMANDS = (
-    SessionCommand("sessions", "list the sessions of this directory", list_them),
+    SessionCommand("sessions", "list the sessions of this directory", list_them, alone=True),
     SessionCommand("resume", "go on with another session", resume, ("continue",)),
-    SessionCommand("clear", "begin a new session", clear, ("new", "reset")),
+    SessionCommand("clear", "begin a new session", clear, ("new", "reset"), alone=True),
     SessionCommand("exit", "leave", leave, ("quit", "q", "bye"), bare=True),
 )

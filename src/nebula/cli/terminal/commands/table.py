@@ -104,6 +104,10 @@ async def obey(terminal: TerminalSession, text: str) -> None:
     found = find(text)
     if found is not None:
         command, argument = found
+        if argument and command.alone:
+            said = translate("/{name} takes nothing behind it; nothing was done.", name=command.name)
+            terminal.screen.line(said, "yellow")
+            return
         await command.run(terminal, argument)
     elif is_slash_word(text):
         terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
