@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -218,3 +219,13 @@ async def test_servers_of_the_editor_join(bench: Bench) -> None:
             await agent.prompt(session_id=session.session_id, prompt=[text_block("ping")])
         assert "pong" in json.dumps(server.turns[-1].json["messages"])
     assert editor.questions[0].title == "Call tools__ping with:"
+
+
+@pytest.mark.parametrize("source", ["/dev/null", __file__])
+def test_what_is_no_pipe_is_refused_in_one_line(bench: Bench, source: str) -> None:
+    with open(source, "rb") as stdin:
+        done = subprocess.run(
+            [BIN / "nebula", "acp"], stdin=stdin, capture_output=True, env=bench.env(), timeout=60, check=False
+        )
+    assert done.returncode == 64
+    assert done.stderr == b"nebula: an editor starts this command and talks with it through a pipe\n"

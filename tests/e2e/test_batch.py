@@ -227,4 +227,4 @@ def test_without_ray_one_line_says_what_to_install(batch: Bench) -> None:
     batch.write("ray.py", "raise ImportError('not here')\n")
     tasks(batch, {"task": "write one.md", "root": "plain"})
     ran = batch.run("evercontext", "batch", "tasks.jsonl", "--on", "ray", PYTHONPATH=str(batch.project))
-    assert (ran.code, ran.out) == (64, "") and "nebula-agent[ray]" in ran.err and ran.err.count("\n") == 1
+    assert (ran.code, ran.out) == (64, "") and "ray[client]" in ran.err and ran.err.count("\n") == 1

@@ -284,12 +284,17 @@ def test_a_reader_that_leaves_ends_the_turn_quietly(bench):
 def test_output_that_cannot_be_written_is_one_clear_line(bench, line):
     with ScriptedModel([Turn("ok")]) as server:
         code, _, err = shell(bench, line, **server.env())
-    assert (code, err) == (1, "nebula: No space left on device\n")
+    assert (code, err) == (1, "nebula: Standard output: No space left on device\n")
 
 
 def test_what_the_system_says_is_said_in_the_persons_language(bench):
     code, _, err = shell(bench, "nebula --help >/dev/full", NEBULA_LANG="ja")
-    assert (code, err) == (1, "nebula: ディスクに空きがありません\n")
+    assert (code, err) == (1, "nebula: 標準出力: ディスクに空きがありません\n")
+
+
+def test_help_that_nobody_could_read_has_failed_without_a_buffer_as_well(bench):
+    code, _, err = shell(bench, "nebula --help >/dev/full", PYTHONUNBUFFERED="1")
+    assert (code, err) == (1, "nebula: No space left on device\n")
 
 
 @pytest.mark.parametrize("blocks", [1, 8, 16, 24])

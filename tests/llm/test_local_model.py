@@ -246,6 +246,6 @@ async def test_without_its_package_it_says_what_to_install(tmp_path: Path, monke
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     copy = shutil.copy(MODEL, str(tmp_path / "copy.gguf"))
     model = LocalModel()
-    with pytest.raises(UnavailableError, match=r"pip install 'nebula-agent\[local\]'"):
+    with pytest.raises(UnavailableError, match="pip install xllamacpp"):
         await items_of(model, ModelRequest(copy, "", [UserMessage.new_prompt("hi")]))
     await model.aclose()

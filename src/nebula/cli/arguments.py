@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -55,6 +56,10 @@ class Parser(argparse.ArgumentParser):
             return super().add_argument(*names, **options)
         finally:
             self._declaring = False
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse keeps it to itself when nobody could read it."""
+        (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError("{message} (see {prog} --help)", message=message, prog=self.prog)

@@ -41,18 +41,23 @@ def error_boundary(prog: str, command: Callable[[Sequence[str]], int], argv: Seq
         drop_unwritten()  # the reader of our output has gone, as with `| head`
         return EXIT_FAILED
     except OSError as problem:
-        drop_unwritten()
+        reason = explain(problem.strerror or str(problem))
+        if not drop_unwritten():
+            reason = translate("Standard output: {problem}", problem=reason)
         place = f"{problem.filename}: " if problem.filename else ""
-        print_remark(f"{prog}: {place}{explain(problem.strerror or str(problem))}")
+        print_remark(f"{prog}: {place}{reason}")
         return EXIT_FAILED
 
 
-def drop_unwritten() -> None:
-    """What stdout could not take would fail once more at exit, where Python complains about it at length."""
+def drop_unwritten() -> bool:
+    """What stdout could not take would fail once more at exit, where Python complains about it at length. True if
+    nothing had to be dropped."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _fill_missing_streams() -> None:

@@ -85,7 +85,7 @@ def _connected(address: str) -> Any:
     try:
         import ray
     except ImportError:
-        raise RayMissing("Ray is not installed; `pip install 'nebula-agent[ray]'` adds it.") from None
+        raise RayMissing("Ray is not installed; `pip install 'ray[client]'` adds it.") from None
     logging.getLogger("ray").setLevel(logging.ERROR)
     quiet = {"log_to_driver": False, "include_dashboard": False} if address == LOCAL else {"address": address}
     try:

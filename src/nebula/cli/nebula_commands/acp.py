@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
+import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -48,6 +50,7 @@ async def _serve(options: argparse.Namespace) -> None:
 async def _standard_input() -> asyncio.StreamReader:
     reader = asyncio.StreamReader(limit=MAX_LINE)
     try:
+        _check_pipe()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     except (ValueError, OSError):
         raise UsageError("an editor starts this command and talks with it through a pipe") from None
@@ -55,6 +58,13 @@ async def _standard_input() -> asyncio.StreamReader:
         # As if the editor had gone: what is under way is interrupted, and sessions are closed.
         asyncio.get_running_loop().add_signal_handler(number, reader.feed_eof)
     return reader
+
+
+def _check_pipe() -> None:
+    """asyncio takes any character device for one, and fails on /dev/null when it is too late to say so."""
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()):
+        raise ValueError
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -59,7 +59,7 @@ class OnnxEmbedder:
             import onnxruntime
             from tokenizers import Tokenizer
         except ImportError:
-            raise IndexFailed("An ONNX embedder needs extra packages: install nebula-agent[onnx].") from None
+            raise IndexFailed("An ONNX embedder needs `pip install onnxruntime tokenizers numpy`.") from None
         try:
             tokenizer = Tokenizer.from_file(self._tokenizer_path)
             session = onnxruntime.InferenceSession(self._path, providers=["CPUExecutionProvider"])

@@ -182,7 +182,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     try:
         import psycopg
     except ImportError:
-        raise IndexFailed("PostgreSQL needs an extra package: install nebula-agent[postgres].") from None
+        raise IndexFailed("PostgreSQL needs an extra package: `pip install 'psycopg[binary]'`.") from None
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:

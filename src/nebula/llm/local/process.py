@@ -116,7 +116,7 @@ class LocalServer:
         said = self._last_words()
         if "No module named 'xllamacpp'" in said:
             return UnavailableError(
-                "Models in files need the package xllamacpp: `pip install 'nebula-agent[local]'`.", retryable=False
+                "Models in files need the package xllamacpp: `pip install xllamacpp`.", retryable=False
             )
         return UnavailableError(
             "llama.cpp could not load {model}: {reason}. Choose another file, or free some memory.",
