@@ -67,6 +67,19 @@ def test_every_task_has_a_place_of_its_own_and_no_project_is_touched(batch: Benc
     assert batch.read("repo/app/one.md") == "# one.md\n"
 
 
+def test_what_checks_will_not_find_is_said_before_the_first_task(batch: Bench) -> None:
+    batch.write("repo/.gitignore", "node_modules/\n")
+    batch.write("repo/app/node_modules/x.js", "")
+    batch.home.joinpath(".nebula").mkdir(exist_ok=True)
+    batch.home.joinpath(".nebula/config.json").write_text(json.dumps({"checks": ["test -d node_modules"]}))
+    tasks(batch, {"task": "write one.md", "root": "repo/app"}, {"task": "write two.md", "root": "plain"})
+    with ScriptedModel(batch_model) as model:
+        ran = batch.run("evercontext", "batch", "tasks.jsonl", **model.env())
+    first, *rest = ran.err.splitlines()
+    assert first.endswith("repo/app: its checks run on the last commit, without what git ignores there: node_modules")
+    assert "what git ignores" not in "\n".join(rest) and ran.code == 1
+
+
 def test_results_can_be_looked_at_like_any_project(batch: Bench) -> None:
     tasks(batch, {"task": "write one.md", "root": "repo", "id": "first"})
     with ScriptedModel(batch_model) as model:

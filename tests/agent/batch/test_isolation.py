@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from nebula.agent.batch.isolation import clear_place, make_place
+from nebula.agent.batch.isolation import clear_place, left_out_of, make_place
 from nebula.agent.batch.run import prefix_of
 
 
@@ -38,6 +38,16 @@ def test_a_repository_gives_a_work_tree_of_its_last_commit(repository, tmp_path)
     clear_place(str(repository / "app"), place, inside, str(tmp_path / "home"))
     assert not os.path.exists(place) and len(git(repository, "worktree", "list").splitlines()) == 1
     assert (repository / "app" / "a.txt").read_text() == "not committed\n"
+
+
+def test_what_git_ignores_is_known_to_be_missing(repository, tmp_path):
+    assert left_out_of(str(repository)) == left_out_of(str(tmp_path)) == []
+    (repository / ".gitignore").write_text(".venv/\n.env\n__pycache__/\n*.pyc\napp/node_modules/\n")
+    for name in (".venv/bin/python", ".env", "__pycache__/a.pyc", "b.pyc", "app/node_modules/x.js", "new.txt"):
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text("")
+    assert left_out_of(str(repository)) == [".env", ".venv", "app/node_modules"]
+    assert left_out_of(str(repository / "app")) == ["node_modules"]
 
 
 def test_what_a_killed_attempt_left_is_gone(repository, tmp_path):

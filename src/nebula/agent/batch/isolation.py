@@ -13,9 +13,10 @@ from contextlib import suppress
 from nebula.config.parsing import MAX_CONFIG_BYTES
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.git import GitFailed, add_worktree, find_repository, remove_worktree
+from nebula.git import GitFailed, add_worktree, find_repository, remove_worktree, safe_git
 from nebula.workspace.project_copy import copy_project
 
+_CACHES = ("cache", "cache__", ".pyc", ".results")
 PROJECT_CONFIG = ".nebula/config.json"
 
 
@@ -35,6 +36,22 @@ def forget_derived(inside: str, home: str) -> None:
     """What the user's home keeps of a project that is gone."""
     for each in (inside, os.path.join(inside, ".nebula", "graph")):
         shutil.rmtree(derived_folder(each, home), ignore_errors=True)
+
+
+def left_out_of(root: str) -> list[str]:
+    """What lies in a project and not in a work tree of it because git ignores it, caches aside.
+
+    It is not brought along: an environment often has the project itself installed by its path, so that a check in the
+    work tree would judge the files of the project, and a result would say verified of what nobody looked at.
+    """
+    if find_repository(root) is None:
+        return []
+    try:
+        listed = safe_git(root, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    except GitFailed:
+        return []
+    names = {os.fsdecode(name).rstrip("/") for name in listed.stdout.split(b"\0") if listed.ok and name}
+    return sorted(name for name in names if name != ".nebula" and not name.endswith(_CACHES))
 
 
 def _work_tree(root: str, place: str) -> str | None:

@@ -15,6 +15,7 @@ from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.language import translate
+from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.agent.batch.outcome import TaskOutcome
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 MOST_PARALLEL = 1_000
+MOST_NAMED = 5
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
 
 
@@ -55,6 +57,7 @@ async def _run(
     clear_left_behind(results, tasks, settings.home)
     if done:
         print_remark(translate("{count} tasks were done before; their results stand.", count=len(done)))
+    await asyncio.to_thread(_say_what_checks_lack, waiting, said)
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
     work = asyncio.create_task(run_batch(waiting, options.parallel, _engine(results, settings, said, options), view))
@@ -75,6 +78,25 @@ async def _run(
         print_table(outcomes, time.monotonic() - started)
         print_remark(translate("Patches and traces: {folder}", folder=results.folder))
     return 0 if all(outcome.exit_code == 0 for outcome in outcomes) else EXIT_FAILED
+
+
+def _say_what_checks_lack(tasks: Sequence[BatchTask], said: dict[str, Any]) -> None:
+    """Before anything begins: checks that need what git ignores will fail in every task."""
+    from nebula.agent.batch.isolation import left_out_of
+    from nebula.config import load_settings
+
+    for root in dict.fromkeys(task.root for task in tasks):
+        settings = load_settings(root, overrides=said)
+        names = left_out_of(root) if settings.checks and not settings.checks_need_trust else []
+        if names:
+            listed = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+            print_remark(
+                translate(
+                    "{root}: its checks run on the last commit, without what git ignores there: {names}",
+                    root=one_line(root),
+                    names=one_line(listed),
+                )
+            )
 
 
 def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]:
