@@ -2,6 +2,7 @@
 
     .venv/bin/python bench/index.py --tree DIR      a checkout, best of django; it is copied, never changed
     .venv/bin/python bench/index.py                 the standard library of this Python
+    .venv/bin/python bench/index.py --hook          only what a commit waits for
     .venv/bin/python bench/index.py --chunks 1000000 [--postgres] [--keep DIR]
                                                     queries only, on copies of the tree up to so many chunks; what is
                                                     built is kept in DIR, and used again the next time
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import shutil
 import sqlite3
 import statistics
@@ -199,22 +201,29 @@ def hook(project: Path, home: Path) -> None:
 
     git = ["git", "-C", str(project), "-c", "user.name=b", "-c", "user.email=b@example.org"]
 
-    def commits() -> float:
-        times = []
+    def commits() -> tuple[float, float]:
+        walls, cpus = [], []
         for i in range(12):
             (project / "edited.py").write_text(f"x = {i}{time.time_ns()}\n")
             subprocess.run([*git, "add", "edited.py"], check=True)
-            times.append(timed(lambda: subprocess.run([*git, "commit", "-q", "-m", "x"], check=True))[0])
-        return statistics.median(times)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            walls.append(timed(lambda: subprocess.run([*git, "commit", "-q", "-m", "x"], check=True))[0])
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return statistics.median(walls), statistics.median(cpus)
 
     without = commits()
+
+    def added(name: str) -> None:
+        row(name, *(milliseconds(now - then) for now, then in zip(commits(), without, strict=True)))
+
     install(str(project), str(home))
-    row("hook: added to a commit, median (bar 40 ms)", milliseconds(commits() - without), milliseconds(without))
+    added("hook: added to a commit, median (bar 40 ms)")
     uninstall(str(project))
     manager = project / ".git" / "hooks" / "pre-commit"
     manager.write_text(f"#!/bin/sh\nNEBULA_HOME={home} exec {Path(sys.executable).with_name('evercontext')} hook run\n")
     manager.chmod(0o755)
-    row("evercontext hook run: added to a commit, median (bar 40 ms)", milliseconds(commits() - without))
+    added("evercontext hook run: added to a commit (bar 40 ms)")
 
 
 _COPIES = (
@@ -278,6 +287,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=0)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--hook", action="store_true")
     options = parser.parse_args()
     tree = options.tree
     with tempfile.TemporaryDirectory(prefix="nebula-bench-", ignore_cleanup_errors=True) as name:
@@ -289,6 +299,9 @@ def main() -> None:
             return
         folder = Path(name)
         project, home = copy_tree(tree, folder), folder / "home"
+        if options.hook:
+            hook(project, home)
+            return
         first_index(project, home)
         reopening(project, home)
         with Index.open(str(project), home=str(home)) as index:
