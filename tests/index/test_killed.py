@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -40,7 +39,7 @@ def finish(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_killed_at_random_moments_the_index_is_right(project: Project) -> None:
     chance = random.Random(7)
     names = [f"pkg{i % 7}/module{i}.py" for i in range(120)]
@@ -55,7 +54,7 @@ def test_killed_at_random_moments_the_index_is_right(project: Project) -> None:
         old, new = chance.sample(names, 2)
         os.replace(project.root / old, project.root / new)
         process = start(project)
-        killer = threading.Timer(chance.uniform(0, whole), os.kill, (process.pid, signal.SIGKILL))
+        killer = threading.Timer(chance.uniform(0, whole), process.kill)  # nothing where it has ended
         killer.start()
         finish(process)
         killer.cancel()
