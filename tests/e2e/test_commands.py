@@ -11,6 +11,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -258,6 +259,14 @@ class TestWithoutYes:
         assert told["output"].startswith("http://127.0.0.1:")
         assert "sandbox_network does not list them: 127.0.0.3:1." in told["remark"]
         assert not [event for event in events if event["type"] == "approval"]
+
+
+def test_the_node_says_what_ran_its_exit_code_and_its_time(bench, project: Path) -> None:
+    ran(bench, "sleep 1.2; exit 3", "--yes")
+    (node,) = (project / ".nebula" / "graph").rglob("*.xml")
+    tool = next(each for each in ElementTree.parse(node).iter("text") if each.get("role") == "tool")
+    assert 1.2 <= float(tool.attrib["duration"]) < 60
+    assert "sleep 1.2; exit 3" in str(tool.text) and '"exit_code": 3' in str(tool.text)
 
 
 ODD_NAMES = r"""
