@@ -1,5 +1,6 @@
 """Width, pastes, words: the small things that decide whether a line looks right."""
 
+import io
 import string
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE
 from nebula.cli.terminal.input.completion import best_matches
-from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
+from nebula.cli.terminal.input.paste import BYTES_PER_IMAGE, FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
-from nebula.cli.terminal.output.width import cut, display_width, pad, tail, wrap
+from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
 from nebula.cli.vizprompt_commands.chat_session import COMMANDS
 from nebula.language import translate_to, use_language
 
@@ -139,6 +142,8 @@ def test_a_long_sentence_is_broken_between_words():
 def test_japanese_is_broken_anywhere_but_before_a_stop_or_behind_a_bracket():
     assert wrap("これは長い文章です。次の文", 18) == ["これは長い文章で", "す。次の文"]
     assert wrap("あいう「えお」", 8) == ["あいう", "「えお」"]
+    assert wrap("このファイルを戻す", 10) == ["この", "ファイルを", "戻す"], "a word in katakana is not broken"
+    assert wrap("コーディングエージェント", 10) == ["コーディン", "グエージェ", "ント"]
 
 
 def test_a_word_longer_than_the_line_is_cut():
@@ -150,3 +155,29 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text, columns):
     lines = wrap(text, columns)
     assert all(display_width(line) <= columns for line in lines) or display_width(text) <= columns
     assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_short_parts_stay_whole():
+    parts = ["y はい · n いいえ", "h 変更箇所ごとに選ぶ", "a すべて許可"]
+    assert wrap_parts(parts, 80) == [" · ".join(parts)]
+    assert wrap_parts(parts, 42) == [" · ".join(parts[:2]), parts[2]]
+    assert wrap_parts(parts, 5) == parts
+    assert first_parts(["添付 1 件", "agent", "120 トークン"], 20) == "添付 1 件 · agent"
+    assert first_parts([], 20) == ""
+
+
+def test_that_something_goes_into_the_turn_is_seen_however_long_it_is(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    typed = TypedAhead(text="mind the tests and the documents " * 9)
+    typed.steer()
+    shown = LiveLine(Screen(io.StringIO()), typed.shown).text(0)
+    assert "› ↪ …" in shown and shown.endswith("and the documents ") and display_width(shown) < 80
+
+
+def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):
+    shot = tmp_path / "a.png"
+    shot.write_bytes(b"\x89PNG")
+    pastes = Pastes()
+    mark = pastes.fold(str(shot))
+    assert mark == "[image a.png]" and pastes.sizes(f"see {mark}") == [BYTES_PER_IMAGE]
+    assert pastes.sizes("see it") == []

@@ -28,10 +28,14 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
     for each in by_model(terminal.usage).values():
         terminal.screen.line(f"{one_line(each.model)}: {_figures(each)}")
     if summaries is not None:
-        made = translate_count(terminal.session.summaries.count, "{count} summary", "{count} summaries")
+        count = terminal.session.summaries.count
+        made = (
+            translate_count(count, "{count} summary", "{count} summaries") if count else translate("No usable summary")
+        )
         terminal.screen.line(f"{made}: {_figures(summaries)}")
     turns = translate_count(len(terminal.usage), "This session: {count} turn", "This session: {count} turns")
-    terminal.screen.line(f"{turns}, {_figures(total([*terminal.usage, *([summaries] if summaries else [])]))}")
+    used = _figures(total([*terminal.usage, *([summaries] if summaries else [])]))
+    terminal.screen.line(translate("{turns}, {used}", turns=turns, used=used))
 
 
 def _summaries(terminal: TerminalSession) -> TurnUsage | None:

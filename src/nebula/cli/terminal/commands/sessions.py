@@ -31,7 +31,7 @@ async def list_them(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("No sessions in this directory yet."))
     for info in found:
         mark = "*" if info.id == terminal.session.id else " "
-        terminal.screen.line(f"{mark} {info.id}  {session_line(info, terminal.screen.columns - 36)}")
+        terminal.screen.line(f"{mark} {info.id}  {session_line(info, terminal.screen.columns - 36)}", hang=4)
 
 
 async def resume(terminal: TerminalSession, argument: str) -> None:

@@ -126,9 +126,9 @@ class _WriteDialog:
             screen.line(translate("The file changed in the meantime; this is the new difference."), "yellow")
         if fits_half(screen, [self._diff()]):
             self.show()
-        screen.line(self._keys(), "dim")
+        screen.parts(self._keys(), "dim")
 
-    def _keys(self) -> str:
+    def _keys(self) -> list[str]:
         question = self._question
         keys = [translate("y yes · n no · d show the diff")]
         if len(question.proposal.change.hunks) > 1:
@@ -138,7 +138,7 @@ class _WriteDialog:
         pattern = one_line(pattern_for(question.proposal.path))
         keys.append(translate("a yes to all in this session"))
         keys.append(translate("p always for {pattern} in this session", pattern=pattern))
-        return " · ".join([*keys, translate("or say why not")])
+        return [*keys, translate("or say why not")]
 
     def show(self) -> None:
         show_diff(self._terminal.screen, self._diff())

@@ -62,7 +62,7 @@ class ChangeSetDialog:
         if len(changes) > 1:
             keys.append(translate("f choose file by file"))
         keys += [translate("a yes to all in this session"), translate("or say why not")]
-        screen.line(" · ".join(keys), "dim")
+        screen.parts(keys, "dim")
 
     def show(self) -> None:
         for change in self._shown:

@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 from nebula.agent.attached.images import ENDINGS
 from nebula.agent.attached.mentions import Mention, mentioned_files
-from nebula.agent.budget import TOKENS_PER_IMAGE
-from nebula.cli.terminal.input.paste import Pastes
+from nebula.cli.terminal.input.paste import BYTES_PER_IMAGE, BYTES_PER_TOKEN, Pastes
 from nebula.language import translate_count
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
-BYTES_PER_TOKEN = 4
 BYTES_PER_LINE = 40
 """Roughly: nothing is read for a figure that changes with every key."""
 FRESH_S = 5.0
@@ -60,7 +58,7 @@ class AttachedSize:
         if state.kind != "file" or state.size is None:
             return None
         if mention.path.lower().endswith(ENDINGS):
-            return TOKENS_PER_IMAGE * BYTES_PER_TOKEN
+            return BYTES_PER_IMAGE
         if mention.first is None or mention.last is None:
             return state.size
         return min(state.size, (mention.last - mention.first + 1) * BYTES_PER_LINE)

@@ -28,6 +28,7 @@ from nebula.cli.terminal.input.keys import (
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.prompt_history import PrivateHistory
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
+from nebula.cli.terminal.output.width import BETWEEN, first_parts
 from nebula.value import value
 
 # The prompt names a colour, if only the usual one: the renderer leaves out blanks at the end of a line without style,
@@ -131,7 +132,11 @@ class EditorInput:
         return session
 
     def _status(self) -> str:
-        return " · ".join(filter(None, (self._parts.attached(get_app().current_buffer.text), self._parts.status())))
+        """What does not fit is left out whole, the last first."""
+        app = get_app()
+        attached = self._parts.attached(app.current_buffer.text)
+        parts = [*filter(None, [attached]), *self._parts.status().split(BETWEEN)]
+        return first_parts(parts, app.output.get_size().columns)
 
     def _message(self) -> StyleAndTextTuples:
         return [("class:prompt", self._parts.label())]

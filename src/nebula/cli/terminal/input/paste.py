@@ -11,9 +11,13 @@ import re
 from urllib.parse import unquote
 
 from nebula.agent.attached.images import ENDINGS, BadImage, image_from_file
+from nebula.agent.budget import TOKENS_PER_IMAGE
 from nebula.attachments import Attachment, is_large
 from nebula.language import Sentence, translate
 
+BYTES_PER_TOKEN = 4
+"""Roughly."""
+BYTES_PER_IMAGE = TOKENS_PER_IMAGE * BYTES_PER_TOKEN
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
 
@@ -58,9 +62,10 @@ class Pastes:
         return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
 
     def sizes(self, prompt: str) -> list[int]:
-        """Bytes of the large pastes whose marks stand in a prompt."""
+        """Bytes of the large pastes whose marks stand in a prompt; of an image, those of text as dear as it."""
         large = [text for mark, text in self._folded.items() if is_large(text) and mark in prompt]
-        return [len(text.encode("utf-8", "replace")) for text in large]
+        images = [mark for mark in self._images if mark in prompt]
+        return [len(text.encode("utf-8", "replace")) for text in large] + [BYTES_PER_IMAGE] * len(images)
 
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
         """What the marks in a prompt stand for, and what is wrong with an image."""

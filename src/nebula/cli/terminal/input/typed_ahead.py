@@ -6,6 +6,8 @@ import time
 
 from nebula.value import field, record
 
+STEERED = "↪ "
+"""Before what goes into the running turn."""
 QUIET_S = 0.6
 """A question is put only when nobody has been typing for so long."""
 
@@ -74,5 +76,5 @@ class TypedAhead:
         return max(0.0, self._last_key + QUIET_S - time.monotonic())
 
     def shown(self) -> str:
-        steering = [f"↪ {line}" for line in self.steering]
+        steering = [f"{STEERED}{line}" for line in self.steering]
         return " ".join(filter(None, [*steering, " ⏎ ".join([*self.lines, self.text or "^D" * self.leaving])]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.cli.retries import asked_again
 from nebula.cli.terminal.input.contract import Watch
+from nebula.cli.terminal.input.typed_ahead import STEERED
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import display_width, tail
 from nebula.language import translate
@@ -93,7 +94,9 @@ class LiveLine:
         typed = self._typed()
         if typed:
             room = self._screen.columns - display_width(" · ".join(parts)) - len(" · › ") - 1
-            parts.append(f"› {tail(typed, max(FEWEST_COLUMNS, min(TYPED_COLUMNS, room)))}")
+            mark = STEERED if typed.startswith(STEERED) else ""  # seen whatever of the words is
+            words = tail(typed.removeprefix(mark), max(FEWEST_COLUMNS, min(TYPED_COLUMNS, room)) - len(mark))
+            parts.append(f"› {mark}{words}")
             parts += [translate("Enter: next, Tab: now")] if self._screen.columns >= WIDE else []
         else:
             parts.append(self._way_out)
@@ -107,7 +110,7 @@ class LiveLine:
 
     def _elapsed(self) -> str:
         seconds = int(time.monotonic() - self._started)
-        return f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"
+        return translate("{seconds} s", seconds=seconds) if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"
 
 
 async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T]) -> T | None:

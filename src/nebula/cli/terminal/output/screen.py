@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from nebula.cli.terminal.output.width import cut, wrap
+from nebula.cli.terminal.output.width import BETWEEN, cut, wrap, wrap_parts
 from nebula.stage import neutralise, one_line
 from nebula.value import record
 
@@ -41,6 +41,11 @@ class Screen:
         room = self.columns if self.out.isatty() else 0
         for each in neutralise(text).split("\n"):
             self._write(wrap(each, room, hang) if room else [each], style)
+
+    def parts(self, parts: Sequence[str], style: str = "") -> None:
+        """Such as the keys of a question: broken between them where they are too long for one line."""
+        for each in wrap_parts(parts, self.columns) if self.out.isatty() else [BETWEEN.join(parts)]:
+            self.line(each, style)
 
     def verbatim(self, text: str, style: str = "") -> None:
         """A line whose every blank counts, such as one of a diff: it is never broken by us."""

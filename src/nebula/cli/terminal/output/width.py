@@ -6,14 +6,21 @@ Japanese takes two columns a character, a joined emoji two in all.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 ELLIPSIS = "…"
+BETWEEN = " · "
 
 _NEVER_FIRST = "、。，．・：；？！）］｝」』】〉》〕ー々ゝゞヽヾぁぃぅぇぉっゃゅょァィゥェォッャュョ,.:;?!)]}…"
 _NEVER_LAST = "（［｛「『【〈《〔([{"
 _WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff"
-_PIECES = re.compile(rf"\s+|[{re.escape(_NEVER_LAST)}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[{re.escape(_NEVER_FIRST)}]*")
-"""White space, one wide character, or a word; with what may not be parted from it. (Between any two a line may end.)"""
+_KATAKANA = "\u30a1-\u30fa\u30fc"
+_WORD = rf"[{_KATAKANA}]+|[{_WIDE}]|[^\s{_WIDE}]+"
+_PIECES = re.compile(rf"\s+|[{re.escape(_NEVER_LAST)}]*(?:{_WORD})[{re.escape(_NEVER_FIRST)}]*")
+"""White space, one wide character, or a word (in katakana, too); with what may not be parted from it.
+
+Between any two a line may end.
+"""
 
 
 def display_width(text: str) -> int:
@@ -59,6 +66,22 @@ def tail(text: str, columns: int) -> str:
     while kept and display_width("".join(kept)) > columns - 1:
         del kept[0]
     return ELLIPSIS + "".join(kept)
+
+
+def wrap_parts(parts: Sequence[str], columns: int) -> list[str]:
+    """Short parts, as many on a line as fit; none of them is broken."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and display_width(f"{lines[-1]}{BETWEEN}{part}") <= columns:
+            lines[-1] += BETWEEN + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def first_parts(parts: Sequence[str], columns: int) -> str:
+    """As many of them as fit on one line, the first in any case."""
+    return wrap_parts(parts, columns)[0] if parts else ""
 
 
 def wrap(line: str, columns: int, hang: int = 0) -> list[str]:
