@@ -467,6 +467,8 @@ class Final(Event):
     rolled_back: bool | None = None
     forecast: str | None = None
     """Of a dry run: the differences that it would make."""
+    changes_failed: int | None = None
+    """Writes that went wrong and were not done otherwise since; None where there are none."""
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.

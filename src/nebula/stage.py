@@ -361,6 +361,9 @@ def closing_line(final: Final, lang: str = "en") -> str:
     parts = []
     if final.files_changed:
         parts += [_files(final.files_changed, lang), _verdict(final, lang)]
+    if final.changes_failed:
+        parts += [] if final.files_changed else [translate_to(lang, "no file changed")]
+        parts.append(_failed(final.changes_failed, lang))
     if final.citations is not None:
         held, total = final.citations.held, final.citations.total
         parts.append(translate_to(lang, "{held} of {total} citations hold", held=held, total=total))
@@ -380,6 +383,12 @@ def _files(changes: Sequence[FileChange], lang: str) -> str:
     if len(changes) == 1:
         return translate_to(lang, "1 file changed: {files}", files=files)
     return translate_to(lang, "{count} files changed: {files}", count=len(changes), files=files)
+
+
+def _failed(count: int, lang: str) -> str:
+    if count == 1:
+        return translate_to(lang, "1 change failed")
+    return translate_to(lang, "{count} changes failed", count=count)
 
 
 def _verdict(final: Final, lang: str) -> str:

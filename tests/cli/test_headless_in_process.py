@@ -27,6 +27,39 @@ def prompt_sent(server: ScriptedModel) -> str:
 # What is asked
 
 
+@pytest.mark.parametrize(
+    ("prompt", "instead"),
+    [("/undo", "nebula -c"), ("/help", "nebula --help"), ("/plan the work", 'nebula --mode plan -p "task"')],
+)
+def test_a_command_of_a_session_is_no_task(bench: Bench, prompt: str, instead: str) -> None:
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", "-p", prompt, **server.env())
+    name = prompt.split()[0]
+    assert (ran.code, ran.out) == (64, "") and not server.turns
+    assert ran.err == f"nebula: {name} is a command of a session; use instead: {instead}\n"
+
+
+@pytest.mark.parametrize("prompt", ["/etc/hosts what is this", " /undo what is this", "/xyzzy"])
+def test_what_only_begins_with_a_slash_is_a_task(bench: Bench, prompt: str) -> None:
+    with ScriptedModel([Turn("ok")]) as server:
+        ran = run_here(bench, "nebula", "-p", prompt, **server.env())
+    assert (ran.code, prompt_sent(server)) == (0, prompt)
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "no file changed · 1 change failed"), ("ja", "失敗した変更 1 件")])
+def test_a_change_that_failed_is_told(bench: Bench, lang: str, said: str) -> None:
+    bench.write("a.txt", "one\n")
+    read = Call("readFile", {"path": "a.txt"})
+    wrong = Call("editFile", {"path": "a.txt", "edits": [{"old_text": "nowhere", "new_text": "x"}]})
+    right = Call("editFile", {"path": "./a.txt", "edits": [{"old_text": "one", "new_text": "two"}]})
+    with ScriptedModel([Turn("", [read]), Turn("", [wrong]), Turn("Fixed.")]) as server:
+        ran = run_here(bench, "nebula", "--yes", "-p", "fix", NEBULA_LANG=lang, **server.env())
+    assert ran.out == "Fixed.\n" and said in ran.err
+    with ScriptedModel([Turn("", [read]), Turn("", [wrong]), Turn("", [right]), Turn("Fixed.")]) as server:
+        ran = run_here(bench, "nebula", "--yes", "-p", "fix", **server.env())
+    assert "1 file changed: a.txt" in ran.err and "failed" not in ran.err
+
+
 def test_what_is_piped_in_is_appended_to_the_prompt(bench: Bench) -> None:
     with ScriptedModel([Turn("Looks fine.")]) as server:
         ran = run_here(bench, "nebula", "-p", "review this", stdin="diff --git a b\n+日本\n", **server.env())

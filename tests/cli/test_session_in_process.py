@@ -344,6 +344,13 @@ def test_retry_is_silent_about_files_that_were_taken_back(bench: Bench, back: st
     assert "Taken back: notes.txt" in ran.out and "What the last turn changed stays" not in ran.out
 
 
+def test_a_session_says_how_to_allow_a_secret_file(bench: Bench) -> None:
+    secret = Call("writeFile", {"path": ".env", "content": "A=1\n"})
+    with ScriptedModel([Turn("", [secret]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\nexit\n", **server.env())
+    assert "To do so leave and start again with: nebula -c --allow .env\n" in ran.out
+
+
 def test_a_command_says_what_it_cannot_take(bench: Bench) -> None:
     script = "/undo x y z\n/curtain foo\n/mode\nplan\n/mode\nloud\n/resume\n/help\nexit\n"
     with ScriptedModel([]) as server:

@@ -174,6 +174,16 @@ def test_found_by_a_beginning_that_only_one_has(sessions, project):
         sessions.find(first[:13])
 
 
+def test_of_several_sessions_the_one_of_this_directory_is_meant(sessions, project, tmp_path):
+    here, elsewhere = sessions.start(project, "m"), sessions.start(str(tmp_path / "other"), "m")
+    assert sessions.find("session_2", project).id == here
+    assert sessions.find(elsewhere[:-1], project).id == elsewhere
+    sessions.start(project, "m")
+    with pytest.raises(UnknownSession, match="several sessions") as told:
+        sessions.find("session_2", project)
+    assert elsewhere not in str(told.value)
+
+
 @pytest.mark.parametrize("wrong", ["", "nope", "session_2", "%", "session_%", "session_1999*", "\ud800", "a\x00b"])
 def test_an_unknown_session_is_told(sessions, project, wrong):
     with pytest.raises(UnknownSession, match="no session"):

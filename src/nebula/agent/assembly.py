@@ -218,7 +218,7 @@ def _session_id(memory: Sessions, place: str, model: str, resume: str | None) ->
     if resume is None:
         return memory.start(place, model)
     if resume:
-        found = memory.find(resume)
+        found = memory.find(resume, place)
         if found.project_path != os.path.realpath(place):
             raise UnknownSession(
                 "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path

@@ -27,7 +27,7 @@ from nebula.events import (
 )
 from nebula.language import Sentence
 from nebula.llm.contract import why_no_answer
-from nebula.messages import AssistantMessage, ToolUseResult
+from nebula.messages import AssistantMessage, ToolResultStatus, ToolUseResult
 from nebula.tools.registry import BY_NAME, WRITERS
 from nebula.value import field, record, replace, value
 
@@ -82,6 +82,7 @@ class TurnResult:
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
+    _failed: set[str] = field(default_factory=set)
 
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
@@ -126,6 +127,7 @@ class TurnResult:
         self._changes[diff.path] = FileChange(diff.path, added, removed, before, diff.after)
         self._checks.clear()
         self._refused = {each for each in self._refused if not f"/{each}".endswith(f"/{diff.path}")}
+        self._failed = {each for each in self._failed if not _same_file(each, diff.path)}
 
     def _read_result(self, event: ToolResult) -> None:
         if self.rounds:
@@ -136,6 +138,8 @@ class TurnResult:
         name = (step.orig_name or step.name) if step is not None else ""
         if step is not None and event.refused and name in WRITERS:
             self._refused.add(_path_of(step.args))
+        elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
+            self._failed |= {path for path in [_path_of(step.args)] if path}
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
             (self._refused.add if event.refused else self._refused.discard)(name)
 
@@ -176,6 +180,7 @@ class TurnResult:
             checks=tuple(self._checks.values()),
             verified=None if self.repairs is None else self._is_verified(),
             repairs=self.repairs,
+            changes_failed=len(self._failed) or None,
         )
 
     def _is_verified(self) -> bool:
@@ -190,6 +195,11 @@ class TurnResult:
             dialect = EXIT_FORMAT if last is not None and last.rung is not None else None
             return Ending("error", why_no_answer(last.stop if last else None), dialect)
         return replace(ending, status="refused") if self._refused else ending
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Also where one of them was named from a folder above or below."""
+    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
 
 
 def _path_of(args: Any) -> str:

@@ -12,7 +12,8 @@ from nebula.stage import one_line
 class Refusals:
     """Follows the events of a turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_session: bool = False) -> None:
+        self._in_session = in_session
         self._paths: dict[str, str] = {}
         self._asked_for_network: set[str] = set()
 
@@ -33,6 +34,12 @@ class Refusals:
                 return translate("A command that asks for the network was not run. To allow it add --allow-network.")
         elif isinstance(event, ToolResult) and event.refused and event.decision is None:
             path = self._paths.get(event.result.tool_use_id, "")
+            if _may_be_allowed_by_name(path) and self._in_session:
+                return translate(
+                    "{path} was refused: a secret or control file is allowed only by name. To do so leave and start"
+                    " again with: nebula -c --allow {path}",
+                    path=one_line(path),
+                )
             if _may_be_allowed_by_name(path):
                 return translate(
                     "{path} was refused: a secret or control file is allowed only by name. To do so add --allow {path}",

@@ -124,13 +124,17 @@ class Sessions:
         )
         return found[0] if found else None
 
-    def find(self, session_id: str) -> SessionInfo:
-        """By the whole id, or by a beginning that only one has; the word `session_` may be left out."""
+    def find(self, session_id: str, project_path: str = "") -> SessionInfo:
+        """By the whole id, or by a beginning that only one has, if only one of this directory; the word `session_`
+        may be left out."""
         beginning = session_id if session_id.startswith("session_") else f"session_{session_id}"
         candidates = self._infos(
-            "WHERE s.id = ?1 OR substr(s.id, 1, length(?2)) = ?2 ORDER BY s.id = ?1 DESC, s.id LIMIT 4",
-            (storable(session_id), storable(beginning)),
+            "WHERE s.id = ?1 OR substr(s.id, 1, length(?2)) = ?2 "
+            "ORDER BY s.id = ?1 DESC, s.project_path = ?3 DESC, s.id LIMIT 4",
+            (storable(session_id), storable(beginning), here := _real(project_path)),
         )
+        if candidates and candidates[0].id != session_id:
+            candidates = [each for each in candidates if each.project_path == here] or candidates
         if session_id and candidates and (candidates[0].id == session_id or len(candidates) == 1):
             return candidates[0]
         if not candidates or not session_id:

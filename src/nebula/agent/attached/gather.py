@@ -16,7 +16,7 @@ from nebula.tools.result_limits import cut_middle
 from nebula.value import field, record, replace, value
 from nebula.workspace.contract import FileLines, Workspace
 from nebula.workspace.diff import split_lines
-from nebula.workspace.errors import PathRefused, TooLarge, WorkspaceError
+from nebula.workspace.errors import PathEscape, PathRefused, TooLarge, WorkspaceError
 
 MOST_FILES = 50
 MOST_LISTED = 500
@@ -88,8 +88,7 @@ class Gathered:
             return
         if any(mention.is_surely_meant for mention in readings):
             shown = next(mention for mention in readings if mention.is_surely_meant).name
-            reason = Sentence(refused.sentence, **refused.values) if refused else Sentence("there is no such file")
-            self._not_attached(shown, reason)
+            self._not_attached(shown, _why_not(refused))
 
     def _attach(self, mention: Mention, files: Workspace, *, folder: bool) -> None:
         try:
@@ -103,6 +102,9 @@ class Gathered:
             self._not_attached(mention.name, Sentence(problem.sentence, **problem.values))
 
     def _attach_text(self, mention: Mention, files: Workspace) -> None:
+        if mention.has_no_lines:
+            self._not_attached(mention.name, Sentence("no such range of lines"))
+            return
         try:
             file = files.read_file(mention.path) if mention.first is None else None
         except TooLarge:
@@ -155,6 +157,14 @@ def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, ro
             found.read(readings, files)
     found.fit(room)
     return found
+
+
+def _why_not(refused: WorkspaceError | None) -> Sentence:
+    if refused is None:
+        return Sentence("there is no such file")
+    if isinstance(refused, PathEscape):
+        return Sentence("outside the project; files are named by their path in it")
+    return Sentence(refused.sentence, **refused.values)
 
 
 def _size_of(attachment: Attachment) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ MOST_ENDS = 16
 
 _MENTION = re.compile(r'(?<![0-9A-Za-z_@.])@(?:"([^"\n]+)"|((?:(?!(?<=[^\x00-\x7f])@)[^\s"])+))')
 """A word ends at a blank, at a quote, and before another @ that follows Japanese."""
-_LINES = re.compile(r"(.+):L?([1-9][0-9]{0,8})(?:-L?([1-9][0-9]{0,8}))?")
+_LINES = re.compile(r"(.+):L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?")
 _END = re.compile(
     r"(?<=[\x21-\x7e])(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])(?=[\x21-\x7e])|(?=[.,:;!?)\]}>'`、。，．：；！？）」』】])"
 )
@@ -37,9 +38,17 @@ class Mention:
         return f"{self.path}:{self.first}" + (f"-{self.last}" if self.last != self.first else "")
 
     @property
+    def has_no_lines(self) -> bool:
+        """The range that it names is none: it ends before it begins, or begins before the first line."""
+        return self.first is not None and self.last is not None and not 1 <= self.first <= self.last
+
+    @property
     def is_surely_meant(self) -> bool:
         """Whether somebody who wrote this and gets no file should be told so."""
-        return self.first is not None or _FILE_ENDING.search(self.path.rpartition("/")[2]) is not None
+        if self.first is not None or _FILE_ENDING.search(self.path.rpartition("/")[2]) is not None:
+            return True
+        # `@/components/Button` is how some projects import; a file of this machine is no such thing.
+        return self.path.startswith(("/", "~/")) and os.path.isfile(os.path.expanduser(self.path))
 
 
 def mentioned_files(prompt: str) -> Iterator[list[Mention]]:

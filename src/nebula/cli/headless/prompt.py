@@ -19,6 +19,21 @@ FIRST_BYTE_S = 10.0
 """A pipe that somebody left open and never writes to must not hold the task up for ever."""
 
 
+_INSTEAD = {
+    "help": "nebula --help",
+    "plan": 'nebula --mode plan -p "task"',
+    "agent": 'nebula --mode agent -p "task"',
+    "mode": 'nebula --mode plan -p "task"',
+    "model": 'nebula --model NAME -p "task"',
+    "sessions": "nebula sessions",
+    "history": "nebula sessions",
+    "resume": "nebula --resume",
+    "graph": "nebula graph",
+    "tree": "nebula graph",
+    "cost": "nebula kpi",
+}
+
+
 def read_prompt(text: str) -> tuple[str, tuple[Attachment, ...]]:
     """`-` is standard input alone; to any other text what is piped in is appended or, where it is large, attached."""
     piped = _everything() if text == "-" else _piped()
@@ -32,6 +47,21 @@ def read_prompt(text: str) -> tuple[str, tuple[Attachment, ...]]:
     if not text.strip():
         raise UsageError("the prompt is empty; say what to do after -p")
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), attached
+
+
+def refuse_session_command(text: str) -> None:
+    """Somebody who types one wants it carried out, not talked about. Raises UsageError."""
+    if not text.startswith("/"):
+        return
+    from nebula.cli.terminal.commands.table import find
+
+    found = find(text)
+    if found is None or found[0].name == "compact":  # which makes sense alone, too
+        return
+    name = found[0].name
+    raise UsageError(
+        "/{name} is a command of a session; use instead: {instead}", name=name, instead=_INSTEAD.get(name, "nebula -c")
+    )
 
 
 def read_images(paths: Sequence[str]) -> tuple[Attachment, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.agent.assembly import open_session
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
-from nebula.cli.headless.prompt import read_images, read_prompt
+from nebula.cli.headless.prompt import read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import compacted, print_json, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust
@@ -45,6 +45,7 @@ async def refuse_unattended(_: AnyQuestion) -> Decision:
 
 def run_headless(options: argparse.Namespace) -> int:
     root = checked_root(options.root)
+    refuse_session_command(options.prompt)
     images = read_images(options.images)
     prompt, piped = read_prompt(options.prompt)
     overrides = {

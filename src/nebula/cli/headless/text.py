@@ -32,7 +32,7 @@ class TextFace:
                 self._remark(cue.text)
             elif isinstance(cue, Backstage):
                 print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
-            elif isinstance(cue, Close) and cue.line and cue.final.files_changed:
+            elif isinstance(cue, Close) and cue.line and (cue.final.files_changed or cue.final.changes_failed):
                 print_remark(cue.line)
 
     def _said_before(self, event: Event) -> bool:

@@ -57,7 +57,7 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
 async def _go_to(terminal: TerminalSession, session_id: str) -> None:
     memory = terminal.session.memory
     try:
-        found = memory.find(session_id) if memory else None
+        found = memory.find(session_id, terminal.settings.root) if memory else None
     except UnknownSession as unknown:
         terminal.screen.line(explain(unknown), "yellow")
         return

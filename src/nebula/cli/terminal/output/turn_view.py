@@ -25,7 +25,7 @@ class TurnView:
         self._stage = Stage(replace(options, backstage=True))
         self._backstage = options.backstage
         self._hidden: list[Backstage] = []
-        self._refusals = Refusals()
+        self._refusals = Refusals(in_session=True)
         self.asked: Approval | None = None
         """The question on the table, fit to be shown."""
         self._running = 0
