@@ -274,6 +274,16 @@ async def test_another_client_may_cancel_by_trace_id_and_hears_as_a_subscriber(b
             assert (await client.turn())[-1]["data"]["status"] == "interrupted"
 
 
+async def test_the_node_of_a_turn_is_reported_before_the_turn_ends(bench):
+    with ScriptedModel([Turn("Hello.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("subscribe", flow_id="main")
+            await client.ask("send_prompt", prompt="Hi")
+            *before, final = await client.turn()
+            made = [event["data"]["node_id"] for event in before if event["event"] == "node_created"]
+            assert made == [final["data"]["node_id"]]
+
+
 async def test_who_leaves_does_not_end_the_turn_and_another_decides(bench):
     with ScriptedModel(WRITE) as model, serving(bench, "nebula", **model.env()) as server:
         async with talk(server) as client:
