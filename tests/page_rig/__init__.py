@@ -7,6 +7,7 @@ async with browsing(server) as page:
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import asynccontextmanager
 
 from playwright.async_api import Page, async_playwright, expect
@@ -15,6 +16,23 @@ WIDE = {"width": 1400, "height": 900}
 LANE, ROW = 210, 66
 SELECTED = '[aria-selected="true"] .title'
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+PATIENCE_MS = 30_000  # only a failure waits that long; a busy machine may need some of it
+expect.set_options(timeout=PATIENCE_MS)
+
+
+class Held:
+    """A reply that the model gives only when the test lets it."""
+
+    def __init__(self, turn):
+        self._turn = turn
+        self._gate = threading.Event()
+
+    def __call__(self, _):
+        assert self._gate.wait(60)
+        return self._turn
+
+    def release(self):
+        self._gate.set()
 
 
 @asynccontextmanager
@@ -26,7 +44,7 @@ async def browsing(server, *, locale="en-US", path="", **options):
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
         context = await browser.new_context(locale=locale, **options)
         page = await context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on(
             "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
         )
@@ -47,7 +65,7 @@ async def row(page: Page, title: str):
     return page.locator('[role="treeitem"]', has=page.locator(".title", has_text=title))
 
 
-async def until(page: Page, expression: str, seconds: float = 10) -> None:
+async def until(page: Page, expression: str, seconds: float = 30) -> None:
     """Waits for what no locator can see; the page's policy lets it not watch by itself."""
     async with asyncio.timeout(seconds):
         while not await page.evaluate(expression):

@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import SELECTED, WIDE, branched, browsing, make, row, send, spot
-from scripted_model import Call, Fault, ScriptedModel, Turn
+from page_rig import SELECTED, WIDE, Held, branched, browsing, make, row, send, spot
+from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -155,9 +155,9 @@ async def test_a_frozen_server_is_noticed_and_recovered_from(bench):
 
 async def test_summaries_are_asked_for_counted_and_stopped(bench):
     reply = Turn('{"summary": "a summary", "tags": ["t"]}')
-    slow = Turn(reply.text, fault=Fault.slow(3))
+    held = Held(reply)
     with (
-        ScriptedModel([reply, reply, slow, slow, reply, reply]) as model,
+        ScriptedModel([reply, reply, held, held, reply, reply]) as model,
         serving(bench, "nebula", **model.env()) as server,
     ):
         async with talk(server) as client:
@@ -170,6 +170,7 @@ async def test_summaries_are_asked_for_counted_and_stopped(bench):
             await page.get_by_role("button", name="Yes", exact=True).click()
             await expect(page.locator(".below")).to_contain_text("Building 2 of 6")
             await page.locator(".below").get_by_role("button", name="Stop").click()
+            held.release()
             await expect(page.locator("#banner")).to_contain_text("4 summaries built")
             assert len(model.turns) == 4
 

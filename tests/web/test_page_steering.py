@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving
-from page_rig import asked, browsing, send
+from page_rig import Held, asked, browsing, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 LOOK = Turn("Looking around.", [Call("list", {"path": "."})])
-
-
-class Held:
-    """A reply that the model gives only when the test lets it."""
-
-    def __init__(self, turn):
-        self._turn = turn
-        self._gate = threading.Event()
-
-    def __call__(self, _):
-        assert self._gate.wait(60)
-        return self._turn
-
-    def release(self):
-        self._gate.set()
 
 
 async def say_now(page, text):

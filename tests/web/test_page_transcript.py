@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -12,6 +13,7 @@ from page_rig import browsing, row, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+COPIED = "navigator.clipboard.readText().then((text) => text === %s)"
 
 MARKDOWN = """# Title
 
@@ -59,9 +61,9 @@ async def test_markdown_becomes_elements_and_nothing_else(bench):
             assert await page.locator("#transcript :is(img, svg, style, script)").count() == 0
             await expect(text).to_contain_text("<svg onload=alert(1)>")
             await text.get_by_role("button", name="Copy").click()
-            assert await page.evaluate("navigator.clipboard.readText()") == 'def f(x):\n    return "text"  # why\n'
+            await until(page, COPIED % json.dumps('def f(x):\n    return "text"  # why\n'))
             await page.locator(".response h2").get_by_role("button", name="Copy").click()
-            assert await page.evaluate("navigator.clipboard.readText()") == MARKDOWN
+            await until(page, COPIED % json.dumps(MARKDOWN))
 
 
 async def test_a_selection_of_text_survives_what_happens_elsewhere(bench):

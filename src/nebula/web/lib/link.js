@@ -9,9 +9,9 @@
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
 const REFUSED = 1008;
-const LOOK_EVERY_MS = 1000;
+const LOOK_EVERY_MS = 500;
 const SILENT_FOR_MS = 1500;
-const ANSWER_WITHIN_MS = 2500;
+const ANSWER_WITHIN_MS = 2400; // with the silence before and two looks: within 5 s
 
 /**
  * @typedef {object} Listener
