@@ -196,7 +196,7 @@ export const EN = {
   last_days: "Last {days} days",
   all_time: "All time",
   figures: "Figures",
-  figures_of: "{tasks} tasks in {projects} projects",
+  figures_of: "Tasks: {tasks} · projects: {projects}",
   cost: "Cost",
   tokens: "Tokens",
   by_day: "By day",
