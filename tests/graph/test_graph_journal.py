@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.flow_files import LONG
-from nebula.graph.disk.journal import CAPACITY, Extend, Journal, Put, Remove
+from nebula.graph.disk.journal import CAPACITY, Extend, Journal, JournalStep, Put, Remove, _decode
 from nebula.graph.graph import Graph
 from nebula.graph.values import Connection
 
@@ -93,6 +93,41 @@ def test_a_journal_from_a_stranger_cannot_write_elsewhere(tmp_path: Path) -> Non
         assert graph.check() == []
     assert not (tmp_path / "stolen").exists()
     assert "evil" not in (tmp_path / "data/nodes/index.tsv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("plant", ["a pipe", "a link", "too large", "other bytes", "nothing"])
+def test_a_step_aside_from_a_stranger_is_passed_over(tmp_path: Path, plant: str) -> None:
+    root, victim = tmp_path / "data", tmp_path / "victim"
+    with Graph(root) as graph:
+        first = graph.create_node("first").id
+    journal = journal_in(root)
+    journal._boot = "another run"
+    large = Put("nodes/000/001.xml", b"x" * CAPACITY, -1)
+    assert journal.append([large])
+    assert journal_in(root).steps()[0].operations == (large,)
+    (aside,) = (root / ".state").glob("step-*")
+    data = aside.read_bytes()
+    aside.unlink()
+    if plant == "a pipe":
+        os.mkfifo(aside)
+    elif plant == "a link":
+        victim.write_bytes(data)
+        aside.symlink_to(victim)
+    elif plant == "too large":
+        with aside.open("wb") as file:
+            file.truncate(4 << 30)
+    elif plant == "other bytes":
+        aside.write_bytes(data.replace(b"xx", b"yy"))
+    with Graph(root) as graph:
+        assert [node.id for node in graph.list_nodes()] == [first]
+        second = graph.create_node("goes on").id
+        assert graph.check() == []
+    assert Graph(root).get_flow().nodes == [first, second]
+
+
+def test_a_table_that_is_far_too_long_is_not_read() -> None:
+    assert _decode(b'["boot", [' + b" " * (9 << 20) + b"]]\n") is None
+    assert _decode(b'["boot", [' + b" " * (1 << 20) + b"]]\n") == JournalStep("boot", ())
 
 
 def tree(root: Path) -> dict[str, bytes]:

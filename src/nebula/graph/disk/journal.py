@@ -37,6 +37,8 @@ CAPACITY = 1024 * 1024
 _INLINE = CAPACITY // 4
 """Larger steps lie aside."""
 _MAX_ASIDE = 320 * 1024 * 1024
+_MAX_TABLE = 8 * 1024 * 1024
+"""Of what a step does, without the contents of files: a stranger's must not fill the memory when it is read."""
 _ASIDE = re.compile(rb"(step-[0-9a-f]{16}) (\d+)\n", re.ASCII)
 _FILE_HEADER = struct.Struct("<8sQ")
 _RECORD_HEADER = struct.Struct("<4sQIII")
@@ -215,7 +217,7 @@ class Journal:
 
     def _set_aside(self, payload: bytes) -> bytes:
         """Writes it to a file of its own, on the disk on return; returns what the journal says instead."""
-        if len(payload) > _MAX_ASIDE:
+        if len(payload) > _MAX_ASIDE or payload.find(b"\n", 0, _MAX_TABLE) < 0:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         name = f"step-{os.urandom(8).hex()}"
         self._files.replace(f"{STATE}/{name}", payload, durable=True)
@@ -342,9 +344,12 @@ def _encode(step: JournalStep) -> bytes:
 
 def _decode(payload: bytes) -> JournalStep | None:
     """None for what no journal of ours says: the folder may have come from a stranger."""
-    head, _, rest = payload.partition(b"\n")
+    end = payload.find(b"\n", 0, _MAX_TABLE)
+    if end < 0:
+        return None
+    rest = memoryview(payload)[end + 1 :]
     try:
-        boot, table = json.loads(head)
+        boot, table = json.loads(payload[:end])
         operations: list[Operation] = []
         for row in table:
             operation, rest = _operation(row, rest)
@@ -354,14 +359,14 @@ def _decode(payload: bytes) -> JournalStep | None:
     return JournalStep(str(boot), tuple(operations))
 
 
-def _operation(row: Sequence[Any], rest: bytes) -> tuple[Operation, bytes]:
+def _operation(row: Sequence[Any], rest: memoryview) -> tuple[Operation, memoryview]:
     """The operation of a row, and what is left of the contents. Raises ValueError or TypeError."""
     kind, path, *more = row
     if not is_ours(path):
         raise ValueError(path)
     if kind == "put":
         before, size = map(int, more)
-        return Put(path, rest[:size], before), rest[size:]
+        return Put(path, bytes(rest[:size]), before), rest[size:]
     if kind == "remove":
         return Remove(path, int(*more)), rest
     nodes, edges, updated = more
