@@ -76,3 +76,15 @@ def test_a_mistake_changes_nothing_and_is_one_line(bench: Bench, words: tuple[st
 def test_get_and_path_print_just_that(bench: Bench) -> None:
     assert run_here(bench, "nebula", "config", "get", "max_rounds").out == "100\n"
     assert run_here(bench, "nebula", "config", "path").out == f"{users_file(bench)}\n"
+
+
+def test_what_get_prints_can_be_set(bench: Bench) -> None:
+    assert run_here(bench, "nebula", "config", "get", "backstage").out == "false\n"
+    assert run_here(bench, "nebula", "config", "set", "backstage", "true").code == 0
+    assert run_here(bench, "nebula", "config", "get", "backstage").out == "true\n"
+
+
+def test_a_folder_that_is_not_trusted_is_not_shown_as_trusted(bench: Bench) -> None:
+    folders = {"/one": "sha256:1", "/two": "declined sha256:2"}
+    assert run_here(bench, "nebula", "config", "set", "trusted_folders", json.dumps(folders)).code == 0
+    assert run_here(bench, "nebula", "config", "get", "trusted_folders").out == "/one\n"

@@ -26,6 +26,7 @@ from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, Model
 from nebula.llm.dialect.json_dialect import reply_schema
 from nebula.llm.dialect.tools import make_offer
 from nebula.llm.errors import LimitError, NotFoundError, UnavailableError
+from nebula.llm.local import connector
 from nebula.llm.local.connector import LocalModel
 from nebula.llm.local.gguf import read_model_file
 from nebula.llm.local.process import LocalServer, serve, stop_serving
@@ -239,6 +240,15 @@ def is_alive(process_id: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+async def test_without_its_package_no_file_is_offered_as_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(connector, "find_spec", lambda _: None)
+    with pytest.raises(UnavailableError, match="pip install xllamacpp"):
+        await LocalModel(str(tmp_path)).list_models()
 
 
 async def test_without_its_package_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,8 @@ from nebula.value import replace, value
 
 DEFAULT_MODEL = "gpt-4.1-nano"
 PROVIDER_NAMES = ("openai", "gemini", "ollama", "local")
+DECLINED = "declined "
+"""Before the fingerprint of a folder that its user does not trust."""
 NOBODY, USER, PROJECT = range(3)
 """Whose config.json may hold a setting: nobody's (environment and command line only), the user's alone, a project's
 too. A project may say nothing about where requests go, who approves, or which root and hooks."""
@@ -178,8 +180,12 @@ class Settings:
         if declared is not None and declared.secret:
             return "(set)" if getattr(self, name) else ""
         found = getattr(self, name)
+        if isinstance(found, bool):
+            return str(found).lower()  # as it is written in the file
+        if name == "trusted_folders":
+            found = [folder for folder, word in found.items() if not word.startswith(DECLINED)]
         # Of an object the names alone: what stands under them may hold a key.
-        said = ", ".join(found) if isinstance(found, tuple | Mapping) else str(found)
+        said = ", ".join(found) if isinstance(found, tuple | list | Mapping) else str(found)
         return without_credentials(said) if declared is not None and declared.check is address else said
 
     def is_from_project(self, name: str) -> bool:

@@ -8,10 +8,8 @@ from typing import Any
 
 from nebula.config.errors import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
-from nebula.config.settings import Settings
+from nebula.config.settings import DECLINED, Settings
 from nebula.value import replace
-
-_DECLINED = "declined "
 
 
 def read_user_file(path: str) -> dict[str, Any]:
@@ -51,12 +49,12 @@ def is_trusted(settings: Settings) -> bool:
 def is_declined(settings: Settings) -> bool:
     """Whether the user was asked about these very commands before, and said no."""
     known = settings.trusted_folders.get(os.path.realpath(settings.root))
-    return known == _DECLINED + _fingerprint(settings)
+    return known == DECLINED + _fingerprint(settings)
 
 
 def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
     """What was shown is trusted from now on, or is not; changed commands are asked about again."""
-    word = _fingerprint(settings) if trusted else _DECLINED + _fingerprint(settings)
+    word = _fingerprint(settings) if trusted else DECLINED + _fingerprint(settings)
     folders = {**settings.trusted_folders, os.path.realpath(settings.root): word}
     save_choice(settings, trusted_folders=folders)
     return replace(settings, trusted_folders=folders, trust=trusted)

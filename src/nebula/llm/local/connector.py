@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from nebula.files.home import nebula_home
@@ -19,7 +20,7 @@ from nebula.llm.errors import NotFoundError
 from nebula.llm.http.client import Timeouts
 from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.local.gguf import ModelFile, read_model_file
-from nebula.llm.local.process import LocalServer, serve, stop_serving
+from nebula.llm.local.process import LocalServer, missing_package, serve, stop_serving
 from nebula.llm.local.resources import chosen_resources, free_memory, usable_cores
 from nebula.llm.openai import OpenAIModel
 
@@ -60,6 +61,8 @@ class LocalModel:
             raise NotFoundError(
                 "There is no GGUF file in {folder}. Put one there, or name one as local/PATH.", folder=self._folder
             )
+        if find_spec("xllamacpp") is None:
+            raise missing_package()
         return [ModelInfo(name, self.provider) for name in names]
 
     async def describe(self, model: str) -> ModelInfo:

@@ -115,9 +115,7 @@ class LocalServer:
         self._process.wait()
         said = self._last_words()
         if "No module named 'xllamacpp'" in said:
-            return UnavailableError(
-                "Models in files need the package xllamacpp: `pip install xllamacpp`.", retryable=False
-            )
+            return missing_package()
         return UnavailableError(
             "llama.cpp could not load {model}: {reason}. Choose another file, or free some memory.",
             model=self.name,
@@ -155,3 +153,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     """All but the keys: a model has no use for them."""
     keys = {variable for each in TABLE.values() if each.secret for variable in each.variables}
     return {name: each for name, each in environ.items() if name not in keys}
+
+
+def missing_package() -> UnavailableError:
+    return UnavailableError("Models in files need the package xllamacpp: `pip install xllamacpp`.", retryable=False)
