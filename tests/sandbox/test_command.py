@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from nebula.sandbox.command import Stop, run
 from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launcher import Launchers
+from sandbox_rig import command_server
 
 
 @pytest.fixture
@@ -288,6 +290,25 @@ def test_as_root_it_works_as_the_owner_of_the_project(project: Path) -> None:
         Command(str(project), "id -u; echo more >> hello.txt; echo x > new; mkdir ~/made; touch /tmp/made")
     ) as done:
         assert (done.output, done.changes.paths) == (f"{uid}\n", ("hello.txt", "new"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_project_of_somebody_else_has_a_layer_too(on_disk: bool) -> None:
+    """Shared with us, and with a secret file of theirs in it."""
+    uid = 54321 if os.geteuid() == 0 else os.geteuid()
+    with tempfile.TemporaryDirectory(prefix="shared-") as name:
+        theirs, home = Path(name, "project"), Path(name, "home")
+        for folder in (theirs, home):
+            folder.mkdir()
+        (theirs / "read").write_text("read\n")
+        (theirs / ".env").write_text("KEY=canary\n")
+        os.chown(home, uid, uid)
+        Path(name).chmod(0o755)
+        theirs.chmod(0o777)
+        with command_server(uid, home, on_disk=on_disk) as server:
+            outcome = server.run(theirs, "cat read .env; echo x > new")
+    assert (outcome.exit_code, outcome.output, outcome.paths) == (0, "read\n", ["new"])
 
 
 def test_a_launcher_is_ready_before_the_second_command(project: Path) -> None:

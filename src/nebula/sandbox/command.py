@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.sandbox.changes.reader import TooLarge, read_changes
+from nebula.sandbox.changes.reader import LeftTooMuch, read_changes
 from nebula.sandbox.contract import Command, CommandResult
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launch import Launch
@@ -80,7 +80,7 @@ def run(
             started_ns=launch.ready_ns,
             limit=command.limits.layer_bytes,
         )
-    except TooLarge:
+    except LeftTooMuch:
         layer.close()
         return replace(result, exit_code=None, stopped="layer")
     except BaseException:

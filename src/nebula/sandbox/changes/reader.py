@@ -29,7 +29,7 @@ _OPAQUE = "user.overlay.opaque"
 IsIgnored = Callable[[str, bool], bool]
 
 
-class TooLarge(Exception):
+class LeftTooMuch(Exception):
     """Files with holes, or under many names, take little room in the layer and all of their size outside."""
 
 
@@ -42,7 +42,7 @@ def read_changes(
     started_ns: int,
     limit: int,
 ) -> ChangeSet:
-    """Raises TooLarge when the files are larger than `limit` together."""
+    """Raises LeftTooMuch when the files are larger than `limit` together."""
     reader = _Reader(masks, hidden, is_ignored, started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
     reader.walk(_Folder(layer.upper, layer.lower))
@@ -154,7 +154,7 @@ class _Reader:
         path = folder.prefix + name
         self._room -= after.st_size
         if self._room < 0:
-            raise TooLarge
+            raise LeftTooMuch
         ignored = folder.ignored or self._judge(path, is_folder=False)
         if path in self._masks and self._is_untouched_mask(folder, name, before, after):
             return

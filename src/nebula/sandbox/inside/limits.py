@@ -57,7 +57,7 @@ def die_first() -> None:
         file.write("1000")
 
 
-class Watch:
+class ResourceWatch:
     """Counts processes and their memory, and what memory belongs to none of them.
 
     Shared memory (segments, memfds, pages mapped by several) is seen as what the machine has more of it than at the

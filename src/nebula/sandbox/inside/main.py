@@ -104,7 +104,7 @@ def _listen_for_proxy(env: dict[str, str]) -> int:
 
 
 def _watch(control: _socket.socket, config: dict[str, Any], space: Space) -> tuple[str, int | str]:
-    watch = limits.Watch(config["memory_bytes"], config["processes"], space.memory_used)
+    watch = limits.ResourceWatch(config["memory_bytes"], config["processes"], space.memory_used)
     command = os.fork()
     if command == 0:
         _become_command(control, config)

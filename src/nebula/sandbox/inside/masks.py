@@ -9,6 +9,7 @@ import stat
 from nebula.sandbox.inside import mounts
 
 _OPAQUE = "user.overlay.opaque"
+_EINVAL = 22
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -57,7 +58,11 @@ def _open_parent(upper: int, lower: str, path: str) -> int:
 
 
 def copy_attributes(place: str, found: os.stat_result) -> None:
-    os.chown(place, found.st_uid, found.st_gid)
+    try:
+        os.chown(place, found.st_uid, found.st_gid)
+    except OSError as error:
+        if error.errno != _EINVAL:
+            raise  # and else it is somebody's who has no number in here: in the layer it is ours
     os.chmod(place, 0o666 if stat.S_ISLNK(found.st_mode) else stat.S_IMODE(found.st_mode))
     os.utime(place, ns=(found.st_atime_ns, found.st_mtime_ns))
 
