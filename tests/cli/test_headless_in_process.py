@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from conftest import Bench
-from in_process import run_here, surroundings
+from in_process import run_here, sit_down_here, surroundings
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
@@ -44,6 +44,18 @@ def test_what_only_begins_with_a_slash_is_a_task(bench: Bench, prompt: str) -> N
     with ScriptedModel([Turn("ok")]) as server:
         ran = run_here(bench, "nebula", "-p", prompt, **server.env())
     assert (ran.code, prompt_sent(server)) == (0, prompt)
+
+
+def test_on_a_terminal_words_stay_whole_and_in_a_pipe_lines_do(bench: Bench) -> None:
+    words = "There are twelve tests in the folder, and all of them pass."
+    code = "```\nprint('a line of code that is longer than the terminal')\n```"
+    with ScriptedModel([Turn(f"{words}\n\n{code}"), Turn(words)]) as server:
+        end = "the terminal')"
+        _, screen = sit_down_here(bench, lambda screen: screen.wait("al')"), "-p", "x", columns=40, **server.env())
+        piped = run_here(bench, "nebula", "-p", "x", **server.env())
+    assert screen.lines[:2] == ["There are twelve tests in the folder,", "and all of them pass."]
+    assert "print('a line of code that is longer tha" in screen.lines and end in "".join(screen.lines)
+    assert piped.out == f"{words}\n"
 
 
 @pytest.mark.parametrize(("lang", "said"), [("en", "no file changed · 1 change failed"), ("ja", "失敗した変更 1 件")])

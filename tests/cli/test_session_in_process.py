@@ -171,6 +171,42 @@ def test_a_command_whose_changes_fit_shows_them_with_the_question(bench: Bench) 
     assert "+one\n" in asked and "+two\n" in asked
 
 
+@pytest.mark.parametrize(("lines", "offered"), [(2, 0), (40, 1)])
+def test_the_diff_is_offered_only_where_it_is_not_in_sight(bench: Bench, lines: int, offered: int) -> None:
+    """And when it was shown, the ways to answer stand below it again."""
+    call = Call("writeFile", {"path": "new.txt", "content": "word\n" * lines})
+    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\nd\nn\nexit\n", **server.env())
+    assert ran.out.count("d show the diff") == offered and ran.out.count("y yes · n no") == 2
+    assert "+word\n" in ran.out and "or say why not" in ran.out.split(ASK)[1]
+
+
+def test_the_one_file_of_a_command_is_named_once(bench: Bench) -> None:
+    call = Call("runCommand", {"command": "echo one > out.txt"})
+    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", stdin="run\nn\nexit\n", **server.env())
+    asked = ran.out.split(ASK)[0]
+    assert asked.count("created  out.txt (+1 −0)") == 1 and "+one\n" in asked and "d show" not in asked
+
+
+def test_a_session_is_listed_on_one_line_with_what_it_is_about(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("fix the parser of the shop, please")
+        screen.wait("They ran.")
+        screen.prompt(times=2)
+        screen.line("/sessions")
+        screen.prompt(times=3)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([Turn("They ran.")]) as server:
+        _, screen = sit_down_here(bench, person, columns=80, **server.env())
+    listed = r"session_\d{8}_\d{6}_\w{8}  \d{4}-\d\d-\d\d \d\d:\d\d  fix the parser of the"
+    assert re.search(rf"^\* {listed}.{{1,8}}$\n\n?\[AGENT\]", screen.text, re.M)
+    _, shell = sit_down_here(bench, lambda screen: screen.wait("fix the parser"), "sessions", columns=80)
+    assert re.fullmatch(rf"{listed}.{{1,8}}", shell.text.strip())
+
+
 def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
     lines = [f"line {number}\n" for number in range(40)]
     bench.write("a.txt", "".join(lines))

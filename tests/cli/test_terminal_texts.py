@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE
 from nebula.cli.terminal.input.completion import best_matches
-from nebula.cli.terminal.input.paste import BYTES_PER_IMAGE, FOLD_LINES, Pastes
+from nebula.cli.terminal.input.paste import BYTES_PER_IMAGE, BYTES_PER_TOKEN, FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
 from nebula.cli.vizprompt_commands.chat_session import COMMANDS
+from nebula.graph.tokens import estimate_tokens
 from nebula.language import translate_to, use_language
 
 WIDE = "星雲はコーディングエージェントです"
@@ -48,6 +49,11 @@ def test_a_cut_line_always_fits(text, columns):
 def test_padding_counts_columns():
     assert pad("終了", 6) == "終了  "
     assert display_width(pad("終了", 9)) == 9
+
+
+def test_a_paste_is_estimated_as_when_it_is_sent():
+    pastes, text = Pastes(), "".join(f"{number}: é(x) -> [y];\n" for number in range(400))
+    assert pastes.sizes(pastes.fold(text)) == [estimate_tokens(text) * BYTES_PER_TOKEN]
 
 
 def test_a_short_paste_is_itself():

@@ -13,6 +13,7 @@ from typing import Any
 
 from nebula.language import translate, translate_count
 
+_CODE = r"(?ms)(^ *```.*?(?:^ *```|\Z))"
 _PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
 
 
@@ -29,19 +30,34 @@ def print_line(text: str = "", *, end: str = "\n") -> None:
     print(fit_to_print(text), end=end, flush=True)
 
 
+def print_words(text: str) -> None:
+    """What a model says: on a terminal broken between words, but for code; elsewhere as it was written."""
+    text = fit_to_print(text)
+    if sys.stdout.isatty():
+        parts = re.split(_CODE, text)
+        parts[::2] = [_broken(part, sys.stdout.fileno()) for part in parts[::2]]
+        text = "".join(parts)
+    print(text, flush=True)
+
+
 def print_remark(text: str, *, end: str = "\n") -> None:
     """A sentence of the program; on a terminal it is broken between words."""
     text = fit_to_print(text)
     if sys.stderr.isatty():
-        from nebula.cli.terminal.output.width import wrap
-
-        text = "\n".join(part for line in text.split("\n") for part in wrap(line, _columns()))
+        text = _broken(text, sys.stderr.fileno())
     print(text, end=end, file=sys.stderr, flush=True)
 
 
-def _columns() -> int:
+def _broken(text: str, fd: int) -> str:
+    from nebula.cli.terminal.output.width import wrap
+
+    columns = _columns(fd)
+    return "\n".join(part for line in text.split("\n") for part in wrap(line, columns))
+
+
+def _columns(fd: int) -> int:
     try:
-        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
+        return max(20, os.get_terminal_size(fd).columns)
     except OSError:
         return 80
 

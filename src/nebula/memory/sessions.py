@@ -36,6 +36,8 @@ SELECT s.id, s.started_at, s.ended_at, s.model_used, s.project_path,
        (SELECT substr(m.content, 1, {LAST_WORDS_LENGTH}) FROM messages m
          WHERE m.session_id = s.id AND m.role IN ('user', 'assistant') AND trim(m.content) <> ''
          ORDER BY m.id DESC LIMIT 1),
+       (SELECT substr(m.content, 1, {LAST_WORDS_LENGTH}) FROM messages m
+         WHERE m.session_id = s.id AND m.role = 'user' AND trim(m.content) <> '' ORDER BY m.id LIMIT 1),
        (SELECT count(*) FROM messages m WHERE m.session_id = s.id),
        (SELECT max(m.id) FROM messages m WHERE m.session_id = s.id) AS last_message
   FROM sessions s
@@ -54,6 +56,8 @@ class SessionInfo:
     last_words: str
     """The end of the talk on one line, at most 200 characters; not yet made safe for a terminal."""
     messages: int
+    first_prompt: str = ""
+    """In the same way: what the talk is about."""
 
     @property
     def status(self) -> Literal["active", "completed"]:
@@ -220,11 +224,18 @@ class Sessions:
                 ended_at=read_time(ended),
                 model=model,
                 project_path=path,
-                last_words=" ".join(words.split()) if isinstance(words, str) else "",
+                last_words=_on_one_line(words),
                 messages=count,
+                first_prompt=_on_one_line(prompt),
             )
-            for session_id, started, ended, model, path, words, count, _ in self._rows(_INFO + condition, values)
+            for session_id, started, ended, model, path, words, prompt, count, _ in self._rows(
+                _INFO + condition, values
+            )
         ]
+
+
+def _on_one_line(text: object) -> str:
+    return " ".join(text.split()) if isinstance(text, str) else ""
 
 
 def _expect_session(session_id: str, rows: int) -> None:

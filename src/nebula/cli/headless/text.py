@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_remark, print_words
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
@@ -26,7 +26,7 @@ class TextFace:
             self._refused = True
         for cue in self._stage.read(stamped):
             if isinstance(cue, Say):
-                print_line(("\n" if self._spoken else "") + cue.text.rstrip("\n"))
+                print_words(("\n" if self._spoken else "") + cue.text.rstrip("\n"))
                 self._spoken = True
             elif isinstance(cue, Remark) and not self._said_before(event):
                 self._remark(cue.text)

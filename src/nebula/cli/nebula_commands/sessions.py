@@ -11,7 +11,7 @@ from typing import Any
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_settings
-from nebula.cli.terminal.dialogs.session_choice import session_line
+from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line
 from nebula.config import Settings
 from nebula.language import translate
 from nebula.memory.sessions import SessionInfo, Sessions
@@ -32,9 +32,11 @@ def main(argv: Sequence[str]) -> int:
     if options.json:
         print_json([_as_json(info) for info in found])
         return 0
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _UNCUT
     for info in found:
-        print_line(f"{info.id}  {session_line(info, columns - len(info.id) - 2)}")
+        if sys.stdout.isatty():
+            print_line(listed_session(info, shutil.get_terminal_size().columns - 1))
+        else:
+            print_line(f"{info.id}  {session_line(info, _UNCUT)}")
     return 0
 
 
@@ -54,6 +56,7 @@ def _as_json(info: SessionInfo) -> dict[str, Any]:
         "status": info.status,
         "model": info.model,
         "project_path": info.project_path,
+        "first_prompt": info.first_prompt,
         "last_words": info.last_words,
         "messages": info.messages,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.dialogs.session_choice import choose_session, session_line
+from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_session
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import explain, translate, translate_count
@@ -31,7 +31,7 @@ async def list_them(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("No sessions in this directory yet."))
     for info in found:
         mark = "*" if info.id == terminal.session.id else " "
-        terminal.screen.line(f"{mark} {info.id}  {session_line(info, terminal.screen.columns - 36)}", hang=4)
+        terminal.screen.line(f"{mark} {listed_session(info, terminal.screen.columns - 3)}")
 
 
 async def resume(terminal: TerminalSession, argument: str) -> None:

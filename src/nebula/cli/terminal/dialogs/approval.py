@@ -33,7 +33,7 @@ class Dialog(Protocol):
     def introduce(self) -> None: ...
 
     def show(self) -> None:
-        """What the answer is about, in full."""
+        """What the answer is about, in full, and the ways to answer."""
 
     async def decide(self, answer: str) -> Decision | None:
         """None: show it first, then ask again."""
@@ -108,6 +108,8 @@ class _WriteDialog:
         self._asker = asker
         self._terminal = asker.terminal
         self._question = question
+        self._seen = False
+        """The whole difference stands above the question."""
 
     def introduce(self) -> None:
         screen, question = self._terminal.screen, self._question
@@ -125,12 +127,15 @@ class _WriteDialog:
         if question.asked_again:
             screen.line(translate("The file changed in the meantime; this is the new difference."), "yellow")
         if fits_half(screen, [self._diff()]):
-            self.show()
-        screen.parts(self._keys(), "dim")
+            self._show_diff()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        self._terminal.screen.parts(self._keys(), "dim")
 
     def _keys(self) -> list[str]:
         question = self._question
-        keys = [translate("y yes · n no · d show the diff")]
+        keys = [translate("y yes · n no") if self._seen else translate("y yes · n no · d show the diff")]
         if len(question.proposal.change.hunks) > 1:
             keys.append(translate("h choose hunk by hunk"))
         if len(question.together) > 1:
@@ -141,6 +146,11 @@ class _WriteDialog:
         return [*keys, translate("or say why not")]
 
     def show(self) -> None:
+        self._show_diff()
+        self._show_keys()
+
+    def _show_diff(self) -> None:
+        self._seen = True
         show_diff(self._terminal.screen, self._diff())
 
     async def decide(self, answer: str) -> Decision | None:

@@ -36,6 +36,8 @@ class ChangeSetDialog:
         seen = asked.changes if asked is not None and asked.approval_id == question.approval_id else None
         self._shown = seen or question.changes
         """Fit to be shown, in the order of the question."""
+        self._seen = not self._shown
+        """All differences stand above the question."""
 
     def introduce(self) -> None:
         screen, changes = self._terminal.screen, self._shown
@@ -50,21 +52,31 @@ class ChangeSetDialog:
             )
         else:
             screen.line(translate("A command has made files that git ignores:"), "bold")
-        for change in changes[:LISTED]:
-            screen.line(f"  {_counted(change)}")
+        at_once = fits_half(screen, [each.diff or each.path for each in changes])
+        if not at_once or len(changes) > 1:  # else its one line stands above the difference
+            for change in changes[:LISTED]:
+                screen.line(f"  {_counted(change)}")
         if len(changes) > LISTED:
             screen.line(f"  … +{len(changes) - LISTED}")
         for remark in self._question.remarks:
             screen.line(one_line(explain(remark)), "yellow")
-        if fits_half(screen, [each.diff or each.path for each in changes]):
-            self.show()
-        keys = [translate("y yes · n no · d show the diff")] if changes else [translate("y yes · n no")]
-        if len(changes) > 1:
+        if at_once:
+            self._show_all()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        keys = [translate("y yes · n no") if self._seen else translate("y yes · n no · d show the diff")]
+        if len(self._shown) > 1:
             keys.append(translate("f choose file by file"))
         keys += [translate("a yes to all in this session"), translate("or say why not")]
-        screen.parts(keys, "dim")
+        self._terminal.screen.parts(keys, "dim")
 
     def show(self) -> None:
+        self._show_all()
+        self._show_keys()
+
+    def _show_all(self) -> None:
+        self._seen = True
         for change in self._shown:
             self._show_one(change)
 

@@ -67,6 +67,12 @@ def read_choice(answer: str, sessions: Sequence[SessionInfo]) -> Choice | None:
     return Choice(first_prompt=answer) if len(answer) > 3 or not answer.isascii() else None
 
 
+def listed_session(info: SessionInfo, columns: int) -> str:
+    """Id, time and what it is about, on one line; behind that the last words, where there is room."""
+    said = one_line(" · ".join(filter(None, (info.first_prompt, info.last_words))))
+    return cut(f"{info.id}  {info.started_at:%Y-%m-%d %H:%M}  {said or translate('(nothing said yet)')}", columns)
+
+
 def session_line(info: SessionInfo, columns: int) -> str:
     """Time, status, model and last words on one line of the terminal."""
     status = pad(translate("active") if info.status == "active" else translate("completed"), len("completed"))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 from nebula.agent.attached.images import ENDINGS, BadImage, image_from_file
 from nebula.agent.budget import TOKENS_PER_IMAGE
 from nebula.attachments import Attachment, is_large
+from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate
 
 BYTES_PER_TOKEN = 4
@@ -62,10 +64,10 @@ class Pastes:
         return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
 
     def sizes(self, prompt: str) -> list[int]:
-        """Bytes of the large pastes whose marks stand in a prompt; of an image, those of text as dear as it."""
+        """Of the large pastes and the images whose marks stand in a prompt: bytes of ordinary text as dear as each."""
         large = [text for mark, text in self._folded.items() if is_large(text) and mark in prompt]
         images = [mark for mark in self._images if mark in prompt]
-        return [len(text.encode("utf-8", "replace")) for text in large] + [BYTES_PER_IMAGE] * len(images)
+        return [_tokens(text) * BYTES_PER_TOKEN for text in large] + [BYTES_PER_IMAGE] * len(images)
 
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
         """What the marks in a prompt stand for, and what is wrong with an image."""
@@ -80,6 +82,12 @@ class Pastes:
             except BadImage as problem:
                 problems.append(Sentence(problem.sentence, **problem.values))
         return found, problems
+
+
+@lru_cache(maxsize=32)
+def _tokens(text: str) -> int:
+    """As it is told when the prompt is sent; asked for again with every key."""
+    return estimate_tokens(text)
 
 
 def image_path(pasted: str) -> str:
