@@ -249,7 +249,7 @@ async def run_tool(
     results.append(result)
     for each in outcome.changes:
         turn.stream.emit(Diff(each.path, each.diff, each.added, each.removed, each.before, each.after, turn.task_id))
-    seconds = round(time.monotonic() - started, 3)
+    seconds = round(time.monotonic() - started if outcome.seconds is None else outcome.seconds, 3)
     how = (outcome.decision, seconds, turn.task_id, outcome.refused, outcome.check, outcome.secret, outcome.evidence)
     turn.stream.emit(ToolResult(use.name, result, *how))
     if late is not None:

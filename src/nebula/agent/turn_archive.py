@@ -121,7 +121,10 @@ class NodeWriter:
                 node_id=event.node_id,
                 texts=[
                     Utterance("user", turn.prompt),
-                    *(Utterance("tool", text) for text in round_texts(turn)),
+                    *(
+                        Utterance("tool", text, duration=each.seconds)
+                        for text, each in zip(round_texts(turn), turn.rounds, strict=True)
+                    ),
                     Utterance("assistant", turn.answer, duration=turn.answer_seconds),
                 ],
                 parents=turn.parents,

@@ -61,6 +61,8 @@ class Round:
     results: list[ToolUseResult] = field(default_factory=list)
     said: str = ""
     """What the user said meanwhile."""
+    seconds: float = 0.0
+    """How long the tools worked."""
 
 
 @record
@@ -132,6 +134,7 @@ class TurnResult:
     def _read_result(self, event: ToolResult) -> None:
         if self.rounds:
             self.rounds[-1].results.append(event.result)
+            self.rounds[-1].seconds += event.duration_s or 0.0
         if event.check is not None:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)

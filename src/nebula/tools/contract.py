@@ -59,6 +59,8 @@ class Outcome:
     """Bytes of the file that was read or written."""
     evidence: tuple[Evidence, ...] = ()
     """The places of the project that it showed."""
+    seconds: float | None = None
+    """How long it worked, where somebody was asked afterwards: to wait for an answer is no work."""
 
     @classmethod
     def ok(cls, value: Mapping[str, Any], **facts: Any) -> Outcome:

@@ -83,7 +83,8 @@ class RunCommand:
         try:
             with await self._run(line, timeout_s, network and not hosts, hosts, call) as result:
                 self._point_out_unseen(result, call)
-                return replace(await self._outcome(result, call), secret=self._layers.shows_secrets)
+                outcome = await self._outcome(result, call)
+                return replace(outcome, secret=self._layers.shows_secrets, seconds=result.duration_s)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500) from None
 
