@@ -301,3 +301,16 @@ async def test_narrow_screens_have_tabs(bench):
             await expect(page.locator("#transcript")).to_contain_text("first answer")  # without choosing the tab
             await expect(page.locator("#outline")).to_be_hidden()
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_a_sheet_that_was_closed_stays_closed_whatever_is_drawn_then(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server) as page:
+            await page.click("#help")
+            await expect(page.locator("#dialog")).to_be_visible()
+            # The browser tells of the end a little later; the page is drawn in between.
+            await page.evaluate("document.querySelector('#dialog').close(); document.querySelector('#theme').click()")
+            await expect(page.locator("#dialog")).to_have_attribute("data-sheet", "")
+            await expect(page.locator("#dialog")).to_be_hidden()
+            await page.click("#help")
+            await expect(page.locator("#dialog")).to_be_visible()

@@ -18,16 +18,18 @@ export function createDialogs(root, page) {
   const run = (command) => {
     root.close();
     page.look({ dialog: "" });
+    view.shown = "";
     command.run(page);
     page.drawNow(); // what is typed next belongs to what it opened
   };
 
   function draw(state, say) {
     const { dialog } = state.view;
+    const opens = dialog !== "" && dialog !== view.shown; // one that the reader has just closed is not opened again
     if (dialog !== view.shown) Object.assign(view, { shown: dialog, kept: {} });
     root.dataset.sheet = dialog;
     render(dialog ? SHEETS[dialog]({ state, say, page, close, redraw, run, kept: view.kept }) : nothing, root);
-    if (dialog && !root.open) root.showModal();
+    if (opens && !root.open) root.showModal();
     else if (!dialog && root.open) root.close();
   }
   return { draw };

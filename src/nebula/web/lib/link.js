@@ -13,6 +13,8 @@ const LOOK_EVERY_MS = 500;
 const SILENT_FOR_MS = 1500;
 const ANSWER_WITHIN_MS = 2400; // with the silence before and two looks: within 5 s
 
+const CONNECT_WITHIN_MS = 10_000; // that the line is lost is told meanwhile; a server that comes round takes it
+
 /**
  * @typedef {object} Listener
  * @property {(status: string) => void} onstatus
@@ -104,6 +106,7 @@ export class Link {
 
   /** @param {WebSocket} socket */
   async #greet(socket) {
+    this.#askedAt = Date.now();
     try {
       const lang = document.documentElement.lang;
       const greeting = this.ask("hello", this.#token ? { token: this.#token, lang } : { lang });
@@ -140,7 +143,8 @@ export class Link {
   #watch() {
     const now = Date.now();
     const socket = this.#socket;
-    if (socket && this.#askedAt !== null && now - this.#askedAt > ANSWER_WITHIN_MS) {
+    const patience = this.isOpen ? ANSWER_WITHIN_MS : CONNECT_WITHIN_MS;
+    if (socket && this.#askedAt !== null && now - this.#askedAt > patience) {
       this.#lose(socket, 0);
       socket.close();
     } else if (socket && this.isOpen && this.#askedAt === null && now - this.#heardAt > SILENT_FOR_MS) {
