@@ -328,3 +328,10 @@ PIECES = [
 def test_noise_is_stripped_as_four_patterns_would(pieces: list[str]) -> None:
     text = "".join(pieces)
     assert strip_noise(text) == stripped_the_plain_way(text)
+
+
+@pytest.mark.parametrize("part", ["analysis</think>", "x</think>analysis y", "assistantfinalanalysis</think>"])
+def test_thoughts_that_go_on_and_on_are_passed_over_in_linear_time(part: str) -> None:
+    before = time.process_time()
+    strip_noise(part * 20_000)
+    assert time.process_time() - before < 10  # half a second at most; minutes where each is looked at to the end
