@@ -230,7 +230,7 @@ def test_no_door_obeys_a_projects_config(bench: Bench, argv: tuple[str, ...]) ->
 def test_a_full_disk_behind_standard_output_is_one_line_and_the_trace_agrees(bench: Bench, form: str) -> None:
     with ScriptedModel([Turn("ok")]) as server:
         ran = run_here(bench, "nebula", "-p", "go", "--output-format", form, out="/dev/full", **server.env())
-    assert (ran.code, ran.err) == (1, "nebula: No space left on device\n")
+    assert (ran.code, ran.err) == (1, "nebula: Standard output: No space left on device\n")
     last = bench.trace()[-1]
     assert (last["type"], last["status"], last["exit_code"]) == ("final", "error", 1)
 
