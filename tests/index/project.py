@@ -62,20 +62,26 @@ def contents(index: Index) -> dict[str, object]:
     files = {path: state.blob for path, state in store.states().items()}
     chunks = {}
     terms: dict[str, dict[str, float]] = {}
+    of_files: dict[str, dict[str, float]] = {}
     places = {segment: list(range(size)) for segment, (size, _) in store.shape().segments.items()}
     by_place = {(c.segment, c.place): c for c in store.candidates(places)}
+    file_paths = {(c.segment, c.file_place): c.path for c in by_place.values()}
     for c in by_place.values():
         chunks[f"{c.path}#L{c.start}-L{c.end}"] = (c.symbol, c.digest, c.language, c.kind, c.committed)
     from nebula.index import postings
 
     for segment, by_term in store.postings(all_terms(index)).items():
-        for term, (in_chunks, _) in by_term.items():
+        for term, (in_chunks, in_files) in by_term.items():
             for level, found in postings.by_level(in_chunks):
                 for place in found:
                     if (segment, place) in by_place:
                         c = by_place[segment, place]
                         terms.setdefault(term, {})[f"{c.path}#L{c.start}"] = level
-    return {"files": files, "chunks": chunks, "terms": terms, "skipped": sorted(store.skipped())}
+            for level, found in postings.by_level(in_files):
+                for place in found:
+                    if (segment, place) in file_paths:
+                        of_files.setdefault(term, {})[file_paths[segment, place]] = level
+    return {"files": files, "chunks": chunks, "terms": terms, "of files": of_files, "skipped": sorted(store.skipped())}
 
 
 def all_terms(index: Index) -> list[str]:
