@@ -105,7 +105,7 @@ class ProjectAccess:
 
 
 @value
-class Place:
+class ConversationPlace:
     """Where a session stands in its conversation."""
 
     conversation: Conversation
@@ -406,10 +406,10 @@ class Session:
         self._parents_of_next = tuple(node_ids)
 
     @property
-    def place(self) -> Place:
-        return Place(self.conversation, self.ledger, self._parents_of_next)
+    def place(self) -> ConversationPlace:
+        return ConversationPlace(self.conversation, self.ledger, self._parents_of_next)
 
-    def go_to(self, place: Place) -> None:
+    def go_to(self, place: ConversationPlace) -> None:
         """Back to where this session has been."""
         self.conversation, self.ledger, self._parents_of_next = place.conversation, place.ledger, place.parents_of_next
 

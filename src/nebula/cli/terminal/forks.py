@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from nebula.value import field, record
 
 if TYPE_CHECKING:
-    from nebula.agent.session import Place
+    from nebula.agent.session import ConversationPlace
 
 
 @record
 class Fork:
-    other: Place
+    other: ConversationPlace
     """Where the conversation stood before; once undone, where it had gone."""
     file_changes: int = 0
     """Since then, and not taken back."""
@@ -27,7 +27,7 @@ class Forks:
     _done: list[Fork] = field(default_factory=list)
     _undone: list[Fork] = field(default_factory=list)
 
-    def forked(self, before: Place) -> None:
+    def forked(self, before: ConversationPlace) -> None:
         self._done.append(Fork(before))
         self._undone.clear()
 
@@ -35,14 +35,14 @@ class Forks:
         if self._done:
             self._done[-1].file_changes = max(0, self._done[-1].file_changes + by)
 
-    def undo(self, here: Place) -> Place | None:
+    def undo(self, here: ConversationPlace) -> ConversationPlace | None:
         """Where to go back to; None where the last thing done was no /fork."""
         if not self._done or self._done[-1].file_changes:
             return None
         self._undone.append(Fork(here))
         return self._done.pop().other
 
-    def redo(self, here: Place) -> Place | None:
+    def redo(self, here: ConversationPlace) -> ConversationPlace | None:
         if not self._undone:
             return None
         self._done.append(Fork(here))

@@ -64,7 +64,7 @@ def _last_lines(text: bytes) -> bytes:
     return tail[_behind_break(tail) :]
 
 
-class Backstage:
+class LiveOutput:
     """Gets the output from the thread that runs the command."""
 
     def __init__(self, call: Call, loop: asyncio.AbstractEventLoop) -> None:

@@ -20,7 +20,7 @@ from nebula.tools.approval import agrees
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nebula.agent.session import Place
+    from nebula.agent.session import ConversationPlace
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.workspace.file_history import FilePlan
 
@@ -86,7 +86,7 @@ def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
     terminal.screen.line(translate("The files are already as they were before; there is nothing to take back."))
 
 
-def _go_to(terminal: TerminalSession, place: Place) -> None:
+def _go_to(terminal: TerminalSession, place: ConversationPlace) -> None:
     terminal.session.go_to(place)
     terminal.left_behind = None
     tell_where(terminal)
