@@ -144,7 +144,7 @@ def test_lines_that_a_search_showed_may_be_edited_in_a_later_session(project, en
 def test_lines_that_moved_since_a_search_showed_them_are_read_again_first(project):
     search = Call("searchCode", {"query": "lighthouse", "top_k": 1})
     ask(project, [Turn("", [search]), Turn("Found.")])
-    project.write("src/light.py", f"import sea\n{LIGHT}")
+    project.write("src/light.py", "import sea\ndef lighthouse(): return beacon()\n")
     edits = [{"old_text": "beacon()", "new_text": "lamp()"}]
     script = [Turn("", [Call("editFile", {"path": "src/light.py", "edits": edits})]), Turn("done")]
     events, _ = ask(project, script, "--yes", "--continue")
