@@ -10,6 +10,7 @@ from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, sess
 from nebula.cli.terminal.output.width import display_width
 from nebula.language import use_language
 from nebula.memory.sessions import SessionInfo
+from nebula.value import replace
 
 SPEC_WORDS = "plan agent mode model exit quit"
 SPEC_COMMANDS = (
@@ -116,6 +117,23 @@ def _info(session_id="session_20260101_100000_00000000", words="hello"):
 )
 def test_answers_to_the_list_of_sessions(answer, choice):
     assert read_choice(answer, [_info("first"), _info("second")]) == choice
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shown"),
+    [
+        ("fix the parser of the shop", "They ran.", "fix the parser… · They ran."),
+        ("fix", "They ran, all of the twelve of them", "fix · They ran, all of the…"),
+        ("直して直して直して直して直して", "終わりました。終わりました。", "直して直し… · 終わりました…"),
+        ("fix the parser of the shop", "", "fix the parser of the shop"),
+        ("fix", "fix", "fix"),
+    ],
+)
+def test_a_session_shows_what_it_is_about_and_how_it_ended(first, last, shown):
+    info = replace(_info(words=last), first_prompt=first)
+    head = len(session_line(replace(_info(words="x"), first_prompt=""), 100)) - 1
+    line = session_line(info, head + 27)
+    assert line[head:] == shown and display_width(line) <= head + 27
 
 
 @pytest.mark.parametrize("columns", [60, 79, 120])

@@ -15,6 +15,7 @@ from nebula.cli.terminal.dialogs.session_choice import listed_session, session_l
 from nebula.config import Settings
 from nebula.language import translate
 from nebula.memory.sessions import SessionInfo, Sessions
+from nebula.value import replace
 
 _UNCUT = 10_000
 
@@ -36,7 +37,8 @@ def main(argv: Sequence[str]) -> int:
         if sys.stdout.isatty():
             print_line(listed_session(info, shutil.get_terminal_size().columns - 1))
         else:
-            print_line(f"{info.id}  {session_line(info, _UNCUT)}")
+            # Scripts read this line: the last words stand where they always stood, and --json has all of it.
+            print_line(f"{info.id}  {session_line(replace(info, first_prompt=''), _UNCUT)}")
     return 0
 
 

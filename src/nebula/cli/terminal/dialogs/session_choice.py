@@ -74,9 +74,19 @@ def listed_session(info: SessionInfo, columns: int) -> str:
 
 
 def session_line(info: SessionInfo, columns: int) -> str:
-    """Time, status, model and last words on one line of the terminal."""
+    """Time, status, model, first prompt and last words on one line of the terminal."""
     status = pad(translate("active") if info.status == "active" else translate("completed"), len("completed"))
     model = pad(cut(one_line(info.model), 18), 18)
     head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  {model}  "
-    said = one_line(info.last_words) or translate("(nothing said yet)")
-    return head + cut(said, max(10, columns - display_width(head)))
+    return head + _begun_and_ended(info, max(10, columns - display_width(head)))
+
+
+def _begun_and_ended(info: SessionInfo, columns: int) -> str:
+    """What it is about, and how far it has come: each has half of the room at least, or what it needs."""
+    first, last = one_line(info.first_prompt), one_line(info.last_words)
+    if not first or not last or first == last:
+        return cut(first or last or translate("(nothing said yet)"), columns)
+    between = " · "
+    room = columns - len(between)
+    begun = cut(first, max(room // 2, room - display_width(last)))
+    return begun + between + cut(last, room - display_width(begun))
