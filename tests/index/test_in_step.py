@@ -424,13 +424,13 @@ def test_after_any_history_the_index_equals_a_fresh_one(url: str, steps: list[tu
 
 @pytest.mark.slow
 def test_many_small_updates_are_merged_and_still_equal_a_fresh_index(project: Project) -> None:
-    for i in range(12):
+    for i in range(40):
         project.write(f"f{i}.py", function(f"start{i}", *WORDS))
     with project.index() as index:
         index.sync()
         for i in range(60):
-            project.write(f"f{i % 12}.py", function(f"name{i}", WORDS[i % 5]) + function("other", WORDS[i % 3]))
-            index.ingest([f"f{i % 12}.py"])
+            project.write(f"f{i % 40}.py", function(f"name{i}", WORDS[i % 5]) + function("other", WORDS[i % 3]))
+            index.ingest([f"f{i % 40}.py"])
         assert len(index.store.shape().segments) <= 25
         index.sync()
     assert_equals_fresh(project)
