@@ -6,6 +6,8 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -341,3 +343,51 @@ def test_checks_that_are_held_back_name_the_option_that_lets_them_run(bench: Ben
     with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
         assert run_here(bench, "nebula", "-p", "hi", **server.env()).err == f"nebula: {said}\n"
         assert run_here(bench, "nebula", "-p", "hi", "--trust", **server.env()).err == ""
+
+
+# What a stranger's graph holds
+
+
+def _odd_node(graph: Path) -> str:
+    (graph / "nodes/000/007.xml").write_text("<?xml version='1.0' encoding='utf-99'?><node id='odd'/>", "utf-8")
+    return "nodes/000/007.xml (not a node file: unknown encoding: utf-99)"
+
+
+def _odd_settings(graph: Path) -> str:
+    (graph / "config.yaml").write_text("settings: [1]\n", encoding="utf-8")
+    return "config.yaml (settings is not a mapping)"
+
+
+def _pipe_as_index(graph: Path) -> str:
+    (graph / "nodes/index.tsv").unlink()
+    os.mkfifo(graph / "nodes/index.tsv")
+    return "nodes/index.tsv (not a regular file)"
+
+
+@pytest.mark.parametrize("plant", [_odd_node, _odd_settings, _pipe_as_index])
+@pytest.mark.parametrize("arguments", [("-p", "go"), ("-c", "-p", "go")])
+def test_what_makes_no_sense_in_the_graph_costs_one_remark(
+    bench: Bench, plant: Callable[[Path], str], arguments: tuple[str, ...]
+) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        before = run_here(bench, "nebula", "-p", "begin", **server.env())
+        said = plant(bench.project / ".nebula/graph")
+        ran = run_here(bench, "nebula", *arguments, **server.env())
+    assert before.err == ""
+    assert (ran.code, ran.out) == (0, "Two.\n")
+    assert ran.err == f"nebula: Left out of the conversation graph: {said}\n"
+
+
+def test_several_odd_files_of_the_graph_are_one_remark_with_the_way_to_see_them(bench: Bench) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
+        run_here(bench, "nebula", "-p", "begin", **server.env())
+        graph = bench.project / ".nebula/graph"
+        first = [_odd_node(graph), _odd_settings(graph), _pipe_as_index(graph)][0]
+        ran = run_here(bench, "nebula", "-p", "go", **server.env())
+        command = ran.err.rpartition("all of them: ")[2].split()
+        checked = run_here(bench, *command, **server.env())
+    assert ran.err.splitlines() == [
+        f"nebula: Left out of the conversation graph: {first} and 2 more; all of them: "
+        "vizprompt --data-dir .nebula/graph check"
+    ]
+    assert all(name in checked.out + checked.err for name in ("007.xml", "config.yaml", "index.tsv"))

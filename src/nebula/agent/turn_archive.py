@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from nebula.agent.nodes import kept_with_node, round_texts
 from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Final, Stamped, TurnNotKept
+from nebula.language import Sentence
 from nebula.value import field, record
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
 
+
+_LOOK_S = 0.1
+"""Seconds that looking for what cannot be read may take; `vizprompt check` looks through everything."""
 
 FlowChoice = str | Callable[[], str]
 """A flow by id or name, or whoever makes it once there is something to put in it."""
@@ -35,11 +40,14 @@ class TurnArchive:
         self._read_only = read_only
         self._session_nodes = session_nodes
         self._graph: Graph | None = None
+        self._was_there = False
+        """The graph is not all of this run's own making."""
 
     @property
     def graph(self) -> Graph | None:
         if self._graph is None and self._open is not None:
             self._graph = self._open()
+            self._was_there = os.path.isdir(self._graph.data_dir)
         return self._graph
 
     def close(self) -> None:
@@ -72,6 +80,23 @@ class TurnArchive:
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
         """The whole ids, once it is sure that each is a node; a unique beginning stands for one."""
         return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
+
+    def unreadable(self) -> Sentence | None:
+        """One sentence about the files of the graph that make no sense, as far as a short look shows them."""
+        if self._graph is None or not self._was_there:
+            return None
+        found = [each for each in self._graph.problems(_LOOK_S) if each.kind == "unreadable"]
+        if not found:
+            return None
+        first = Sentence("{path} ({problem})", path=found[0].path, problem=found[0].what)
+        if len(found) == 1:
+            return Sentence("Left out of the conversation graph: {file}", file=first)
+        return Sentence(
+            "Left out of the conversation graph: {file} and {count} more; all of them: {command}",
+            file=first,
+            count=len(found) - 1,
+            command=f"vizprompt --data-dir {os.path.relpath(self._graph.data_dir)} check",
+        )
 
     def remember(self, session_id: str, node_id: str, parents: Sequence[str]) -> None:
         """The node is one that the session made."""

@@ -10,6 +10,7 @@ Synchronous, safe to use from several threads and processes at once. What a call
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -435,10 +436,13 @@ class Graph:
         with self._store.writing() if repair else self._store.reading():
             return check(self._store, repair=repair)
 
-    def problems(self) -> list[Problem]:
-        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
+    def problems(self, patience: float = math.inf) -> list[Problem]:
+        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere.
+
+        Looking takes so many seconds at most; what was not looked at by then has no problem yet.
+        """
         with self._store.reading():
-            self._store.node_index.catch_up()
+            self._store.node_index.catch_up(patience)
             found = self._store.node_index.problems() + self._store.flows.problems()
             return found + self._store.problems()
 

@@ -86,6 +86,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
         references = _references(session, options.references)
         turn = partial(session.turn, prompt, references=references, attachments=attachments)
         final = await interruptible(settings, turn, show)
+        if final.node_id and (unreadable := await asyncio.to_thread(session.archive.unreadable)):
+            print_remark(f"nebula: {explain(unreadable)}")
     except GraphError as error:
         return _not_begun(error, EXIT_USAGE, options, settings, prompt, show)
     finally:
