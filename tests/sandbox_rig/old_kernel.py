@@ -1,11 +1,10 @@
 """What an older kernel lacks, taken from this one for a process and all that it starts: every system call since Linux 5.12
-is unknown (mount_setattr, Landlock, fchmodat2 and so on), and the release says 2.6."""
+is unknown (mount_setattr, Landlock, fchmodat2 and so on). Its release stays what it is: without a space of process
+numbers of its own, a fork bomb of root's would stop everything else on the machine that runs the tests."""
 
 import ctypes
-import os
 
 FIRST_UNKNOWN = 442
-UNAME26 = 0x0020000
 NO_NEW_PRIVS, SET_SECCOMP, FILTER = 38, 22, 2
 
 
@@ -20,5 +19,3 @@ def become_old() -> None:
     libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0)
     if libc.prctl(SET_SECCOMP, FILTER, header, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no filter could be set")
-    libc.personality(UNAME26)
-    assert os.uname().release.startswith("2.6.")
