@@ -27,7 +27,7 @@ found = capability.capability(sys.argv[1], fresh=True, probe=probe)
 print(found.available, found.on_disk, found.reason, found.advice, sep="\\n")
 """
 """As on a kernel whose tmpfs has no attributes for users."""
-OLD = f"import sys; sys.path.append({str(Path(sandbox_rig.__file__).parent)!r}); from old_kernel import become_old; become_old(); "
+OLD = f"import sys; sys.path.append({str(Path(sandbox_rig.__file__).parent)!r}); from old_kernel import *; become_old(); say_old_release(); "
 WALLS = "from nebula.sandbox.capability import missing_walls; print(*missing_walls(), sep='\\n')"
 
 

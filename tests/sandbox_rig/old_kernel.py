@@ -1,10 +1,11 @@
 """What an older kernel lacks, taken from this one for a process and all that it starts: every system call since Linux 5.12
-is unknown (mount_setattr, Landlock, fchmodat2 and so on). Its release stays what it is: without a space of process
-numbers of its own, a fork bomb of root's would stop everything else on the machine that runs the tests."""
+is unknown (mount_setattr, Landlock, fchmodat2 and so on)."""
 
 import ctypes
+import os
 
 FIRST_UNKNOWN = 442
+UNAME26 = 0x0020000
 NO_NEW_PRIVS, SET_SECCOMP, FILTER = 38, 22, 2
 
 
@@ -19,3 +20,10 @@ def become_old() -> None:
     libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0)
     if libc.prctl(SET_SECCOMP, FILTER, header, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no filter could be set")
+
+
+def say_old_release() -> None:
+    """Not where hostile commands run: without process numbers of its own, a fork bomb of root's would stop everything
+    else on the machine that runs the tests."""
+    ctypes.CDLL(None).personality(UNAME26)
+    assert os.uname().release.startswith("2.6.")
