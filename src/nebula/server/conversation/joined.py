@@ -17,6 +17,8 @@ _DECLARED: Final = re.compile(
     r"^export\s+(?=(?:async\s+)?(?:function\s*\*?|const|class)\s*([\w$]+)[\s(=<{])", re.MULTILINE
 )
 _LEFT: Final = re.compile(r"(?:^|(?<=[;}]))(?:import\b(?!\()|export\b).{0,60}", re.MULTILINE)
+_TYPES: Final = re.compile(r"^/\*\* @import [^*]*\*/\n", re.MULTILINE)
+"""For the type checker alone, and by paths that are not the joined file's."""
 _LATER: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
 _SHEET: Final = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
 
@@ -76,7 +78,7 @@ def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
         given.append(found[1])
         return ""
 
-    text = _DECLARED.sub(declared, _LISTED.sub(listed, _IMPORT.sub(imported, text)))
+    text = _DECLARED.sub(declared, _LISTED.sub(listed, _IMPORT.sub(imported, _TYPES.sub("", text))))
     if left := _LEFT.search(text):
         raise NotJoinable(f"{path}: {left[0]}")
     text = _LATER.sub(lambda found: f'import("./{_resolved(found[1], path)}")', text)
