@@ -23,12 +23,17 @@ from nebula.llm.local.gguf import ModelFile, read_model_file
 from nebula.llm.local.process import LocalServer, missing_package, serve, stop_serving
 from nebula.llm.local.resources import chosen_resources, free_memory, usable_cores
 from nebula.llm.openai import OpenAIModel
+from nebula.value import replace
 
 SUFFIX = ".gguf"
 GB = 1_000_000_000
 PATIENT = Timeouts(connect_s=10.0, first_byte_s=900.0, idle_s=600.0)
 """A long prompt takes minutes on a processor before the first word comes."""
 LOADING_NOTICE_S = 5.0
+SHARE_OF_ANSWER = 8
+LONGEST_AT_LEAST = 1024
+"""Tokens. A small model may say one thing over and over until its context is full, which takes minutes: an answer ends
+at this share of the context, and the turn says so."""
 
 
 class LlamaModel(OpenAIModel):
@@ -84,6 +89,9 @@ class LocalModel:
                 async for notice in loading:
                     yield notice
         connected = self._connector_to(await server.address(), server.key)
+        if request.max_output_tokens is None:
+            context = (await self.describe(request.model)).context_length or 0
+            request = replace(request, max_output_tokens=max(LONGEST_AT_LEAST, context // SHARE_OF_ANSWER))
         items: Any = connected.stream(request)
         async with aclosing(items):
             async for item in items:
