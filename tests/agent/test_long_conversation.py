@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from typing import Any
 
 import pytest
@@ -137,7 +138,10 @@ def test_what_was_left_out_is_named_and_opened_by_read_node(bench: Bench) -> Non
     system = next(each for each in server.turns if "find the lighthouse" in words_of(each)).json["messages"][0][
         "content"
     ]
-    assert "turns 1-10: from “The key of the lighthouse. a rather long summary of one turn…”" in system
+    # how many turns one line covers depends on the room that is left, and so on the length of the project's path
+    assert re.search(
+        r"^turns 1-\d+: from “The key of the lighthouse. a rather long summary of one turn…”", system, re.M
+    )
     assert session.last.text == "Found: Remember: the lighthouse key is 4711."
 
 
