@@ -1,6 +1,6 @@
 """A task as it is carried out, for people: a line for each thing that happened, and on a terminal what goes on now.
 
-StepProgress goes to standard error, the report at the end to standard output. Nothing is decided here: every line is an
+Progress goes to standard error, the report at the end to standard output. Nothing is decided here: every line is an
 event of the stream.
 """
 
