@@ -60,8 +60,7 @@ def _print_commands(settings: Settings) -> None:
 
 
 def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
-    from nebula.tools.commands.layers import CommandLayers, unseen_interpreter
-    from nebula.tools.commands.run_command import UNSEEN
+    from nebula.tools.commands.unseen import unseen_by_environment
 
     name, indent = translate("commands"), " " * 8
     if not found.available:
@@ -74,8 +73,8 @@ def about_commands(settings: Settings, found: Capability, missing: list[str]) ->
         )
         yield f"{indent} {where}"
     yield from (f"{indent} {each}" for each in missing)
-    if (path := unseen_interpreter(settings.root, CommandLayers(settings).readable)) is not None:
-        yield f"{indent} {translate(UNSEEN, path=one_line(path))}"
+    if (unseen := unseen_by_environment(settings)) is not None:
+        yield f"{indent} {one_line(explain(unseen))}"
 
 
 def _print_settings(settings: Settings) -> None:

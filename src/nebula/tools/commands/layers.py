@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nebula.sandbox.launcher import Launchers
     from nebula.sandbox.secrets import SecretFinder
 
-_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/", "/opt/", "/nix/", "/gnu/")
-_ENVIRONMENTS = (".venv", "venv", "env")
 OnOutput = Callable[[bytes], None]
 
 
@@ -132,17 +130,6 @@ class CommandLayers:
         launchers, self._launchers, self._secrets = self._launchers, None, None
         if launchers is not None:
             launchers.close()
-
-
-def unseen_interpreter(root: str, readable: tuple[str, ...]) -> str | None:
-    """What has to be readable for the project's virtual environment to work in a layer, and is not."""
-    for name in _ENVIRONMENTS:
-        program = os.path.join(root, name, "bin", "python")
-        real = os.path.realpath(program)
-        seen = (*_SYSTEM, f"{os.path.realpath(root)}/", *(f"{os.path.realpath(path)}/" for path in readable))
-        if os.path.islink(program) and not real.startswith(seen):
-            return os.path.dirname(os.path.dirname(real))
-    return None
 
 
 def _git_user(root: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, Output, new_trace_id
+from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
 from nebula.tools.commands.backstage import LiveOutput
@@ -28,10 +29,6 @@ NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
 )
 NOT_REACHED = "Not reached, because the user's sandbox_network does not list them: {hosts}."
-UNSEEN = (
-    "The project's virtual environment needs {path}, which commands do not see. "
-    'To show it to them, add it to "sandbox_read" in ~/.nebula/config.json.'
-)
 _NOT_STARTED = (126, 127)
 """What a shell says of a program that cannot be started."""
 NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
@@ -195,22 +192,22 @@ class RunCommand:
         said = list(remarks)
         if result.refused_hosts:
             said.append(NOT_REACHED.format(hosts=", ".join(result.refused_hosts)))
-        if (path := self._unseen(result)) is not None:
-            said.append(UNSEEN.format(path=path))
+        if (unseen := self._unseen(result)) is not None:
+            said.append(str(unseen))
         return report | ({"remark": " ".join(said)} if said else {})
 
-    def _unseen(self, result: CommandResult) -> str | None:
+    def _unseen(self, result: CommandResult) -> Sentence | None:
         if result.exit_code not in _NOT_STARTED:
             return None
-        from nebula.tools.commands.layers import unseen_interpreter
+        from nebula.tools.commands.unseen import unseen_by_environment
 
-        return unseen_interpreter(self._layers.settings.root, self._layers.readable)
+        return unseen_by_environment(self._layers.settings)
 
     def _point_out_unseen(self, result: CommandResult, call: Call) -> None:
-        path = self._unseen(result)
-        if path is not None and not self._layers.pointed_out:
+        unseen = self._unseen(result)
+        if unseen is not None and not self._layers.pointed_out:
             self._layers.pointed_out = True
-            call.emit(Notice(UNSEEN, {"path": path}))
+            call.emit(Notice(unseen.sentence, unseen.values))
 
 
 def _build(kit: ToolKit) -> RunCommand | None:

@@ -13,6 +13,7 @@ from nebula.tools.commands.program_name import words_of
 from nebula.value import value
 
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/", "/gnu/")
+_ENVIRONMENTS = (".venv", "venv", "env")
 _PROGRAMS = ("bin", "shims")
 _RUSTUP = "rustup"
 _SHARED = ("", ".local")
@@ -54,6 +55,15 @@ def unseen_by(command: str, settings: Settings) -> Unseen | None:
     short = tuple(map(_short, folders))
     line = f'"sandbox_read": {json.dumps([*settings.sandbox_read, *short], ensure_ascii=False)}'
     return Unseen(short, line, _short(os.path.join(settings.home, "config.json")))
+
+
+def unseen_by_environment(settings: Settings) -> Sentence | None:
+    """What the project's own virtual environment needs, whatever is run in it."""
+    for name in _ENVIRONMENTS:
+        program = os.path.join(name, "bin", "python")
+        if os.path.islink(os.path.join(settings.root, program)) and (found := unseen_by(program, settings)) is not None:
+            return found.sentence(program)
+    return None
 
 
 def _places(word: str, root: str) -> Iterator[str]:
