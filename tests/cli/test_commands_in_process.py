@@ -14,6 +14,7 @@ from in_process import MAINS, run_here
 from nebula.cli import evercontext, vizprompt
 from nebula.cli import nebula as umbrella
 from nebula.cli.nebula_commands.doctor import about_commands
+from nebula.cli.terminal.output.width import display_width
 from nebula.config import load_settings
 from nebula.language import use_language
 from nebula.sandbox.capability import missing_walls
@@ -199,6 +200,13 @@ def test_doctor_says_where_a_layer_lies_and_which_walls_are_missing(tmp_path: Pa
     assert len(list(about_commands(settings, Capability(True), []))) == 1
     (refused,) = about_commands(settings, Capability(False, "because", "do this"), [])
     assert refused.endswith("because do this")
+
+
+def test_doctor_keeps_its_columns_in_japanese(bench: Bench) -> None:
+    lines = run_here(bench, "nebula", "doctor", NEBULA_LANG="ja").out.splitlines()
+    places = {display_width(re.split("(?<=  )(?! )", line)[0]) for line in lines[1:6]}
+    assert len(places) == 1
+    assert re.search("^  lang +ja +環境変数$", "\n".join(lines), re.MULTILINE)
 
 
 def test_doctor_lists_what_can_be_reached(bench: Bench) -> None:

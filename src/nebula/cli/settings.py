@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,19 @@ def open_settings(prog: str, root: str | None = None, overrides: Mapping[str, An
     for remark in settings.remarks:
         print_remark(f"{prog}: {one_line(explain(remark))}")
     return settings
+
+
+def origin_of(settings: Settings, name: str) -> str:
+    """The layer that a setting comes from: a word, or a file (`~` for the home)."""
+    origin = settings.origins.get(name, "default")
+    home = os.path.expanduser("~")
+    return "~" + origin[len(home) :] if origin.startswith(home + os.sep) else origin
+
+
+def shown_origin(settings: Settings, name: str) -> str:
+    origin = origin_of(settings, name)
+    words = {"default": translate("default"), "environment": translate("environment")}
+    return words.get(origin, origin)
 
 
 def remark_on_trust(prog: str, settings: Settings) -> None:

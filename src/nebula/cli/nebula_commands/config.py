@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, examples, root_option
 from nebula.cli.printing import print_json, print_line
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_settings, origin_of, shown_origin
+from nebula.cli.terminal.output.width import pad
 from nebula.config import ConfigError, Settings, save_choice
 from nebula.config.settings import NOBODY, TABLE
 from nebula.language import translate
 from nebula.stage import one_line
 
-DEFAULT = "default"
 WORDS = {"list": "list", "get": "get KEY", "set": "set KEY VALUE", "unset": "unset KEY", "path": "path"}
 
 
@@ -66,7 +65,7 @@ def _print_all(settings: Settings, as_json: bool) -> None:
         print_json({name: _as_json(settings, name) for name in TABLE})
         return
     for name in TABLE:
-        print_line(f"{name:20} {one_line(settings.shown(name)) or '-':40} {_origin(settings, name)}")
+        print_line(f"{name:20} {pad(one_line(settings.shown(name)) or '-', 40)} {shown_origin(settings, name)}")
 
 
 def _print_one(settings: Settings, name: str, as_json: bool) -> None:
@@ -79,13 +78,7 @@ def _print_one(settings: Settings, name: str, as_json: bool) -> None:
 def _as_json(settings: Settings, name: str) -> dict[str, Any]:
     found = getattr(settings, name)
     is_plain = isinstance(found, bool | int | float | tuple) and not TABLE[name].secret
-    return {"value": found if is_plain else settings.shown(name), "origin": _origin(settings, name)}
-
-
-def _origin(settings: Settings, name: str) -> str:
-    origin = settings.origins.get(name, DEFAULT)
-    home = os.path.expanduser("~")
-    return "~" + origin[len(home) :] if origin.startswith(home + os.sep) else origin
+    return {"value": found if is_plain else settings.shown(name), "origin": origin_of(settings, name)}
 
 
 def _known(name: str) -> str:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from nebula import __version__
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.cli.printing import print_line
+from nebula.cli.settings import shown_origin
+from nebula.cli.terminal.output.width import pad
 from nebula.config import Settings, load_settings
 from nebula.language import explain, translate, use_language
 from nebula.llm.choose import list_models
@@ -39,11 +41,11 @@ def main(argv: Sequence[str]) -> int:
     print_line(
         f"nebula {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {sys.platform}"
     )
-    print_line(f"{translate('project')}  {settings.root}")
-    print_line(f"{translate('home')}     {settings.home}")
+    print_line(f"{_label(translate('project'))}{settings.root}")
+    print_line(f"{_label(translate('home'))}{settings.home}")
     uses = {"git": translate("branch and status in the context"), "rg": translate("fast search")}
     for program, use in uses.items():
-        print_line(f"{program:8} {shutil.which(program) or translate('not found: no {use}', use=use)}")
+        print_line(f"{_label(program)}{shutil.which(program) or translate('not found: no {use}', use=use)}")
     _print_commands(settings)
     _print_settings(settings)
     asyncio.run(_print_servers(settings))
@@ -62,29 +64,29 @@ def _print_commands(settings: Settings) -> None:
 def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
     from nebula.tools.commands.unseen import unseen_by_environment
 
-    name, indent = translate("commands"), " " * 8
+    name, indent = _label(translate("commands")), _label("")
     if not found.available:
-        yield f"{name} {translate('not offered:')} {one_line(found.reason)} {found.advice}"
+        yield f"{name}{translate('not offered:')} {one_line(found.reason)} {found.advice}"
         return
-    yield f"{name} {translate('run in a layer over the project; you approve what they change')}"
+    yield f"{name}{translate('run in a layer over the project; you approve what they change')}"
     if found.on_disk:
         where = translate(
             "The layer lies on disk in {home}, because memory cannot hold it here.", home=one_line(settings.home)
         )
-        yield f"{indent} {where}"
-    yield from (f"{indent} {each}" for each in missing)
+        yield f"{indent}{where}"
+    yield from (f"{indent}{each}" for each in missing)
     if (unseen := unseen_by_environment(settings)) is not None:
-        yield f"{indent} {one_line(explain(unseen))}"
+        yield f"{indent}{one_line(explain(unseen))}"
 
 
 def _print_settings(settings: Settings) -> None:
     print_line("\n" + translate("settings"))
-    for key, origin in sorted(settings.origins.items()):
-        print_line(f"  {key:18} {one_line(settings.shown(key)):36} {_short(origin)}")
+    for key in sorted(settings.origins):
+        print_line(f"  {key:18} {pad(one_line(settings.shown(key)), 36)} {shown_origin(settings, key)}")
     trusted = (
         translate("yes") if settings.trust else translate("no (--trust, NEBULA_TRUST=1, or say yes once in a session)")
     )
-    print_line(f"  {translate('folder trusted'):18} {trusted}")
+    print_line(f"  {pad(translate('folder trusted'), 18)} {trusted}")
     for remark in settings.remarks:
         print_line(f"  ! {one_line(explain(remark))}")
 
@@ -135,6 +137,6 @@ def _without_passwords(text: str) -> str:
     return _CREDENTIALS.sub("…", text)
 
 
-def _short(origin: str) -> str:
-    home = os.path.expanduser("~")
-    return "~" + origin[len(home) :] if origin.startswith(home + os.sep) else origin
+def _label(name: str) -> str:
+    """As wide as the longest one in Japanese, so that what stands behind them is one column."""
+    return pad(name, 14)
