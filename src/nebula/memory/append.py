@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import os
 import stat
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
 
 from nebula.files.syscalls import REAL
 from nebula.memory.errors import MemoryFileError
 
+if TYPE_CHECKING:
+    from nebula.events import Stamped
 
-class Appender:
-    """Opens the file again for each entry: a file removed under a long session (`git clean`) simply starts again.
+
+class AppendingReader(ABC):
+    """A reader of the event stream that has written an entry for the event before anybody is shown it.
+
+    Opens the file again for each entry: a file removed under a long session (`git clean`) simply starts again.
 
     A project may come from a stranger, so a link or a pipe that lies where the file should be is refused: what
     is said here must not end up in a file of the stranger's choice.
     """
 
-    def __init__(self, path: str, entry_end: bytes) -> None:
+    _entry_end: ClassVar[bytes]
+
+    def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
-        self._entry_end = entry_end
         self._tail_checked = False
 
-    def append(self, entry: bytes) -> None:
+    @abstractmethod
+    def _entry(self, stamped: Stamped) -> str:
+        """What is to be said of the event, or nothing."""
+
+    def __call__(self, stamped: Stamped) -> None:
+        entry = self._entry(stamped).encode("utf-8")
+        if not entry:
+            return
         try:
             descriptor = self._open()
         except OSError as problem:
@@ -29,7 +44,7 @@ class Appender:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise MemoryFileError("{path} is not a plain file; remove it and try again", path=self.path)
-            REAL.write_all(descriptor, self._after_torn_entry(descriptor) + entry)
+            REAL.write(descriptor, self._after_torn_entry(descriptor) + entry)
         except OSError as problem:
             self._tail_checked = False  # a part of it may be there
             raise self._unwritable(problem) from problem

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.events import Message, Steering, Task, ToolResult
-from nebula.memory.append import Appender
+from nebula.memory.append import AppendingReader
 from nebula.memory.rows import storable
 from nebula.memory.trace import json_line
 from nebula.value import value
@@ -29,17 +29,15 @@ _FORGED = rf"(?:\A|(?<=[{_LINE_BREAKS}]))(?=## |{re.escape(CALL_MARK)})"
 _UNFIT_FOR_HEADER = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 
 
-class LogReader:
-    """Appends each message to the log, one write each, before anybody is shown it."""
+class LogReader(AppendingReader):
+    _entry_end = b"\n\n"
 
     def __init__(self, path: str, user: str | None = None) -> None:
-        self._file = Appender(path, entry_end=b"\n\n")
+        super().__init__(path)
         self._user = user or login_name()
 
-    def __call__(self, stamped: Stamped) -> None:
-        entry = entry_of(stamped.event, self._user)
-        if entry:
-            self._file.append(entry.encode("utf-8"))
+    def _entry(self, stamped: Stamped) -> str:
+        return entry_of(stamped.event, self._user)
 
 
 def login_name() -> str:

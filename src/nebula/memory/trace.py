@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from nebula.memory.append import Appender
+from nebula.memory.append import AppendingReader
 
 if TYPE_CHECKING:
     from nebula.events import Stamped
@@ -24,11 +24,8 @@ def json_line(value: Any) -> str:
     return re.sub(_UNSAFE_IN_A_LINE, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-class TraceReader:
-    """Writes each event before anybody is shown it."""
+class TraceReader(AppendingReader):
+    _entry_end = b"\n"
 
-    def __init__(self, path: str) -> None:
-        self._file = Appender(path, entry_end=b"\n")
-
-    def __call__(self, stamped: Stamped) -> None:
-        self._file.append(json_line(stamped.to_json()).encode("utf-8") + b"\n")
+    def _entry(self, stamped: Stamped) -> str:
+        return json_line(stamped.to_json()) + "\n"
