@@ -59,31 +59,48 @@ class Place:
 
 
 class AtomicWriter:
-    def __init__(self, staging_fd: int, calls: Syscalls) -> None:
+    def __init__(self, staging_fd: int, calls: Syscalls, only_name: str = "") -> None:
         self._staging_fd = staging_fd
         self._calls = calls
+        self._only_name = only_name
+        """Of the temporary file, where the staging directory is the target's own."""
 
     def put(self, place: Place, content: bytes, *, durable: bool = True, inspect: Inspect | None = None) -> None:
         """Replace the file, or create it: FileExistsError if `place.old` is None and somebody was faster."""
+        staged = self._only_name or _temporary_name()
         try:
-            self._put_from(self._staging_fd, place, content, _temporary_name(), durable, inspect)
+            with self._temporary(staged, 0o666 if place.old is None else 0o600) as fd:
+                self._calls.write(fd, content)
+                self._take_over_owner_and_mode(fd, place)
+                if durable:
+                    self._calls.fsync(fd)
+                if place.old is not None:
+                    self._replace(staged, fd, place, content, inspect)
+                else:
+                    try:
+                        self._calls.link(staged, self._staging_fd, place.name, place.folder_fd)
+                    except OSError as error:
+                        if error.errno not in _NO_LINKS:
+                            raise
+                        self._put_without_link(staged, place)
         except OSError as error:
-            if error.errno != errno.EXDEV:
+            if error.errno != errno.EXDEV or self._only_name:
                 raise
-            with self._note_beside(place) as name:
-                self._put_from(place.folder_fd, place, content, name, durable, inspect)
+            with self._beside(place) as writer:
+                writer.put(place, content, durable=durable, inspect=inspect)
+            return
         if durable:
             self._calls.fsync_dir(place.folder_fd)
 
     def remove(self, place: Place, inspect: Inspect) -> None:
         """Remove a file: it is taken away first, looked at, and put back if it is not the one that was meant."""
         try:
-            self._take_away(self._staging_fd, _temporary_name(), place, inspect)
+            self._take_away(place, inspect)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            with self._note_beside(place) as name:
-                self._take_away(place.folder_fd, name, place, inspect)
+            with self._beside(place) as writer:
+                writer._take_away(place, inspect)
         self._calls.fsync_dir(place.folder_fd)
 
     def sweep(self, unlink: Unlink, keep: Inspect) -> int:
@@ -98,39 +115,19 @@ class AtomicWriter:
                 swept += self._sweep_one(name, unlink, keep)
         return swept
 
-    def _put_from(
-        self, staging_fd: int, place: Place, content: bytes, staged: str, durable: bool, inspect: Inspect | None
-    ) -> None:
-        with self._temporary(staged, staging_fd, 0o666 if place.old is None else 0o600) as fd:
-            self._calls.write_all(fd, content)
-            self._take_over_owner_and_mode(fd, place)
-            if durable:
-                self._calls.fsync(fd)
-            if place.old is not None:
-                _stop_writing(fd, staged, staging_fd)
-                self._replace(staging_fd, staged, fd, place, content, inspect)
-                return
-            try:
-                self._calls.link(staged, staging_fd, place.name, place.folder_fd)
-            except OSError as error:
-                if error.errno not in _NO_LINKS:
-                    raise
-                self._put_without_link(staging_fd, staged, place)
-
-    def _replace(
-        self, staging_fd: int, staged: str, fd: int, place: Place, content: bytes, inspect: Inspect | None
-    ) -> None:
+    def _replace(self, staged: str, fd: int, place: Place, content: bytes, inspect: Inspect | None) -> None:
+        _stop_writing(fd, staged, self._staging_fd)
         try:
-            self._calls.exchange(staged, staging_fd, place.name, place.folder_fd)
+            self._calls.exchange(staged, self._staging_fd, place.name, place.folder_fd)
         except FileNotFoundError:
             raise Taken from None
         except OSError as error:
             if error.errno not in _NO_EXCHANGE:
                 raise
-            self._calls.rename(staged, staging_fd, place.name, place.folder_fd)
+            self._calls.rename(staged, self._staging_fd, place.name, place.folder_fd)
             return
         try:
-            with _opened(staged, staging_fd) as replaced:
+            with _opened(staged, self._staging_fd) as replaced:
                 status = os.fstat(replaced)
                 if inspect is not None:
                     inspect(replaced)
@@ -138,61 +135,62 @@ class AtomicWriter:
             if place.old is not None and place.perm is None and mode != stat.S_IMODE(place.old.st_mode):
                 self._calls.fchmod(fd, mode)  # changed since we looked
         except BaseException:
-            self._exchange_back(staging_fd, staged, fd, place, content)
+            self._exchange_back(staged, fd, place, content)
             raise
         with suppress(OSError):  # litter for the next sweep: no reason to fail
-            self._calls.unlink(staged, staging_fd)
+            self._calls.unlink(staged, self._staging_fd)
 
-    def _exchange_back(self, staging_fd: int, staged: str, fd: int, place: Place, content: bytes) -> None:
+    def _exchange_back(self, staged: str, fd: int, place: Place, content: bytes) -> None:
         """Until we hold what we put there ourselves: somebody may save the file once more meanwhile."""
         ours = put = os.fstat(fd)
         for _ in range(_EXCHANGES_BACK):
-            putting = os.stat(staged, dir_fd=staging_fd, follow_symlinks=False)
-            self._calls.exchange(staged, staging_fd, place.name, place.folder_fd)
-            held = os.stat(staged, dir_fd=staging_fd, follow_symlinks=False)
+            putting = os.stat(staged, dir_fd=self._staging_fd, follow_symlinks=False)
+            self._calls.exchange(staged, self._staging_fd, place.name, place.folder_fd)
+            held = os.stat(staged, dir_fd=self._staging_fd, follow_symlinks=False)
             written = os.path.samestat(held, ours) and _was_written(fd, content)
             if os.path.samestat(held, put) and not written:
                 return
             put = putting
 
-    def _take_away(self, staging_fd: int, staged: str, place: Place, inspect: Inspect) -> None:
+    def _take_away(self, place: Place, inspect: Inspect) -> None:
+        staged = self._only_name or _temporary_name()
         try:
-            self._calls.rename(place.name, place.folder_fd, staged, staging_fd)
+            self._calls.rename(place.name, place.folder_fd, staged, self._staging_fd)
         except FileNotFoundError:
             raise Taken from None
         try:
-            with _opened(staged, staging_fd) as taken:
+            with _opened(staged, self._staging_fd) as taken:
                 inspect(taken)
         except BaseException:
             with suppress(FileExistsError):  # a newer one has the name; this one is in the caller's keeping
-                self._calls.link(staged, staging_fd, place.name, place.folder_fd)
-            self._calls.unlink(staged, staging_fd)
+                self._calls.link(staged, self._staging_fd, place.name, place.folder_fd)
+            self._calls.unlink(staged, self._staging_fd)
             raise
         with suppress(OSError):  # litter for the next sweep: no reason to fail
-            self._calls.unlink(staged, staging_fd)
+            self._calls.unlink(staged, self._staging_fd)
 
-    def _put_without_link(self, staging_fd: int, staged: str, place: Place) -> None:
+    def _put_without_link(self, staged: str, place: Place) -> None:
         os.close(self._calls.create(place.name, place.folder_fd, 0o600))
         try:
-            self._calls.rename(staged, staging_fd, place.name, place.folder_fd)
+            self._calls.rename(staged, self._staging_fd, place.name, place.folder_fd)
         except OSError:
             self._calls.unlink(place.name, place.folder_fd)
             raise
 
     @contextmanager
-    def _temporary(self, name: str, folder_fd: int, perm: int) -> Iterator[int]:
+    def _temporary(self, name: str, perm: int) -> Iterator[int]:
         """A new file that lives until the end of the block, unless it is moved, and is locked meanwhile."""
-        fd = self._calls.create(name, folder_fd, perm)
+        fd = self._calls.create(name, self._staging_fd, perm)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             if not os.fstat(fd).st_nlink:  # swept between its creation and our lock
                 os.close(fd)
-                fd = self._calls.create(name, folder_fd, perm)
+                fd = self._calls.create(name, self._staging_fd, perm)
             yield fd
         finally:
             with suppress(OSError):  # moved to its place, or litter for the next sweep: no reason to fail
-                if os.path.samestat(os.stat(name, dir_fd=folder_fd, follow_symlinks=False), os.fstat(fd)):
-                    self._calls.unlink(name, folder_fd)
+                if os.path.samestat(os.stat(name, dir_fd=self._staging_fd, follow_symlinks=False), os.fstat(fd)):
+                    self._calls.unlink(name, self._staging_fd)
             os.close(fd)
 
     def _take_over_owner_and_mode(self, fd: int, place: Place) -> None:
@@ -210,12 +208,13 @@ class AtomicWriter:
         self._calls.fchmod(fd, stat.S_IMODE(place.old.st_mode) if place.perm is None else place.perm)
 
     @contextmanager
-    def _note_beside(self, place: Place) -> Iterator[str]:
+    def _beside(self, place: Place) -> Iterator[AtomicWriter]:
+        """A writer that stages in the target's directory, with a note of its file in ours for the sweeper."""
         name = _temporary_name()
-        with self._temporary(name + _NOTE_SUFFIX, self._staging_fd, 0o600) as fd:
-            self._calls.write_all(fd, f"{place.folder}/{name}".encode())
+        with self._temporary(name + _NOTE_SUFFIX, 0o600) as fd:
+            self._calls.write(fd, f"{place.folder}/{name}".encode())
             self._calls.fsync(fd)
-            yield name
+            yield AtomicWriter(place.folder_fd, self._calls, name)
 
     def _sweep_one(self, name: str, unlink: Unlink, keep: Inspect) -> int:
         fd = os.open(name, FILE_FLAGS, dir_fd=self._staging_fd)

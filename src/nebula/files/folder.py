@@ -14,7 +14,7 @@ import stat
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
 from nebula.files.reading import UnreadableFile, read_limited
-from nebula.files.syscalls import REAL, Syscalls
+from nebula.files.syscalls import REAL
 from nebula.language import Sentence
 
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -27,18 +27,17 @@ _names = itertools.count()
 class Folder:
     """Raises OSError with ELOOP or ENOTDIR where a part of a path is a link."""
 
-    def __init__(self, fd: int, path: str, calls: Syscalls = REAL) -> None:
+    def __init__(self, fd: int, path: str) -> None:
         self.fd = fd
         self.path = path
         """Where it was opened, for messages; never used to open anything."""
-        self._calls = calls
         self._open = best_opener()
         self._kept: dict[str, tuple[Folder, int, int]] = {}
 
     @classmethod
-    def at(cls, path: str, calls: Syscalls = REAL) -> Folder:
+    def at(cls, path: str) -> Folder:
         """The folder at a path of the user's own choice, which may be a link."""
-        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), path, calls)
+        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), path)
 
     def close(self) -> None:
         self._kept = {}
@@ -63,7 +62,7 @@ class Folder:
     def subfolder(self, path: str, *, make: bool = True, perm: int = 0o777) -> Folder:
         if make:
             self.make_folder(path, perm)
-        return Folder(self.open(path, FOLDER_FLAGS), f"{self.path}/{path}", self._calls)
+        return Folder(self.open(path, FOLDER_FLAGS), f"{self.path}/{path}")
 
     def read(self, path: str, limit: int) -> bytes | None:
         """A regular file's bytes; None where there is none. Raises UnreadableFile for anything odd."""
@@ -107,10 +106,10 @@ class Folder:
         for depth in range(1, len(parts) + 1):
             parent, name = self._parent("/".join(parts[:depth]))
             try:
-                self._calls.mkdir(name, parent.fd, perm)
+                os.mkdir(name, perm, dir_fd=parent.fd)
             except FileExistsError:
                 continue
-            self._calls.fsync_dir(parent.fd)
+            REAL.fsync_dir(parent.fd)
             made = True
         os.close(self.open(path, FOLDER_FLAGS))  # a link or a file in its place is refused here
         return made
@@ -136,27 +135,27 @@ class Folder:
         perm = perm if is_new else _mode(name, parent.fd, perm)
         temporary = f".new-{os.getpid()}-{next(_names)}"
         beside = parent.fd if staging is None else staging
-        handle = self._calls.create(temporary, beside, perm)
+        handle = REAL.create(temporary, beside, perm)
         try:
             try:
-                self._calls.write_all(handle, data)
+                REAL.write(handle, data)
                 if durable:
-                    self._calls.fsync(handle)
+                    REAL.fsync(handle)
             finally:
                 os.close(handle)
-            self._calls.rename(temporary, beside, name, parent.fd)
+            os.rename(temporary, name, src_dir_fd=beside, dst_dir_fd=parent.fd)
         except BaseException:
             with contextlib.suppress(OSError):  # the first error is the one to report
-                self._calls.unlink(temporary, beside)
+                os.unlink(temporary, dir_fd=beside)
             raise
         if durable:
-            self._calls.fsync_dir(parent.fd)
+            REAL.fsync_dir(parent.fd)
 
     def remove(self, path: str) -> bool:
         """Removes a file; False where there was none."""
         try:
             parent, name = self._parent(path)
-            self._calls.unlink(name, parent.fd)
+            os.unlink(name, dir_fd=parent.fd)
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True

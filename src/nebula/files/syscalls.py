@@ -23,8 +23,11 @@ class Syscalls:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, perm, dir_fd=dir_fd)
 
-    def write(self, fd: int, data: memoryview) -> int:
-        return os.write(fd, data)
+    def write(self, fd: int, data: bytes) -> None:
+        """All of it: the system may take less at once."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
 
     def fsync(self, fd: int) -> None:
         full_sync = getattr(fcntl, "F_FULLFSYNC", None)
@@ -74,11 +77,6 @@ class Syscalls:
 
     def rmdir(self, name: str, dir_fd: int) -> None:
         os.rmdir(name, dir_fd=dir_fd)
-
-    def write_all(self, fd: int, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self.write(fd, rest) :]
 
 
 @cache

@@ -165,7 +165,7 @@ def _ensure_ignore_rules(state_fd: int, calls: Syscalls) -> None:
     temporary = f".gitignore.{os.getpid()}.{os.urandom(4).hex()}"
     fd = calls.create(temporary, state_fd, 0o644)
     try:
-        calls.write_all(fd, IGNORE_RULES.encode())
+        calls.write(fd, IGNORE_RULES.encode())
         calls.rename(temporary, state_fd, ".gitignore", state_fd)
     except OSError:
         os.unlink(temporary, dir_fd=state_fd)

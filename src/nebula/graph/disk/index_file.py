@@ -56,7 +56,7 @@ class IndexFile:
             except BadFile:
                 return
         self._checked = False
-        REAL.write_all(self._handle, text)
+        REAL.write(self._handle, text)
         self._end = (self._end[0], self._end[1] + len(text))
         self._last = line
 

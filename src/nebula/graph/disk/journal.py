@@ -301,7 +301,7 @@ class Journal:
     def _format(self) -> None:
         os.ftruncate(self._handle, 0)
         # Real zeros: a hole or an unwritten extent would cost metadata at each flush.
-        REAL.write_all(self._handle, bytes(_FILE_SIZE))
+        REAL.write(self._handle, bytes(_FILE_SIZE))
         epoch = int.from_bytes(os.urandom(6), "big")
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, epoch), 0)
         os.fsync(self._handle)

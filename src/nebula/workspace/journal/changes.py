@@ -122,7 +122,7 @@ class ChangeLog:
             torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
             line = json.dumps({"seq": end + torn, **record}, ensure_ascii=False) + "\n"
             try:
-                self._calls.write_all(fd, ("\n" * torn + line).encode())
+                self._calls.write(fd, ("\n" * torn + line).encode())
                 self._calls.fsync(fd)
             except OSError:
                 os.ftruncate(fd, end)  # what was not acknowledged shall not be read later
@@ -163,7 +163,7 @@ class ChangeLog:
             self._write_header(fd, header)
 
     def _write_header(self, fd: int, header: bytes) -> None:
-        self._calls.write_all(fd, header + b"\n")
+        self._calls.write(fd, header + b"\n")
         self._calls.fsync(fd)
         self._calls.fsync_dir(self._folder_fd)
 

@@ -140,7 +140,7 @@ class ChangeSetWriter:
         try:
             start = self._writer.log.end()
             os.ftruncate(fd, 0)
-            self._writer.calls.write_all(fd, json.dumps({"group": self._group, "start": start}).encode())
+            self._writer.calls.write(fd, json.dumps({"group": self._group, "start": start}).encode())
             self._writer.calls.fsync(fd)
             self._writer.calls.fsync_dir(folder)
             yield start
@@ -240,7 +240,7 @@ class IgnoredWriter:
             else:
                 fd = self._writer.calls.create(staged, folder, 0o600)
                 try:
-                    self._writer.calls.write_all(fd, change.read())
+                    self._writer.calls.write(fd, change.read())
                     os.fchmod(fd, change.mode)
                 finally:
                     os.close(fd)
