@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from nebula.agent.loop import TurnLimit
-from nebula.agent.repeat_breaker import RepeatBreaker
+from nebula.agent.loop import Turn, run_tool
+from nebula.agent.turn_result import TurnLimit
+from nebula.events import EventStream
+from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus
-from nebula.tools.contract import Call, Outcome, ToolFailure
-from nebula.tools.toolset import ToolSet
+from nebula.tools.contract import Outcome, ToolFailure
 
 
 class Counting:
@@ -28,8 +29,14 @@ class Counting:
         return answer if isinstance(answer, Outcome) else Outcome.ok({"content": answer})
 
 
-def ask(breaker, name, **args):
-    return asyncio.run(breaker.run(Call(AssistantToolUse("c", name, name, args, args))))
+def turn_with(tools):
+    return Turn(EventStream("s"), ReplayModel([]), "m", "system", [], tools)
+
+
+def ask(turn, name, **args):
+    use, results = AssistantToolUse("c", name, name, args, args), []
+    asyncio.run(run_tool(turn, use, [use], None, results))
+    return results[0]
 
 
 def remark(outcome):
@@ -43,58 +50,53 @@ FAILED = Outcome.failed(ToolFailure("no"))
 
 def test_the_third_same_call_is_answered_without_being_run_and_the_sixth_ends_the_turn():
     tools = Counting(read="x")
-    breaker = RepeatBreaker(tools)
-    assert [remark(ask(breaker, "read", path="a")) for _ in range(2)] == ["", ""]
+    turn = turn_with(tools)
+    assert [remark(ask(turn, "read", path="a")) for _ in range(2)] == ["", ""]
     for times in (3, 4, 5):
-        outcome = ask(breaker, "read", path="a")
+        outcome = ask(turn, "read", path="a")
         assert outcome.status is ToolResultStatus.Error
         assert f"{times} times" in remark(outcome)
     assert tools.ran == ["read", "read"]
     with pytest.raises(TurnLimit, match="6 times"):
-        ask(breaker, "read", path="a")
+        ask(turn, "read", path="a")
 
 
 def test_other_arguments_and_other_results_are_other_calls():
     tools = Counting(read=["1", "2", "3", "4", "5", "6", "7"])
-    breaker = RepeatBreaker(tools)
+    turn = turn_with(tools)
     for _ in range(7):
-        assert remark(ask(breaker, "read", path="a")) == ""
+        assert remark(ask(turn, "read", path="a")) == ""
     tools = Counting(read="x")
-    breaker = RepeatBreaker(tools)
+    turn = turn_with(tools)
     for number in range(7):
-        assert remark(ask(breaker, "read", path=str(number))) == ""
+        assert remark(ask(turn, "read", path=str(number))) == ""
 
 
 def test_going_round_in_a_larger_circle_counts_too():
-    breaker = RepeatBreaker(Counting(read="x", list="y"))
+    turn = turn_with(Counting(read="x", list="y"))
     for _ in range(2):
-        ask(breaker, "read")
-        ask(breaker, "list")
-    assert "not run again" in remark(ask(breaker, "read"))
-    assert "not run again" in remark(ask(breaker, "list"))
+        ask(turn, "read")
+        ask(turn, "list")
+    assert "not run again" in remark(ask(turn, "read"))
+    assert "not run again" in remark(ask(turn, "list"))
 
 
 def test_after_another_call_failed_everything_is_worth_another_look():
     """An edit is refused because the file changed meanwhile: the read that it asks for must really happen."""
     tools = Counting(read="x", edit=FAILED)
-    breaker = RepeatBreaker(tools)
+    turn = turn_with(tools)
     for _ in range(2):
-        ask(breaker, "read")
-    ask(breaker, "edit")
-    assert remark(ask(breaker, "read")) == ""
+        ask(turn, "read")
+    ask(turn, "edit")
+    assert remark(ask(turn, "read")) == ""
     assert tools.ran == ["read", "read", "edit", "read"]
 
 
 def test_what_fails_is_run_again_and_ends_the_turn_at_the_sixth_time():
     tools = Counting(edit=FAILED)
-    breaker = RepeatBreaker(tools)
+    turn = turn_with(tools)
     for _ in range(5):
-        assert remark(ask(breaker, "edit")) == "no"
+        assert remark(ask(turn, "edit")) == "no"
     with pytest.raises(TurnLimit):
-        ask(breaker, "edit")
+        ask(turn, "edit")
     assert len(tools.ran) == 5
-
-
-def test_it_offers_what_the_tools_offer():
-    tools = ToolSet.of(())
-    assert RepeatBreaker(tools).specs == tools.specs

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from typing import Protocol
 
-from nebula.agent.turn_result import Ending, TurnResult
+from nebula.agent.repeat_breaker import RepeatBreaker
+from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
 from nebula.events import (
     Citations,
@@ -45,7 +46,7 @@ from nebula.messages import (
 from nebula.messages import Message as Said
 from nebula.messages.truncation import byte_length
 from nebula.tools.contract import Call, CancelledLate, Outcome
-from nebula.value import record, replace
+from nebula.value import field, record, replace
 
 _CUT_SHORT = {
     "length": Notice("The model stopped at its output limit; what it said is not complete."),
@@ -68,12 +69,8 @@ class Tools(Protocol):
     def specs(self) -> tuple[ToolSpec, ...]: ...
 
     async def run(self, call: Call) -> Outcome:
-        """Never raises but `TurnLimit`."""
+        """Never raises."""
         ...
-
-
-class TurnLimit(NebulaError):
-    """Enough: the turn ends here, with the status `limit`."""
 
 
 @record
@@ -87,6 +84,7 @@ class Turn:
     history: list[Said]
     """Grows by the turn's own messages, and stays with the session."""
     tools: Tools
+    repeats: RepeatBreaker = field(default_factory=RepeatBreaker)
     max_rounds: int = 100
     room_for_results: int = MAX_USER_MESSAGE_SIZE
     """Bytes for all results of one message; they share it evenly."""
@@ -111,9 +109,15 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
     result = TurnResult()
     turn.stream.read_first_by(result)
-    ending = await ending_of(_begin_and_run(turn, task, prompt, result), turn.stream, turn.task_id)
+    with errors_as_events(turn.stream, turn.task_id) as work:
+        for event in (task, *turn.notices):
+            turn.stream.emit(event)
+        turn.history.append(_within_limit(turn, prompt))
+        await run_rounds(turn)
+        if turn.afterwards is not None:
+            await turn.afterwards(turn, result)
     results = [each for done in result.rounds for each in done.results]
-    final = replace(result.final(ending, turn.node_id), citations=turn.cited(result.answer, results))
+    final = replace(result.final(work.ending, turn.node_id), citations=turn.cited(result.answer, results))
     try:
         turn.stream.emit(final, must_record=False)
     except TurnNotKept as problem:
@@ -123,34 +127,32 @@ async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
     return final
 
 
-async def _begin_and_run(turn: Turn, task: Task, prompt: UserMessage, result: TurnResult) -> None:
-    for event in (task, *turn.notices):
-        turn.stream.emit(event)
-    turn.history.append(_within_limit(turn, prompt))
-    await run_rounds(turn)
-    if turn.afterwards is not None:
-        await turn.afterwards(turn, result)
+@record
+class Work:
+    ending: Ending = Ending("ok")
 
 
-async def ending_of(work: Awaitable[None], stream: EventStream, task_id: str | None = None) -> Ending:
-    """How the work ended; what went wrong is an event, never an exception."""
+@contextmanager
+def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterator[Work]:
+    """How the work of the block ended; what went wrong in it is an event, never an exception."""
+    work = Work()
     try:
-        await work
+        yield work
     except asyncio.CancelledError:
-        return Ending("interrupted")
+        work.ending = Ending("interrupted")
     except TurnLimit as limit:
         stream.emit(Notice(limit.sentence, limit.values, task_id), must_record=False)
-        return Ending("limit", sentence_of(limit))
+        work.ending = Ending("limit", sentence_of(limit))
     except ModelError as error:
         stream.emit(Error(error.kind, error.sentence, error.values, task_id), must_record=False)
-        return Ending("error", sentence_of(error), error.exit_code)
+        work.ending = Ending("error", sentence_of(error), error.exit_code)
     except RecordingFailed as failure:
         stream.emit(Error("recording", failure.sentence, failure.values, task_id), must_record=False)
-        return Ending("error", sentence_of(failure))
+        work.ending = Ending("error", sentence_of(failure))
     except NebulaError as problem:  # an audience that nothing can be shown to any more
         kind = getattr(problem, "kind", "output")
         stream.emit(Error(kind, problem.sentence, problem.values, task_id), must_record=False)
-        return Ending("error", sentence_of(problem), problem.exit_code)
+        work.ending = Ending("error", sentence_of(problem), problem.exit_code)
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         internal = Error(
             "internal",
@@ -160,8 +162,7 @@ async def ending_of(work: Awaitable[None], stream: EventStream, task_id: str | N
             _where(bug),
         )
         stream.emit(internal, must_record=False)
-        return Ending("error", Sentence(internal.sentence, **internal.values))
-    return Ending("ok")
+        work.ending = Ending("error", Sentence(internal.sentence, **internal.values))
 
 
 def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
@@ -242,7 +243,10 @@ async def run_tool(
     room = turn.room_for_results // len(peers)
     late: CancelledLate | None = None
     try:
-        outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
+        outcome = turn.repeats.answer(use)
+        if outcome is None:
+            outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
+            turn.repeats.learn(use, outcome)
     except CancelledLate as cancelled:  # what was done is reported all the same
         outcome, late = cancelled.outcome, cancelled
     result = ToolUseResult(use.id, outcome.content, outcome.status)

@@ -1,4 +1,4 @@
-"""A wrapper around the tools that stops a model which calls the same thing over and over.
+"""Stops a model which calls the same thing over and over.
 
 The same call with the same arguments and the same result is answered from the third time on with a remark instead of
 being run, and the turn ends at the sixth. A change to a file, or any other call that failed, makes everything worth
@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nebula.agent.loop import Tools, TurnLimit
-from nebula.messages import AssistantToolUse, ToolResultStatus, ToolSpec
-from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.agent.turn_result import TurnLimit
+from nebula.messages import AssistantToolUse, ToolResultStatus
+from nebula.tools.contract import Outcome, ToolFailure
 from nebula.value import field, record
 
 RUN_AT_MOST = 2
@@ -28,31 +28,30 @@ class _Seen:
 
 @record
 class RepeatBreaker:
-    tools: Tools
+    """The calls of one turn: asked before each, and told what came of it."""
+
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return self.tools.specs
-
-    async def run(self, call: Call) -> Outcome:
-        key = _key(call.use)
-        seen = self._seen.get(key)
+    def answer(self, use: AssistantToolUse) -> Outcome | None:
+        """What the model is told in place of running the call; None: run it. Raises TurnLimit when it is enough."""
+        seen = self._seen.get(_key(use))
         if seen is None:
-            return self._learn(key, await self.tools.run(call))
+            return None
         if seen.times + 1 >= END_AT:
             raise TurnLimit(
                 "The model made the same call {times} times with the same result ({tool}); the turn was ended.",
                 times=END_AT,
-                tool=call.use.name,
+                tool=use.name,
             )
-        if seen.times >= RUN_AT_MOST and not seen.failed:
-            seen.times += 1
-            return _not_again(seen.times)
         # One that failed is run all the same: what stood in its way may be gone.
-        return self._learn(key, await self.tools.run(call))
+        if seen.failed or seen.times < RUN_AT_MOST:
+            return None
+        seen.times += 1
+        return _not_again(seen.times)
 
-    def _learn(self, key: str, outcome: Outcome) -> Outcome:
+    def learn(self, use: AssistantToolUse, outcome: Outcome) -> None:
+        """What came of a call that was run."""
+        key = _key(use)
         failed = outcome.status is ToolResultStatus.Error
         before = self._seen.get(key)
         same = before is not None and (failed if before.failed else before.content == outcome.content)
@@ -61,7 +60,6 @@ class RepeatBreaker:
         elif failed:
             self._seen = {each: seen for each, seen in self._seen.items() if seen.failed}
         self._seen[key] = _Seen(outcome.content, failed, before.times + 1 if before and same else 1)
-        return outcome
 
 
 def _not_again(times: int) -> Outcome:

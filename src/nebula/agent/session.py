@@ -20,7 +20,6 @@ from nebula.agent.nodes import turn_of
 from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.past.summaries import SummaryWork, soon_needed, summarise
 from nebula.agent.project_context import gather_project_context
-from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.agent.turn_result import TurnResult
@@ -189,7 +188,7 @@ class Session:
             model_name=self.chosen.name,
             system=_joined(system, past),
             history=[],
-            tools=RepeatBreaker(tools),
+            tools=tools,
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
             cited=self._cited,

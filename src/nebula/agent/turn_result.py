@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nebula.attachments import Attachment
-from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
+from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import (
     Checked,
     CheckRun,
@@ -38,6 +38,10 @@ _EXIT_CODES: Mapping[Status, int] = {
     "limit": EXIT_FAILED,
     "interrupted": EXIT_INTERRUPTED,
 }
+
+
+class TurnLimit(NebulaError):
+    """Enough: the turn ends here, with the status `limit`."""
 
 
 @value

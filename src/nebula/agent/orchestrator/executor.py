@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from nebula.agent.conversation import Fit
-from nebula.agent.loop import Turn, ending_of, run_rounds, run_tool
+from nebula.agent.loop import Turn, errors_as_events, run_rounds, run_tool
 from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
 from nebula.agent.orchestrator.step_prompt import step_prompt
 from nebula.agent.orchestrator.tool_steps import WatchedTools, conflict_goal, error_of, prepared_call
@@ -14,7 +14,6 @@ from nebula.agent.plan.find_checks import kind_of
 from nebula.agent.plan.plan import PlanStep
 from nebula.agent.plan.planner import SEED
 from nebula.agent.plan.repair import Repairer
-from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
@@ -91,8 +90,9 @@ class Executor:
     async def _turn(self, goal: str, task_id: str, step: PlanStep | None) -> Final:
         turn = self._new_turn(task_id, step)
         turn.history.append(UserMessage.new_prompt(strip_hidden_characters(goal)).truncate_safe(MAX_USER_MESSAGE_SIZE))
-        ending = await ending_of(run_rounds(turn), self.stream, task_id)
-        return self._reader.final(ending, None)
+        with errors_as_events(self.stream, task_id) as work:
+            await run_rounds(turn)
+        return self._reader.final(work.ending, None)
 
     def _new_turn(self, task_id: str, step: PlanStep | None) -> Turn:
         room = int(self.chosen.context * SHARE_FOR_STEP)
@@ -102,7 +102,7 @@ class Executor:
             model_name=self.chosen.name,
             system=step_prompt(self.task, self.steps, step, self.done, self.surroundings, self.settings.home),
             history=[],
-            tools=RepeatBreaker(ShowsExisting(self.tools, self.files, self.ledger)),
+            tools=ShowsExisting(self.tools, self.files, self.ledger),
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * BYTES_PER_TOKEN),
             temperature=0.0,
@@ -124,16 +124,13 @@ class Executor:
         names = [name for name in checks if kind_of(name) == kind]
         if self.repairer is None or not names:
             return StepEnd(EXIT_FAILED, "", Sentence("No check of the kind '{kind}' is configured.", kind=kind))
-        passed: list[bool] = []
-
-        async def verify(repairer: Repairer) -> None:
-            passed.append(await repairer.verify(names))
-
-        ending = await ending_of(verify(self.repairer), self.stream, step.id)
-        if ending.status != "ok":
-            return StepEnd(ending.code, "", ending.remark)
+        passed = False
+        with errors_as_events(self.stream, step.id) as work:
+            passed = await self.repairer.verify(names)
+        if work.ending.status != "ok":
+            return StepEnd(work.ending.code, "", work.ending.remark)
         failed = Sentence("{names} failed.", names=", ".join(names))
-        return StepEnd(EXIT_OK) if passed[0] else StepEnd(EXIT_FAILED, "", failed)
+        return StepEnd(EXIT_OK) if passed else StepEnd(EXIT_FAILED, "", failed)
 
     async def _call(self, step: PlanStep) -> StepEnd:
         """The tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
@@ -143,10 +140,11 @@ class Executor:
             return StepEnd(EXIT_OK, "It was so already.")
         turn = self._new_turn(step.id, step)
         turn.tools = watched = WatchedTools(turn.tools)
-        ending = await ending_of(run_tool(turn, call.use, [call.use], call.invalid, []), self.stream, step.id)
+        with errors_as_events(self.stream, step.id) as work:
+            await run_tool(turn, call.use, [call.use], call.invalid, [])
         outcome = watched.last
-        if outcome is None or ending.status != "ok":
-            return StepEnd(ending.code, "", ending.remark)
+        if outcome is None or work.ending.status != "ok":
+            return StepEnd(work.ending.code, "", work.ending.remark)
         if outcome.status is ToolResultStatus.Success:
             return StepEnd(EXIT_OK)
         if outcome.code == CONFLICT and call.use.orig_name == "writeFile":

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
-from nebula.agent.loop import ending_of
+from nebula.agent.loop import errors_as_events
 from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.models import TaskModels, choose_models
@@ -80,13 +80,15 @@ class TaskRun:
 
     async def to_the_end(self, models: TaskModels | None) -> TaskResult:
         self.stream.read_first_by(self.result)
-        ending = await ending_of(self._begin(models), self.stream)
-        if ending.status != "ok":
-            return self._result(self._final(ending))
+        with errors_as_events(self.stream) as begun:
+            await self._begin(models)
+        if begun.ending.status != "ok":
+            return self._result(self._final(begun.ending))
         access = open_access(self.settings, self.request, self.state, self.stream)
         try:
-            ending = await ending_of(self._carry_out(access), self.stream)
-            final = replace(self._final(ending), forecast=access.forecast())
+            with errors_as_events(self.stream) as work:
+                await self._carry_out(access)
+            final = replace(self._final(work.ending), forecast=access.forecast())
             if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
                 final = await self._rolled_back(final, access)
         finally:
