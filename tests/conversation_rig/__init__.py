@@ -25,8 +25,8 @@ from websockets.asyncio.client import ClientConnection, connect
 _MAINS = {
     "nebula": "import sys; from nebula.cli.nebula import main; sys.exit(main(['serve', *sys.argv[1:]]))",
     "vizprompt": (
-        "import sys; from nebula.cli.error_boundary import error_boundary; from nebula.cli.nebula_commands.serve import vizprompt_serve; "
-        "sys.exit(error_boundary('vizprompt', lambda argv: vizprompt_serve(argv, 'data'), sys.argv[1:]))"
+        "import sys; from nebula.cli.vizprompt import main; "
+        "sys.exit(main(['--data-dir', 'data', 'serve', *sys.argv[1:]]))"
     ),
 }
 

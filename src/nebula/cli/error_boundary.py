@@ -6,15 +6,24 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from nebula.cli.printing import print_remark
-from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, NebulaError
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
 from nebula.language import explain, language_of, translate, use_language
+from nebula.value import record
 
 
-def error_boundary(prog: str, command: Callable[[Sequence[str]], int], argv: Sequence[str] | None) -> int:
-    """Runs a command and turns what may go wrong for a user into a line on stderr. What is no NebulaError is a bug.
+@record
+class Invocation:
+    words: Sequence[str]
+    exit_code: int = EXIT_OK
+
+
+@contextmanager
+def error_boundary(prog: str, argv: Sequence[str] | None) -> Iterator[Invocation]:
+    """Turns what may go wrong for a user in its block into a line on stderr. What is no NebulaError is a bug.
 
     Without `argv` the process is there for this command alone: its words are the process's own, and what it loads is
     not looked through for garbage time and again, least of all at its end. That was a sixth of the whole start.
@@ -26,27 +35,28 @@ def error_boundary(prog: str, command: Callable[[Sequence[str]], int], argv: Seq
     _fill_missing_streams()
     _speak_utf8()
     use_language(language_of(os.environ))  # until the settings are known; what goes wrong before speaks it too
+    command = Invocation(argv)
     try:
         try:
-            return command(argv)
+            yield command
         finally:
             sys.stdout.flush()
     except NebulaError as problem:
         print_remark(f"{prog}: {explain(problem)}")
-        return problem.exit_code
+        command.exit_code = problem.exit_code
     except KeyboardInterrupt:
         print_remark(f"{prog}: {translate('interrupted')}")
-        return EXIT_INTERRUPTED
+        command.exit_code = EXIT_INTERRUPTED
     except BrokenPipeError:
         drop_unwritten()  # the reader of our output has gone, as with `| head`
-        return EXIT_FAILED
+        command.exit_code = EXIT_FAILED
     except OSError as problem:
         reason = explain(problem.strerror or str(problem))
         if not drop_unwritten():
             reason = translate("Standard output: {problem}", problem=reason)
         place = f"{problem.filename}: " if problem.filename else ""
         print_remark(f"{prog}: {place}{reason}")
-        return EXIT_FAILED
+        command.exit_code = EXIT_FAILED
 
 
 def drop_unwritten() -> bool:

@@ -23,7 +23,9 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return error_boundary("evercontext", _run, argv)
+    with error_boundary("evercontext", argv) as command:
+        command.exit_code = _run(command.words)
+    return command.exit_code
 
 
 def _run(argv: Sequence[str]) -> int:

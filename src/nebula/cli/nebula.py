@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from nebula import __version__
@@ -38,18 +39,29 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return error_boundary("nebula", _run, argv)
+    with error_boundary("nebula", argv) as command:
+        words = command.words
+        if words and words[0] in COMMANDS:
+            command.exit_code = dispatch(COMMANDS, words[0], words[1:])
+        elif (options := _options(words)).version:
+            print_line(f"nebula {__version__}")
+        elif options.prompt is None:
+            from nebula.cli.interactive import run_interactive
+
+            command.exit_code = run_interactive(options)
+        else:
+            from nebula.cli.headless.run import run_headless
+
+            command.exit_code = run_headless(options)
+    return command.exit_code
 
 
-def _run(argv: Sequence[str]) -> int:
-    if argv and argv[0] in COMMANDS:
-        return dispatch(COMMANDS, argv[0], argv[1:])
-    if argv and not argv[0].startswith("-"):
-        raise _not_a_command(argv)
-    options = _parser().parse_args(argv)
+def _options(words: Sequence[str]) -> Namespace:
+    if words and not words[0].startswith("-"):
+        raise _not_a_command(words)
+    options = _parser().parse_args(words)
     if options.version:
-        print_line(f"nebula {__version__}")
-        return 0
+        return options
     check_allowed(options.allow)
     if options.with_files and (options.prompt is None or not options.from_nodes):
         raise UsageError("--with-files goes with --from NODE and -p")
@@ -60,12 +72,7 @@ def _run(argv: Sequence[str]) -> int:
             raise UsageError('--ref needs a prompt: add -p "task"')
         if options.images:
             raise UsageError('--image needs a prompt: add -p "task"')
-        from nebula.cli.interactive import run_interactive
-
-        return run_interactive(options)
-    from nebula.cli.headless.run import run_headless
-
-    return run_headless(options)
+    return options
 
 
 def _not_a_command(argv: Sequence[str]) -> UsageError:

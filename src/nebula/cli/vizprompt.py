@@ -45,7 +45,9 @@ _EXAMPLES = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return error_boundary("vizprompt", _run, argv)
+    with error_boundary("vizprompt", argv) as command:
+        command.exit_code = _run(command.words)
+    return command.exit_code
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from nebula.cli.arguments import Parser, UsageError, checked_root, examples
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
-from nebula.events import Error, Final, Reader, Stamped
+from nebula.events import Error, Stamped
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -42,15 +42,9 @@ async def _plan(settings: Settings, options: argparse.Namespace) -> TaskResult:
     from nebula.agent.orchestrator.task import TaskRequest
     from nebula.cli.headless.run import interruptible
 
-    results: list[TaskResult] = []
-
-    async def work(audience: Sequence[Reader]) -> Final:
-        request = TaskRequest(options.task.strip(), only_plan=options.repeat)
-        results.append(await run_task(settings, request, audience))
-        return results[0].final
-
-    await interruptible(settings, work, _face(settings, quiet=options.json))
-    return results[0]
+    request = TaskRequest(options.task.strip(), only_plan=options.repeat)
+    with interruptible(settings, _face(settings, quiet=options.json)) as audience:
+        return await run_task(settings, request, [audience])
 
 
 def _face(settings: Settings, *, quiet: bool) -> Callable[[Stamped], None]:

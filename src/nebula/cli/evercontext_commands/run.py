@@ -14,7 +14,7 @@ from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
 from nebula.cli.printing import print_json
 from nebula.cli.settings import open_settings, remark_on_trust
-from nebula.events import Final, Reader, Stamped
+from nebula.events import Final, Stamped
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -40,10 +40,9 @@ async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped
     from nebula.agent.orchestrator.run import run_task
     from nebula.cli.headless.run import interruptible
 
-    async def work(audience: Sequence[Reader]) -> Final:
-        return (await run_task(settings, request, audience)).final
-
-    return (await interruptible(settings, work, show)).exit_code
+    with interruptible(settings, show) as audience:
+        result = await run_task(settings, request, [audience])
+    return result.final.exit_code
 
 
 def given_task(task: str | None) -> str | None:

@@ -6,9 +6,9 @@ import argparse
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
 from nebula.attachments import Attachment
@@ -84,8 +84,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
         if options.with_files and (problem := await asyncio.to_thread(_take_files, session)):
             return _not_begun(problem, problem.exit_code, options, settings, prompt, show)
         references = _references(session, options.references)
-        turn = partial(session.turn, prompt, references=references, attachments=attachments)
-        final = await interruptible(settings, turn, show)
+        with interruptible(settings, show) as audience:
+            final = await session.turn(prompt, [audience], references=references, attachments=attachments)
         if final.node_id and (unreadable := await asyncio.to_thread(session.archive.unreadable)):
             print_remark(f"nebula: {explain(unreadable)}")
     except GraphError as error:
@@ -149,16 +149,15 @@ def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
     return referenced_nodes(graph, named)
 
 
-async def interruptible(
-    settings: Settings, turn: Callable[[Sequence[Reader]], Coroutine[Any, Any, Final]], show: Callable[[Stamped], None]
-) -> Final:
-    """Runs a turn that Ctrl-C (or SIGTERM) ends properly; the second one takes the default way out.
+@contextmanager
+def interruptible(settings: Settings, show: Callable[[Stamped], None]) -> Iterator[Reader]:
+    """Ctrl-C (or SIGTERM) ends the turn of the block properly; the second one takes the default way out.
 
-    Where nothing can be shown any more (a closed pipe, a full disk) the turn ends as failed, in the trace too.
+    The turn is shown to the reader that this gives. Where nothing can be shown any more (a closed pipe, a full disk)
+    the turn ends as failed, in the trace too.
     """
-    audience = _Audience(show)
-    task = asyncio.create_task(turn([audience]))
-    loop = asyncio.get_running_loop()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None  # noqa: S101 - whoever awaits a turn is one
 
     def interrupt(number: int) -> None:
         task.cancel()
@@ -166,16 +165,18 @@ async def interruptible(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupt, number)
+    audience = _Audience(show)
     try:
-        final = await task
+        yield audience
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+    while task.cancelling():  # the turn has ended; what follows it is not cancelled
+        task.uncancel()
     if audience.problem is not None:
         if audience.last is not None:
             _correct(settings, audience.last, audience.problem)
         raise audience.problem
-    return final
 
 
 class _Audience:

@@ -13,7 +13,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from functools import partial
 from importlib.resources import as_file, files
 from typing import Any
 
@@ -73,7 +72,8 @@ async def _play(folder: str, auto: bool) -> int:
         for scene in script["scenes"]:
             session.mode = scene["mode"]
             print_line(f"[{session.mode.upper()}] You: {scene['prompt']}\n")
-            final = await interruptible(session.settings, partial(session.turn, scene["prompt"]), _Audience(lang))
+            with interruptible(session.settings, _Audience(lang)) as audience:
+                final = await session.turn(scene["prompt"], [audience])
             print_line()
             code = max(code, final.exit_code)
             if final.status == "interrupted":

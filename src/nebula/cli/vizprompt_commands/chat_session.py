@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nebula.cli.headless.run import interruptible
@@ -137,20 +136,24 @@ class Chat:
         leaf = session.conversation.leaf
         if asked.parents != ((leaf,) if leaf else ()):
             session.continue_from(asked.parents, self._flow_with(asked.parents))
-        turn = partial(
-            session.turn,
-            asked.prompt,
-            parents=asked.parents,
-            flow=self._flow_id,
-            branch=asked.branch,
-            references=asked.references,
-        )
-        final = self._runner.run(interruptible(session.settings, turn, _face(session.settings)))
+        final = self._runner.run(self._turn(asked))
         if final.node_id is not None:
             self._unanswered = None
             self._parents = (final.node_id,)
             _remark(translate("Saved as node {id}", id=final.node_id))
         return final
+
+    async def _turn(self, asked: Asked) -> Final:
+        session = self._session
+        with interruptible(session.settings, _face(session.settings)) as audience:
+            return await session.turn(
+                asked.prompt,
+                [audience],
+                parents=asked.parents,
+                flow=self._flow_id,
+                branch=asked.branch,
+                references=asked.references,
+            )
 
     def _flow_id(self) -> str:
         """The flow of this conversation; one that nobody chose begins with its first answer."""
