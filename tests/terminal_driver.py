@@ -187,20 +187,21 @@ def sit_down(program: Callable[[], int], person: Callable[[Person], None], *, co
 
     before = sys.stdin, sys.stdout
     thread = threading.Thread(target=act)
-    try:
-        with (
-            open(os.dup(slave), encoding="utf-8") as stdin,
-            open(slave, "w", encoding="utf-8") as stdout,
-            create_app_session(),
-        ):
-            sys.stdin, sys.stdout = stdin, stdout
-            thread.start()
+    with (
+        open(os.dup(slave), encoding="utf-8") as stdin,
+        open(os.dup(slave), "w", encoding="utf-8") as stdout,
+        create_app_session(),
+    ):
+        sys.stdin, sys.stdout = stdin, stdout
+        thread.start()
+        try:
             code = program()
-    finally:
-        sys.stdin, sys.stdout = before
-        over.set()
-        thread.join()  # at once: with its other side closed, nothing more comes from the terminal
-        child.close()
+        finally:
+            sys.stdin, sys.stdout = before
+            over.set()
+            thread.join()
+            os.close(slave)
+    child.close()
     if problems:
         raise problems[0]
     return code, somebody

@@ -37,13 +37,19 @@ def run_interactive(options: argparse.Namespace) -> int:
         "allow_network": options.allow_network or None,
     }
     settings = open_settings("nebula", checked_root(options.root), overrides)
+    return asyncio.run(_run(new_terminal(options, settings)))
+
+
+def new_terminal(options: argparse.Namespace, settings: Settings) -> TerminalSession:
+    """With an editor where the terminal has what it takes, else line by line."""
     capable = is_capable(sys.stdin, sys.stdout)
     screen = Screen(sys.stdout, capable=capable, colour=capable and wants_colour())
-    return asyncio.run(_run(TerminalSession(options, settings, screen)))
+    terminal = TerminalSession(options, settings, screen)
+    terminal.input = _editor(terminal) if capable else _line_input(terminal)
+    return terminal
 
 
 async def _run(terminal: TerminalSession) -> int:
-    terminal.input = _editor(terminal) if terminal.screen.capable else _line_input(terminal)
     with terminal.input.attached():
         return await _attend(terminal)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.output.turn_view import TurnView
     from nebula.cli.terminal.usage_report import TurnUsage
     from nebula.graph.values import Node
+    from nebula.llm.choose import ChosenModel
 
 
 class TerminalSession:
@@ -56,8 +57,14 @@ class TerminalSession:
 
     # The session
 
-    async def open(self, resume: str | None, from_nodes: Sequence[str] = (), mode: str = "agent") -> None:
-        """A new session, or an earlier one by its id."""
+    async def open(
+        self,
+        resume: str | None,
+        from_nodes: Sequence[str] = (),
+        mode: str = "agent",
+        chosen: ChosenModel | None = None,
+    ) -> None:
+        """A new session, or an earlier one by its id; the model is the one the settings name where none is given."""
         yes = bool(self.options.yes)
         self.session = await open_session(
             self.settings,
@@ -67,6 +74,7 @@ class TerminalSession:
             resume=resume,
             from_nodes=from_nodes,
             allow=self.options.allow,
+            chosen=chosen,
             summarises_ahead=True,
         )
         self.session.project.approvals.attended = True

@@ -24,7 +24,6 @@ MAX_HEADER_BYTES = 64 * 1024
 MAX_WHOLE_BODY_BYTES = 32 * 1024 * 1024
 MAX_STREAM_BYTES = 512 * 1024 * 1024
 IDLE_CONNECTION_S = 50.0
-DRAIN_S = 0.25
 IDLE_CONNECTIONS_PER_ROUTE = 4
 USER_AGENT = "nebula"
 
@@ -106,10 +105,10 @@ class HttpResponse:
             chunks.append(event.data)
         return b"".join(chunks)
 
-    async def drain(self) -> None:
+    async def drain(self, timeout_s: float = 0.25) -> None:
         """Read to the end, for a moment only, so that the connection can be used again."""
         try:
-            async with asyncio.timeout(DRAIN_S):
+            async with asyncio.timeout(timeout_s):
                 while await self.read_piece() is not None:
                     pass
         except (TimeoutError, UnavailableError):
