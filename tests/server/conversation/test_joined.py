@@ -56,6 +56,6 @@ def test_modules_that_import_each_other_are_refused():
         joined_script(modules, "a.js")
 
 
-def test_style_sheets_come_in_their_order():
-    sheets = {"all.css": '@import "./one.css";\n@import "./more/two.css";\n', "one.css": "a {}", "more/two.css": "b {}"}
-    assert joined_sheet(sheets, "all.css") == "a {}\nb {}\n"
+def test_the_first_style_sheet_comes_first():
+    sheets = {"a/one.css": "a {}", "index.css": "all {}", "b/two.css": "b {}"}
+    assert joined_sheet(sheets, "index.css") == "all {}\na {}\nb {}"

@@ -39,7 +39,7 @@ def test_a_first_look_asks_for_few_files():
     """Seventy modules one by one cost a second on a busy machine, and more on the first look than all else together."""
     page = Path(WEB, "index.html").read_text("utf-8")
     named = set(re.findall(r'(?:src|href)="/web/([^"]+)"', page))
-    assert named == {"index.js", "line.js", "style.css", "icon.svg"}
+    assert named == {"index.js", "line.js", "index.css", "icon.svg"}
 
 
 def test_the_joined_files_hold_everything_once(client):
@@ -49,9 +49,8 @@ def test_the_joined_files_hold_everything_once(client):
     assert {each for each in held[0] if not each.startswith("vendor/")} == ours - {"line.js", "lib/link.js"}
     assert sorted(held[1]) == ["lib/address.js", "lib/link.js", "lib/preferences.js", "line.js"]
     assert len(set(held[0])) == len(held[0])
-    style = client.get("/web/style.css").text
-    sheets = [path for path in Path(WEB).rglob("*.css") if path.name != "style.css"]
-    assert "@import" not in style and all(path.read_text("utf-8") in style for path in sheets)
+    style = client.get("/web/index.css").text
+    assert all(style.count(path.read_text("utf-8")) == 1 for path in Path(WEB).rglob("*.css"))
 
 
 def test_a_second_look_loads_only_the_page_itself(client):

@@ -20,7 +20,6 @@ _LEFT: Final = re.compile(r"(?:^|(?<=[;}]))(?:import\b(?!\()|export\b).{0,60}", 
 _TYPES: Final = re.compile(r"^/\*\* @import [^*]*\*/\n", re.MULTILINE)
 """For the type checker alone, and by paths that are not the joined file's."""
 _LATER: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
-_SHEET: Final = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
 
 
 class NotJoinable(Exception):
@@ -53,9 +52,9 @@ def joined_script(modules: Mapping[str, str], entry: str, apart: frozenset[str] 
     return "\n".join(pieces) + "\n"
 
 
-def joined_sheet(sheets: Mapping[str, str], entry: str) -> str:
-    """A style sheet with those that it imports, which import nothing."""
-    return _SHEET.sub(lambda found: sheets[_resolved(found[1], entry)], sheets[entry])
+def joined_sheet(sheets: Mapping[str, str], first: str) -> str:
+    """Every style sheet there is: `first` holds what the others build on, and they do not depend on each other."""
+    return "\n".join([sheets[first], *(sheets[path] for path in sorted(sheets) if path != first)])
 
 
 def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:

@@ -36,7 +36,7 @@ HEADERS: Final = {
     "x-frame-options": "DENY",
 }
 INDEX: Final = "index.html"
-SCRIPT, LINE, STYLE = "index.js", "line.js", "style.css"
+SCRIPT, LINE, STYLE = "index.js", "line.js", "index.css"
 """What the page names: everything, what runs before everything is there, and how it looks."""
 LASTING: Final = {"cache-control": "public, max-age=31536000, immutable"}
 """For a file under an address that changes with its content: a second look loads nothing but the page itself."""
@@ -78,11 +78,15 @@ class Pages:
 
 def _joined(files: dict[str, tuple[bytes, str]]) -> dict[str, tuple[bytes, str]]:
     """With the files that the page names made whole: each holds all that it imports."""
-    texts = {path: content.decode() for path, (content, _) in files.items() if path.endswith((".js", ".css"))}
+
+    def texts(ending: str) -> dict[str, str]:
+        return {path: content.decode() for path, (content, _) in files.items() if path.endswith(ending)}
+
+    modules = texts(".js")
     whole = {
-        SCRIPT: joined_script(texts, SCRIPT, frozenset({LINE})),
-        LINE: joined_script(texts, LINE),
-        STYLE: joined_sheet(texts, STYLE),
+        SCRIPT: joined_script(modules, SCRIPT, frozenset({LINE})),
+        LINE: joined_script(modules, LINE),
+        STYLE: joined_sheet(texts(".css"), STYLE),
     }
     return files | {path: (text.encode(), files[path][1]) for path, text in whole.items()}
 
