@@ -276,11 +276,11 @@ def _seen_whole(approval: Approval, lang: str) -> Approval:
         approval,
         path=one_line(approval.path),
         tool=one_line(approval.tool),
-        diff=approval.diff.translate(_UNSEEN),
+        diff=_shown(approval.diff, _UNSEEN),
         changes=changes,
         remarks=approval.remarks and tuple(_seen_remark(each, lang) for each in approval.remarks),
-        network=None if approval.network is None else approval.network.translate(_UNSEEN),
-        call=None if approval.call is None else approval.call.translate(_UNSEEN),
+        network=None if approval.network is None else _shown(approval.network, _UNSEEN),
+        call=None if approval.call is None else _shown(approval.call, _UNSEEN),
     )
 
 
@@ -292,7 +292,7 @@ def _change_seen_whole(change: ProposedChange) -> ProposedChange:
     return replace(
         change,
         path=one_line(change.path),
-        diff=change.diff.translate(_UNSEEN),
+        diff=_shown(change.diff, _UNSEEN),
         renamed_from=one_line(change.renamed_from),
     )
 
@@ -306,10 +306,11 @@ def _named(*groups: Iterable[int]) -> dict[int, str]:
 
 _SYMBOLS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: "␡"}
 _OBEYED = _SYMBOLS | _named(range(0x80, 0xA0), range(0x202A, 0x202F), range(0x2066, 0x206A))
-_OBEYED |= dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 _OBEYED |= _named((0x180E, 0x3164, 0xFEFF, 0xFFA0), range(0x2060, 0x2065), range(0x206A, 0x2070), range(0xFFF9, 0xFFFC))
-"""What a terminal obeys instead of showing it, what turns the order of reading round, what no output can carry, and
-what nobody sees and no script needs."""
+"""What a terminal obeys instead of showing it, what turns the order of reading round, and what nobody sees and no
+script needs."""
+_SURROGATE = r"[\uD800-\uDFFF]"
+"""What no output can carry; two thousand entries in each of the tables would be a third of a megabyte."""
 _SMUGGLED = (
     r"(?P<flag>\U0001F3F4[\U000E0030-\U000E007A]{2,8}\U000E007F)|[\U000E0000-\U000E007F]+"
     r"|[\u200B-\u200D]{2,}|(?<=[\uFE00-\uFE0F\U000E0100-\U000E01EF])[\uFE00-\uFE0F\U000E0100-\U000E01EF]+"
@@ -326,7 +327,7 @@ _UNSEEN_IN_LINE = _UNSEEN | {0x09: "␉", 0x0A: "␊"}
 
 def neutralise(text: str) -> str:
     """The text with every control sequence made visible and harmless; line breaks and tabs stay, CR LF becomes LF."""
-    text = text.replace("\r\n", "\n").translate(_OBEYED)
+    text = _shown(text.replace("\r\n", "\n"), _OBEYED)
     return text if text.isascii() else re.sub(_SMUGGLED, _made_visible, text)
 
 
@@ -336,7 +337,12 @@ def _made_visible(found: re.Match[str]) -> str:
 
 def one_line(text: str) -> str:
     """The same for names and paths: nothing hidden, nothing that breaks the line."""
-    return text.translate(_UNSEEN_IN_LINE)
+    return _shown(text, _UNSEEN_IN_LINE)
+
+
+def _shown(text: str, table: dict[int, str]) -> str:
+    text = text.translate(table)
+    return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)
 
 
 # What the program says of a turn

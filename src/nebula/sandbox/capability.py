@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from nebula.language import translate
@@ -66,11 +66,9 @@ def _found_on_disk(in_memory: Found, on_disk: Found) -> Found:
 def _probe(disk: str | None) -> Found:
     from nebula.sandbox.command import run
 
-    with tempfile.TemporaryDirectory(prefix="nebula-") as folder:
-        os.mkdir(os.path.join(folder, "folder"))
-        open(os.path.join(folder, "file"), "w", encoding="ascii").close()
+    with _folder_to_try() as folder:
         try:
-            with run(Command(os.path.realpath(folder), _PROBE, _PROBE_LIMITS, disk=disk)) as done:
+            with run(Command(folder, _PROBE, _PROBE_LIMITS, disk=disk), read_back=False) as done:
                 return (AVAILABLE, 0) if done.exit_code == 0 else ("attributes", errno.EOPNOTSUPP)
         except Unavailable as error:
             return error.step, error.number
@@ -79,6 +77,32 @@ def _probe(disk: str | None) -> Found:
         finally:
             if disk is not None:
                 forget_project(disk, folder)
+
+
+@contextmanager
+def _folder_to_try() -> Iterator[str]:
+    folder = os.path.realpath(_new_folder())
+    file, inner = os.path.join(folder, "file"), os.path.join(folder, "folder")
+    try:
+        os.mkdir(inner)
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
+        yield folder
+    finally:
+        os.remove(file)
+        os.rmdir(inner)
+        os.rmdir(folder)
+
+
+def _new_folder() -> str:
+    """By hand where that goes: `tempfile` loads random numbers, hashes and archives, half a megabyte for one folder."""
+    folder = f"/tmp/nebula-{os.urandom(8).hex()}"  # noqa: S108 - a name that nobody can guess
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError:
+        import tempfile
+
+        return tempfile.mkdtemp(prefix="nebula-")
+    return folder
 
 
 def _explain(step: str, number: int) -> tuple[str, str]:

@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.sandbox.changes.reader import LeftTooMuch, read_changes
 from nebula.sandbox.contract import Command, CommandResult
-from nebula.sandbox.errors import SandboxError
+from nebula.sandbox.errors import LeftTooMuch, SandboxError
 from nebula.sandbox.launch import Launch
 from nebula.sandbox.launcher import Launcher, Launchers
 from nebula.sandbox.layer import OpenLayer
@@ -72,6 +71,8 @@ def run(
         if stopped or not read_back:
             layer.close()
             return result
+        from nebula.sandbox.changes.reader import read_changes  # a check, or a trial of the layer, does without
+
         changes = read_changes(
             layer,
             masks=launch.shown,

@@ -2,6 +2,7 @@
 
 SandboxError          the command was not run, or its changes cannot be read
   Unavailable         this machine cannot make a layer
+LeftTooMuch           what a command left is larger than the limit; it has been run
 """
 
 from __future__ import annotations
@@ -26,3 +27,7 @@ class Unavailable(SandboxError):
         )
         self.step = step
         self.number = number
+
+
+class LeftTooMuch(Exception):
+    """Files with holes, or under many names, take little room in the layer and all of their size outside."""

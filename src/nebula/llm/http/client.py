@@ -7,6 +7,7 @@ keep cookies.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ MAX_STREAM_BYTES = 512 * 1024 * 1024
 IDLE_CONNECTION_S = 50.0
 IDLE_CONNECTIONS_PER_ROUTE = 4
 USER_AGENT = "nebula"
+_MANY_NEW_OBJECTS = 10_000
 
 Headers = Sequence[tuple[str, str]]
 
@@ -244,6 +246,13 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
         ) from None
 
 
+def _clear_up_meanwhile() -> None:
+    """A command starts without looking for garbage. The wait for an answer is the time for it: what the start left
+    behind makes room for what the end of the turn loads."""
+    if gc.get_count()[0] > _MANY_NEW_OBJECTS:
+        asyncio.get_running_loop().call_soon(gc.collect, 0)
+
+
 async def _ask(
     connection: HttpConnection, parser: h11.Connection, head: h11.Request, body: bytes, target: Url, limits: Timeouts
 ) -> h11.Response:
@@ -255,6 +264,7 @@ async def _ask(
         async with asyncio.timeout(limits.first_byte_s):
             for part in filter(None, sent):  # one by one: a body may be large, and joining would copy it
                 await connection.write(part)
+            _clear_up_meanwhile()
             while True:
                 event = _next_event(parser, target)
                 if isinstance(event, h11.Response):

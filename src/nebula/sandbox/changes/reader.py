@@ -16,6 +16,7 @@ from nebula.files.beneath import FOLDER_FLAGS
 from nebula.sandbox.changes import content, git
 from nebula.sandbox.changes.renames import pair_renames
 from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
+from nebula.sandbox.errors import LeftTooMuch
 from nebula.sandbox.layer import OpenLayer, stamp_of
 from nebula.value import replace, value
 
@@ -27,10 +28,6 @@ DEEPEST: Final = 100
 _OPAQUE = "user.overlay.opaque"
 
 IsIgnored = Callable[[str, bool], bool]
-
-
-class LeftTooMuch(Exception):
-    """Files with holes, or under many names, take little room in the layer and all of their size outside."""
 
 
 def read_changes(
