@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from nebula.agent.code.project_map import map_readers
 from nebula.agent.conversation import Conversation
 from nebula.agent.past.kept_state import KeptState
-from nebula.agent.past.resume import resumed_turns
 from nebula.agent.session import CHAT, ProjectAccess, Session
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import TurnArchive
@@ -94,6 +93,8 @@ async def open_session(
             Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)
         )
     if resume is not None:
+        from nebula.agent.past.resume import resumed_turns
+
         turns = memory.turns(session_id, lambda row: session.remark(Sentence(row.sentence, **row.values)))
         session.conversation = Conversation(resumed_turns(turns, archive, session_id))
         learn_from(session.ledger, session.conversation.messages())

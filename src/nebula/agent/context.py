@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.budget import message_texts, message_tokens, total_tokens
 from nebula.agent.conversation import Conversation, PastTurn
-from nebula.agent.past.chapters import TOKENS_A_LINE, outline
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import (
     AssistantMessage,
@@ -117,6 +116,8 @@ def _packed(
     packer = _fill(Packer(nodes, AGENT, room), path, references)
     chapters: list[str] = []
     if len(packer.parts) < len(path) + len(references) or near:
+        from nebula.agent.past.chapters import TOKENS_A_LINE, outline
+
         chapters = outline(older[: _first_packed(older, packer.parts)], room // SHARE_OF_CHAPTERS)
         room -= sum(estimate_tokens(line) + 1 for line in chapters)
         packer = _fill(Packer(nodes, AGENT, room), path, references)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.events import CheckRun, Output
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.commands.plain import MAX_OUTPUT_BYTES, CheckResult, run_command
 from nebula.tools.commands.program_name import program_of
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import Checks, ToolDeclaration, ToolKit
@@ -15,6 +14,7 @@ from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
     from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.commands.plain import CheckResult
 
 
 class RunCheck:
@@ -45,6 +45,8 @@ class RunCheck:
 
 async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> CheckResult:
     """In a layer where there are any, so that it leaves nothing behind."""
+    from nebula.tools.commands.plain import MAX_OUTPUT_BYTES, CheckResult, run_command
+
     if layers is None:
         return await run_command(name, checks.root, checks.timeout_s)
     from nebula.sandbox.errors import SandboxError

@@ -11,7 +11,6 @@ from nebula.events import Approval, Notice, Output, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
-from nebula.tools.commands.backstage import LiveOutput
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
@@ -99,6 +98,8 @@ class RunCommand:
         self, line: str, timeout_s: int | None, network: bool, hosts: tuple[str, ...], call: Call
     ) -> CommandResult:
         call.emit(Output(call.use.id))
+        from nebula.tools.commands.backstage import LiveOutput
+
         show = LiveOutput(call, asyncio.get_running_loop())
         return await self._layers.run(
             line,

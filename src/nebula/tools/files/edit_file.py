@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
-from nebula.tools.files.text_edits import TextEdit, apply_edits, read_edits
 from nebula.tools.writing import Proposal, WritingTool, content_argument, learns_from
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.guard.paths import normal_path
+
+if TYPE_CHECKING:
+    from nebula.tools.files.text_edits import TextEdit
 
 SPEC = DeclaredSpec(
     "editFile",
@@ -66,6 +68,8 @@ class EditFile(WritingTool):
             file = self.workspace.read_file(path)
             present, sha256 = file.content, file.sha256
         if content is None:
+            from nebula.tools.files.text_edits import apply_edits
+
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
         if present == content:
             raise ToolFailure(f"Nothing to change: {path} already has exactly this content.")
@@ -113,7 +117,11 @@ def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
     by_edits, whole = args.get("edits") is not None, args.get("new_content") is not None
     if by_edits == whole:
         raise ToolFailure("Give either 'edits' or 'new_content', and not both.")
-    return (read_edits(args["edits"]), None) if by_edits else ([], content_argument(args, "new_content"))
+    if whole:
+        return [], content_argument(args, "new_content")
+    from nebula.tools.files.text_edits import read_edits
+
+    return read_edits(args["edits"]), None
 
 
 TOOL = ToolDeclaration(

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nebula.files.beneath import FILE_FLAGS
 from nebula.git import find_repository
@@ -15,7 +15,9 @@ from nebula.workspace.contract import FileEntry, Listing, SearchHits
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.guard.paths import NormalPath, normal_path
-from nebula.workspace.search.walk import Engine, best_engine
+
+if TYPE_CHECKING:
+    from nebula.workspace.search.walk import Engine
 
 SNIFFED_BYTES: Final = 8_000
 """A zero byte among the first so many marks a binary file, as for git."""
@@ -77,6 +79,8 @@ class Explorer:
         return SearchHits(files, remark=found.remark or None)
 
     def _engine(self) -> Engine:
+        from nebula.workspace.search.walk import best_engine
+
         return self.engine or best_engine(self.jail.root)
 
     def _folder_name(self, path: NormalPath) -> str:
