@@ -7,12 +7,12 @@ another look: what was the same may not be so any more.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from nebula.agent.turn_result import TurnLimit
 from nebula.messages import AssistantToolUse, ToolResultStatus
 from nebula.tools.contract import Outcome, ToolFailure
+from nebula.tools.toolset import call_signature
 from nebula.value import field, record
 
 RUN_AT_MOST = 2
@@ -34,7 +34,7 @@ class RepeatBreaker:
 
     def answer(self, use: AssistantToolUse) -> Outcome | None:
         """What the model is told in place of running the call; None: run it. Raises TurnLimit when it is enough."""
-        seen = self._seen.get(_key(use))
+        seen = self._seen.get(call_signature(use))
         if seen is None:
             return None
         if seen.times + 1 >= END_AT:
@@ -51,7 +51,7 @@ class RepeatBreaker:
 
     def learn(self, use: AssistantToolUse, outcome: Outcome) -> None:
         """What came of a call that was run."""
-        key = _key(use)
+        key = call_signature(use)
         failed = outcome.status is ToolResultStatus.Error
         before = self._seen.get(key)
         same = before is not None and (failed if before.failed else before.content == outcome.content)
@@ -69,7 +69,3 @@ def _not_again(times: int) -> Outcome:
             "Use that result, do something different, or tell the user what is in the way."
         )
     )
-
-
-def _key(use: AssistantToolUse) -> str:
-    return use.orig_name + json.dumps(use.orig_args, sort_keys=True, ensure_ascii=False, default=str)

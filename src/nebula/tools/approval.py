@@ -16,11 +16,11 @@ from typing import Any, Literal
 
 from nebula.events import Approval, ProposedChange, new_trace_id
 from nebula.language import Sentence
-from nebula.messages import Json, Text, ToolSpec
+from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
-from nebula.value import field, record, replace, value
+from nebula.value import field, record, value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import Stale, WorkspaceError
 
@@ -91,6 +91,10 @@ class Question:
     proposal: Proposal
     together: Sequence[Proposal] = ()
     asked_again: bool = False
+
+    def event(self, call: Call, by_rule: str | None) -> Approval:
+        proposal = self.proposal
+        return Approval(self.approval_id, proposal.path, proposal.tool, proposal.diff, call.use.id, by_rule)
 
 
 @value
@@ -191,42 +195,22 @@ class Approved:
         return self._tool.spec
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        approvals, message_key = self._approvals, "|".join(use.id for use in call.peers)
         for attempt in range(MAX_QUESTIONS):
             proposal = await asyncio.to_thread(self._tool.propose, args)
-            decision = await self._decide(proposal, call, again=attempt > 0)
-            chosen = proposal.only(decision.hunks) if decision.hunks else proposal
-            meant = not decision.paths or proposal.path in decision.paths
-            if not decision.allowed or not meant or (decision.hunks and not chosen.change.hunks):
-                reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
-                raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
+            decision = Decision(True, "session")
+            if not approvals.standing(proposal, message_key):
+                question = Question(new_trace_id(), proposal, self._together(proposal, call), attempt > 0)
+                call.emit(question.event(call, approvals.by_rule))
+                decision = await approvals.approver(question)
+                approvals.remember(decision, message_key)
+            chosen = _allowed_part(proposal, decision)
+            remark = _left_out(proposal, chosen)
             try:
-                return await to_the_end(partial(self._carry_out, proposal, chosen, decision))
+                return await to_the_end(partial(self._tool.carry_out, chosen, decision.word(), remark))
             except Stale:
                 continue
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
-
-    def _carry_out(self, proposal: Proposal, chosen: Proposal, decision: Decision) -> Outcome:
-        outcome = self._tool.carry_out(chosen)
-        return replace(outcome, content=_answer(outcome, proposal, chosen), decision=decision.word())
-
-    async def _decide(self, proposal: Proposal, call: Call, *, again: bool) -> Decision:
-        message_key = "|".join(use.id for use in call.peers)
-        if self._approvals.standing(proposal, message_key):
-            return Decision(True, "session")
-        question = Question(new_trace_id(), proposal, self._together(proposal, call), again)
-        call.emit(
-            Approval(
-                question.approval_id,
-                proposal.path,
-                proposal.tool,
-                proposal.diff,
-                call.use.id,
-                self._approvals.by_rule,
-            )
-        )
-        decision = await self._approvals.approver(question)
-        self._approvals.remember(decision, message_key)
-        return decision
 
     def _together(self, proposal: Proposal, call: Call) -> list[Proposal]:
         proposals = []
@@ -243,12 +227,21 @@ class Approved:
         return proposals
 
 
-def _answer(outcome: Outcome, proposal: Proposal, chosen: Proposal) -> tuple[Text | Json, ...]:
-    """What the model is told; of a change that was made in part, also what was left out of it."""
+def _allowed_part(proposal: Proposal, decision: Decision) -> Proposal:
+    chosen = proposal.only(decision.hunks) if decision.hunks else proposal
+    meant = not decision.paths or proposal.path in decision.paths
+    if not decision.allowed or not meant or (decision.hunks and not chosen.change.hunks):
+        reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
+        raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
+    return chosen
+
+
+def _left_out(proposal: Proposal, chosen: Proposal) -> str:
+    """What the model is told of a change that is made in part."""
     if chosen is proposal:
-        return outcome.content
+        return ""
     left_out, _ = cut_middle(diff_texts(proposal.path, chosen.new, proposal.new).text, MAX_LEFT_OUT)
-    return (Json({"success": True, "remark": "The user left out a part of this change:\n" + left_out}),)
+    return "The user left out a part of this change:\n" + left_out
 
 
 async def allow_all(question: AnyQuestion) -> Decision:

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.language import sentence_of
@@ -69,58 +70,33 @@ class ToolSet:
         return tuple(tool.spec for tool in self.tools.values())
 
     async def run(self, call: Call) -> Outcome:
+        signature = call_signature(call.use)
         try:
-            outcome = await self._answer(call)
+            outcome = self._refused_before(signature)
+            if outcome is None:
+                tool, args = self._called(call)
+                # Yield once: a turn that is being cancelled must not start another write.
+                await asyncio.sleep(0)
+                outcome = await tool.run(args, call)
         except asyncio.CancelledError as cancelled:
-            done = cancelled.outcome if isinstance(cancelled, CancelledLate) else None
+            done = cancelled.outcome if isinstance(cancelled, CancelledLate) else Outcome((), code=_CANCELLED)
             with suppress(WorkspaceError):  # being given up is what counts now
-                self._record(call.use, done.code if done else _CANCELLED, done.size if done else None)
+                self._audit_line(call.use)(done.size, done.code)
             raise
+        except ToolFailure as failure:
+            outcome = Outcome.failed(failure)
+        except WorkspaceError as error:
+            said = ToolFailure(str(error), code=error.status, policy=error.refusal)
+            outcome = replace(Outcome.failed(said), problem=sentence_of(error))
+        outcome = self._counted(signature, outcome)
         try:
-            self._record(call.use, outcome.code, outcome.size)
+            self._audit_line(call.use)(outcome.size, outcome.code)
         except WorkspaceError as error:  # what was done is done, but nobody may think that it was recorded
-            return replace(outcome, content=(Json({"error": str(error)}),), status=ToolResultStatus.Error)
-        return outcome
-
-    async def _answer(self, call: Call) -> Outcome:
-        signature = _signature(call.use)
-        earlier = self._failures.get(signature)
-        if earlier and earlier.count >= MAX_SAME_FAILURES and earlier.refused:
-            return self._enough(earlier)  # a person who said no twice is not asked a third time
-        outcome = await self._outcome(call)
+            outcome = replace(outcome, content=(Json({"error": str(error)}),), status=ToolResultStatus.Error)
         for change in outcome.changes:
             for heard in self.after_change:
                 await heard(change, call)
-        sentence = _error_of(outcome)
-        if sentence is None:
-            self._failures.pop(signature, None)
-            return outcome
-        count = earlier.count if earlier else 0
-        if earlier and count >= MAX_SAME_FAILURES:
-            return self._enough(earlier)
-        self._failures[signature] = _Failure(count + 1, sentence, outcome.refused)
         return outcome
-
-    def _enough(self, failure: _Failure) -> Outcome:
-        return Outcome.failed(
-            ToolFailure(
-                f"This same call has now failed {failure.count + 1} times. It said: {failure.sentence} "
-                "Do something different, or tell the user what is in the way.",
-                policy=failure.refused,
-            )
-        )
-
-    async def _outcome(self, call: Call) -> Outcome:
-        try:
-            tool, args = self._called(call)
-            # Yield once: a turn that is being cancelled must not start another write.
-            await asyncio.sleep(0)
-            return await tool.run(args, call)
-        except ToolFailure as failure:
-            return Outcome.failed(failure)
-        except WorkspaceError as error:
-            said = ToolFailure(str(error), code=error.status, policy=error.refusal)
-            return replace(Outcome.failed(said), problem=sentence_of(error))
 
     def _called(self, call: Call) -> tuple[Tool, Mapping[str, Any]]:
         use = call.use
@@ -135,14 +111,48 @@ class ToolSet:
             raise ToolFailure("The arguments must be a JSON object.", code=422)
         return tool, use.orig_args
 
-    def _record(self, use: AssistantToolUse, code: int, size: int | None) -> None:
+    def _refused_before(self, signature: str) -> Outcome | None:
+        """A person who said no twice is not asked a third time."""
+        earlier = self._failures.get(signature)
+        if earlier and earlier.refused and earlier.count >= MAX_SAME_FAILURES:
+            return _enough(earlier)
+        return None
+
+    def _counted(self, signature: str, outcome: Outcome) -> Outcome:
+        """The outcome, or advice in its place where the same call has failed too often."""
+        earlier = self._failures.get(signature)
+        sentence = _error_of(outcome)
+        if sentence is None:
+            self._failures.pop(signature, None)
+            return outcome
+        if earlier and earlier.count >= MAX_SAME_FAILURES:
+            return _enough(earlier)
+        self._failures[signature] = _Failure(earlier.count + 1 if earlier else 1, sentence, outcome.refused)
+        return outcome
+
+    def _audit_line(self, use: AssistantToolUse) -> Callable[[int | None, int], None]:
+        """Writes the line of a call, once it is given the size and the status."""
         if self.audit is None:
-            return
+            return _unrecorded
         declared = self.declared.get(use.orig_name)
         method = (declared.method if declared else "") or use.orig_name
         subject = _argument(use, declared.subject if declared else "path")
         redact = self.audit.redact
-        self.audit.log.record(self.audit.trace_id, redact(method), redact(subject), size, code)
+        return partial(self.audit.log.record, self.audit.trace_id, redact(method), redact(subject))
+
+
+def _unrecorded(size: int | None, status: int) -> None:
+    """Where somebody else keeps the audit."""
+
+
+def _enough(failure: _Failure) -> Outcome:
+    return Outcome.failed(
+        ToolFailure(
+            f"This same call has now failed {failure.count + 1} times. It said: {failure.sentence} "
+            "Do something different, or tell the user what is in the way.",
+            policy=failure.refused,
+        )
+    )
 
 
 def _argument(use: AssistantToolUse, name: str) -> str:
@@ -156,5 +166,6 @@ def _error_of(outcome: Outcome) -> str | None:
     return " ".join(str(block.value.get("error", "")) for block in outcome.content if isinstance(block, Json))
 
 
-def _signature(use: AssistantToolUse) -> str:
+def call_signature(use: AssistantToolUse) -> str:
+    """Equal for calls that ask for the same."""
     return use.orig_name + json.dumps(use.orig_args, sort_keys=True, ensure_ascii=False, default=str)

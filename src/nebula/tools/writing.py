@@ -70,7 +70,8 @@ class WritingTool(ABC):
     def propose(self, args: Mapping[str, Any]) -> Proposal:
         """Raises `ToolFailure` or a workspace error where the write must fail; changes nothing."""
 
-    def carry_out(self, proposal: Proposal) -> Outcome:
+    def carry_out(self, proposal: Proposal, decision: str | None = None, remark: str = "") -> Outcome:
+        """Makes the change; the remark is for the model."""
         result = self.workspace.write_file(proposal.path, proposal.new, proposal.mode, expected=proposal.before)
         if proposal.old is None:
             self.ledger.saw(proposal.path, proposal.new)
@@ -79,7 +80,8 @@ class WritingTool(ABC):
         change = AppliedChange(
             proposal.path, proposal.before, result.after, proposal.diff, proposal.added, proposal.removed
         )
-        return Outcome.ok({"success": True}, changes=(change,), size=result.size)
+        said = {"success": True, "remark": remark} if remark else {"success": True}
+        return Outcome.ok(said, changes=(change,), size=result.size, decision=decision)
 
 
 class Unasked:
