@@ -197,7 +197,7 @@ class FileHistory:
     def _mark(self, plan: FilePlan, by: str) -> None:
         """Last of all: a turn half taken back by a crash counts as done, and can be taken back again."""
         try:
-            self._writer.log.mark(TurnMark(plan.group, plan.kind == "undo", by))
+            self._writer.log.append(TurnMark(plan.group, plan.kind == "undo", by))
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 

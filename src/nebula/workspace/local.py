@@ -287,7 +287,9 @@ class LocalWorkspace(ReadingWorkspace):
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
-        return self._writing.get().write(self._request(path, content, mode, expected))
+        writer, request = self._writing.get(), self._request(path, content, mode, expected)
+        with writer.locked([request.path]):
+            return writer.write_locked(request)
 
     def roll_back(self) -> tuple[str, ...]:
         if not self._turn:

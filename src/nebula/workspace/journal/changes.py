@@ -49,6 +49,17 @@ class RecordedChange:
     """Its place in the journal: grows, never repeats."""
     ts: str = ""
 
+    def record(self) -> dict[str, object]:
+        return {
+            "group": self.group,
+            "kind": self.kind,
+            "path": self.path,
+            "before": self.before,
+            "after": self.after,
+            **({"made": self.made} if self.made else {}),
+            **({"mode": self.mode} if self.mode is not None else {}),
+        }
+
 
 @value
 class TurnMark:
@@ -59,6 +70,29 @@ class TurnMark:
     by: str = ""
     """Whose session did that."""
 
+    def record(self) -> dict[str, object]:
+        return {"kind": "mark", "group": self.group, "undone": self.undone, "by": self.by}
+
+
+@value
+class Abort:
+    """A change did not happen after all."""
+
+    of: int
+
+    def record(self) -> dict[str, object]:
+        return {"kind": "abort", "of": self.of}
+
+
+@value
+class KeptContent:
+    """A content was kept which no change speaks of: somebody's save in the moment of a write."""
+
+    sha256: str
+
+    def record(self) -> dict[str, object]:
+        return {"kind": "kept", "content": self.sha256}
+
 
 class ChangeLog:
     def __init__(self, folder_fd: int, calls: Syscalls) -> None:
@@ -67,31 +101,20 @@ class ChangeLog:
         with self._locked() as fd:
             self._ensure_ours(fd)
 
-    def append(self, change: RecordedChange) -> int:
-        """Record a change that is about to happen; its number."""
-        return self._append(
-            {
-                "ts": timestamp(),
-                "group": change.group,
-                "kind": change.kind,
-                "path": change.path,
-                "before": change.before,
-                "after": change.after,
-                **({"made": change.made} if change.made else {}),
-                **({"mode": change.mode} if change.mode is not None else {}),
-            }
-        )
-
-    def take_back(self, seq: int) -> None:
-        """Record that a change did not happen after all."""
-        self._append({"ts": timestamp(), "kind": "abort", "of": seq})
-
-    def keep(self, sha256: str) -> None:
-        """Record that a content was kept which no change speaks of: somebody's save in the moment of a write."""
-        self._append({"ts": timestamp(), "kind": "kept", "content": sha256})
-
-    def mark(self, mark: TurnMark) -> None:
-        self._append({"ts": timestamp(), "kind": "mark", "group": mark.group, "undone": mark.undone, "by": mark.by})
+    def append(self, entry: RecordedChange | TurnMark | Abort | KeptContent) -> int:
+        """Record something, a change before it happens; its number."""
+        record = {"ts": timestamp(), **entry.record()}
+        with self._locked() as fd:
+            end = os.fstat(fd).st_size
+            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+            line = json.dumps({"seq": end + torn, **record}, ensure_ascii=False) + "\n"
+            try:
+                self._calls.write(fd, ("\n" * torn + line).encode())
+                self._calls.fsync(fd)
+            except OSError:
+                os.ftruncate(fd, end)  # what was not acknowledged shall not be read later
+                raise
+            return end + torn
 
     def end(self) -> int:
         """The number that the next record gets at least."""
@@ -115,19 +138,6 @@ class ChangeLog:
             elif (change := _parse(seq, record)) is not None:
                 changes[seq] = change
         return list(changes.values())
-
-    def _append(self, record: dict[str, object]) -> int:
-        with self._locked() as fd:
-            end = os.fstat(fd).st_size
-            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
-            line = json.dumps({"seq": end + torn, **record}, ensure_ascii=False) + "\n"
-            try:
-                self._calls.write(fd, ("\n" * torn + line).encode())
-                self._calls.fsync(fd)
-            except OSError:
-                os.ftruncate(fd, end)  # what was not acknowledged shall not be read later
-                raise
-            return end + torn
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

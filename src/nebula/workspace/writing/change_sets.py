@@ -20,7 +20,7 @@ from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import PathRefused, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
-from nebula.workspace.journal.changes import RecordedChange
+from nebula.workspace.journal.changes import Abort, RecordedChange
 from nebula.workspace.journal.states import content_name, parse_state, same_state
 from nebula.workspace.records import digest
 from nebula.workspace.state_folder import SET_MARKER as MARKER
@@ -110,7 +110,7 @@ class ChangeSetWriter:
             try:
                 if self._take_back_one(change):
                     taken.add(change.path)
-                log.take_back(change.seq)
+                log.append(Abort(change.seq))
             except WorkspaceError:
                 left.add(change.path)
         self._writer.remove_folders(folder for change in ours for folder in change.made)

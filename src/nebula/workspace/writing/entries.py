@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.value import value
@@ -110,7 +110,7 @@ class EntryMover:
             self._writer.objects.put(os.fsencode(os.readlink(name, dir_fd=folder)), durable=True)
         elif not _is_empty(name, folder):
             return False  # somebody else's things are in it: it stays
-        with self._writer.recorded(self._change(move, move.current, None), move.path):
+        with self._recorded(move, move.current, None):
             calls.unlink(name, folder) if state.kind == "link" else calls.rmdir(name, folder)
             calls.fsync_dir(folder)
         return True
@@ -159,7 +159,7 @@ class EntryMover:
         target = move.read() if state.kind == "link" else b""
         if state.kind == "link":
             self._writer.objects.put(target, durable=True)
-        with self._writer.recorded(self._change(move, None, move.target, made), move.path):
+        with self._recorded(move, None, move.target, made):
             if state.kind == "link":
                 calls.symlink(os.fsdecode(target), name, folder)
             else:
@@ -175,7 +175,7 @@ class EntryMover:
         with self._writer.folder_of(move.path, make=False) as (folder, _):
             try:
                 mode = state.mode | (_OPEN_TO_US if state.kind == "folder" else 0)
-                with self._writer.recorded(self._change(move, move.current, move.target), move.path):
+                with self._recorded(move, move.current, move.target):
                     self._set_mode(move.path.name, folder, mode, flags)
             except OSError as error:
                 raise translate(error, move.path.text) from None
@@ -197,8 +197,12 @@ class EntryMover:
         finally:
             os.close(fd)
 
-    def _change(self, move: Move, before: str | None, after: str | None, made: Sequence[str] = ()) -> RecordedChange:
-        return RecordedChange(self._group, self._kind, move.path.text, before, after, tuple(made))
+    def _recorded(
+        self, move: Move, before: str | None, after: str | None, made: Sequence[str] = ()
+    ) -> AbstractContextManager[None]:
+        """Record a change that is about to happen in the block."""
+        change = RecordedChange(self._group, self._kind, move.path.text, before, after, tuple(made))
+        return self._writer.taken_back_on_failure(self._writer.log.append(change), change)
 
 
 def _depth(move: Move) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from nebula.workspace.contract import WriteResult
 from nebula.workspace.errors import AlreadyExists, PathEscape, PathNotFound, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail, status_at, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
-from nebula.workspace.journal.changes import ChangeKind, ChangeLog, RecordedChange
+from nebula.workspace.journal.changes import Abort, ChangeKind, ChangeLog, KeptContent, RecordedChange
 from nebula.workspace.journal.objects import ObjectStore
 from nebula.workspace.journal.states import EntryState, same_state
 from nebula.workspace.records import digest
@@ -70,10 +70,6 @@ class FileWriter:
         """Keep other writers away from these paths; `write_locked` and `remove_locked` ask for it."""
         return self._locks.hold([path.lock_key for path in paths])
 
-    def write(self, request: WriteRequest) -> WriteResult:
-        with self.locked([request.path]):
-            return self.write_locked(request)
-
     def write_locked(self, request: WriteRequest) -> WriteResult:
         for _ in range(_ATTEMPTS):
             with suppress(FileExistsError, Taken):  # made or saved by another program just now: look again
@@ -92,8 +88,8 @@ class FileWriter:
             try:
                 self.objects.put(found.content, durable=True)
                 mode = stat.S_IMODE(found.status.st_mode)
-                before = _name_of(found, exact)
-                with self.recorded(RecordedChange(group, kind, path.text, before, None, mode=mode), path):
+                change = RecordedChange(group, kind, path.text, _name_of(found, exact), None, mode=mode)
+                with self.taken_back_on_failure(self.log.append(change), change):
                     self._atomic.remove(Place(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found))
             except Taken:
                 raise Stale("{path}: changed since; look at it before it is removed.", path=path.text) from None
@@ -144,31 +140,26 @@ class FileWriter:
                     os.close(parent)
 
     def _attempt(self, request: WriteRequest) -> WriteResult:
-        found = self.find(request.path)
+        path = request.path
+        found = self.find(path)
         content = judge_write(request, found)
         try:
-            with self.folder_of(request.path, make=True) as (folder, made):
-                return self._replace(request, found, content, folder, made)
+            with self.folder_of(path, make=True) as (folder, made):
+                if found.content is not None:
+                    self.objects.put(found.content, durable=True)
+                after = self.objects.put(content, durable=False)  # the file itself is the durable copy
+                before = _name_of(found, request.exact)
+                left = EntryState("file", after, request.perm if request.exact else None).name
+                change = RecordedChange(request.group, request.kind, path.text, before, left, tuple(made))
+                place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
+                with self.taken_back_on_failure(self.log.append(change), change):
+                    self._atomic.put(place, content, inspect=self._is(found))
         except FileExistsError:
             if request.mode == "create":
-                raise already_there(request.path) from None
+                raise already_there(path) from None
             raise
         except OSError as error:
-            raise translate(error, request.path.text) from None
-
-    def _replace(
-        self, request: WriteRequest, found: ExistingFile, content: bytes, folder: int, made: list[str]
-    ) -> WriteResult:
-        if found.content is not None:
-            self.objects.put(found.content, durable=True)
-        after = self.objects.put(content, durable=False)  # the file itself is the durable copy
-        path = request.path
-        before = _name_of(found, request.exact)
-        left = EntryState("file", after, request.perm if request.exact else None).name
-        change = RecordedChange(request.group, request.kind, path.text, before, left, tuple(made))
-        place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
-        with self.recorded(change, path):
-            self._atomic.put(place, content, inspect=self._is(found))
+            raise translate(error, path.text) from None
         return WriteResult(path.text, found.sha256, after, len(content))
 
     def _is(self, found: ExistingFile) -> Inspect:
@@ -185,18 +176,17 @@ class FileWriter:
 
     def _keep(self, content: bytes) -> None:
         if len(content) <= KEPT_BYTES and self.objects.get(digest(content)) is None:
-            self.log.keep(self.objects.put(content, durable=True))
+            self.log.append(KeptContent(self.objects.put(content, durable=True)))
 
     @contextmanager
-    def recorded(self, change: RecordedChange, path: NormalPath) -> Iterator[None]:
-        """Record a change, and take it back if the block fails without having done it."""
-        seq = self.log.append(change)
+    def taken_back_on_failure(self, seq: int, change: RecordedChange) -> Iterator[None]:
+        """Take a recorded change back if the block fails without having done it."""
         try:
             yield
         except BaseException:
             with suppress(OSError, WorkspaceError):  # then the file itself shows that nothing happened
-                if not same_state(self.state(path), change.after):
-                    self.log.take_back(seq)
+                if not same_state(self.state(normal_path(change.path)), change.after):
+                    self.log.append(Abort(seq))
             raise
 
     @contextmanager
