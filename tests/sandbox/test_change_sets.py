@@ -118,10 +118,6 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", *words], cwd=folder, check=True, env=env)
 
 
-def ignored(path: str, is_folder: bool) -> bool:
-    return path == "node_modules" or path.endswith(".log")
-
-
 After = Callable[[str], CommandResult]
 
 
@@ -131,7 +127,7 @@ def after(project: Path, disk: str | None) -> After:
 
     def ran(line: str) -> CommandResult:
         was = tree(project)
-        done = run(Command(str(project), line, env=IDENTITY, disk=disk), is_ignored=ignored)
+        done = run(Command(str(project), line, env=IDENTITY, disk=disk))
         assert tree(project) == was
         return done
 
@@ -144,7 +140,7 @@ def kinds(done: CommandResult) -> dict[str, str]:
 
 def test_nothing_changed(after: After) -> None:
     with after("touch src/app.py; chmod 644 README.md; mkdir t; rmdir t; : >> src/util.py") as done:
-        assert (done.changes.changes, done.changes.ignored, done.changes.git) == ((), (), ())
+        assert (done.changes.changes, done.changes.git) == ((), ())
 
 
 def test_a_status_refreshes_the_index_and_that_is_no_change(project: Path, after: After) -> None:
@@ -169,10 +165,8 @@ def test_git_clean(project: Path, after: After) -> None:
     (project / "node_modules/left").mkdir(parents=True)
     (project / "node_modules/left/index.js").write_text("js\n")
     with after("git clean -fdxq") as done:
-        assert kinds(done) == {"notes.txt": "deleted"}
-        assert [each.path for each in done.changes.ignored] == [
-            "debug.log", "node_modules", "node_modules/left", "node_modules/left/index.js",
-        ]  # fmt: skip
+        gone = ("debug.log", "node_modules", "node_modules/left", "node_modules/left/index.js", "notes.txt")
+        assert kinds(done) == dict.fromkeys(gone, "deleted")
 
 
 def test_everything_deleted(after: After) -> None:
@@ -189,7 +183,7 @@ def test_a_formatter(after: After) -> None:
     with after(line) as done:
         assert kinds(done) == {"src/app.py": "changed", "src/util.py": "changed"}
         (app, _) = done.changes.changes
-        assert app.before is not None and app.after is not None and app.after.is_text
+        assert app.before is not None and app.after is not None
         assert app.before.digest != app.after.digest
 
 
@@ -211,10 +205,11 @@ def test_moving_a_folder(after: After) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_ignored_files_are_counted(after: After) -> None:
+def test_ten_thousand_files_are_read_back(after: After) -> None:
     line = "mkdir node_modules && cd node_modules && for i in $(seq 100); do mkdir p$i; cd p$i; touch f{1..99}; echo hi > x; cd ..; done"
     with after(line) as done:
-        assert (kinds(done), len(done.changes.ignored), done.changes.ignored_size) == ({}, 10101, 300)
+        made = [change.after for change in done.changes.changes if change.after is not None]
+        assert (len(made), sum(each.size for each in made)) == (10101, 300)
 
 
 def test_a_commit(after: After) -> None:
@@ -265,7 +260,7 @@ def test_binary_files_have_size_and_digest(after: After) -> None:
         (change,) = done.changes.changes
         digest = "dc1c39cb50ec93a01b6f8dbb8d4a3e2d2bd2b2f8f6bf5d1ef1d3b1f33d7bcd35"
         assert change.after is not None
-        assert (change.after.size, change.after.is_text, len(change.after.digest or "")) == (100000, False, len(digest))
+        assert (change.after.size, len(change.after.digest or "")) == (100000, len(digest))
 
 
 def test_links_and_odd_things(after: After) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import nebula
-from nebula.sandbox.contract import ChangeSet, Layer
+from nebula.sandbox.contract import ChangeSet
+from nebula.sandbox.layer import Layer
 
 Tree = dict[str, tuple[Any, ...]]
 
@@ -43,7 +44,7 @@ def tree(folder: str | Path) -> Tree:
 
 def apply(changes: ChangeSet, layer: Layer, folder: Path) -> None:
     """As the contract says: deletions first, deepest paths first, then the rest in order."""
-    every = [*changes.changes, *changes.ignored, *changes.git_files]
+    every = [*changes.changes, *changes.git_files]
     for change in sorted((each for each in every if each.kind == "deleted"), key=lambda each: each.path, reverse=True):
         place = folder / change.path
         if change.before is not None and change.before.kind == "folder":
@@ -74,7 +75,6 @@ class Outcome:
     stopped: str | None
     output: str
     paths: list[str]
-    ignored: list[str]
     git: list[str]
     refused: list[list[str]]
     secret: list[str]

@@ -18,10 +18,6 @@ def is_secret(path: str) -> bool:
     return any(fnmatch.fnmatch(path.rpartition("/")[2], pattern) for pattern in SECRET_NAMES)
 
 
-def is_ignored(path: str, is_folder: bool) -> bool:
-    return path.rpartition("/")[2] in {"node_modules", "__pycache__"}
-
-
 def main() -> None:
     finder = SecretFinder(is_secret)
     disk = sys.argv[1] if len(sys.argv) > 1 else None
@@ -32,13 +28,12 @@ def main() -> None:
         command = Command(
             request["root"], request["line"], limits, request.get("network", False), secrets=finder, disk=disk
         )
-        with run(command, is_ignored=is_ignored) as done:
+        with run(command) as done:
             answer = {
                 "exit_code": done.exit_code,
                 "stopped": done.stopped,
                 "output": done.output,
                 "paths": list(done.changes.paths),
-                "ignored": [change.path for change in done.changes.ignored],
                 "git": [f"{each.kind} {each.name}" for each in done.changes.git],
                 "refused": [[each.path, each.what] for each in done.changes.refused],
                 "secret": [change.path for change in done.changes.changes if change.secret],

@@ -11,7 +11,7 @@ from nebula.sandbox.contract import Command, CommandResult
 from nebula.sandbox.errors import LeftTooMuch, SandboxError
 from nebula.sandbox.launch import Launch
 from nebula.sandbox.launcher import Launcher, Launchers
-from nebula.sandbox.layer import OpenLayer
+from nebula.sandbox.layer import Layer
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -41,17 +41,15 @@ def run(
     on_output: Callable[[bytes], None] | None = None,
     stop: Stop | None = None,
     launchers: Launchers | None = None,
-    is_ignored: Callable[[str, bool], bool] | None = None,
     read_back: bool = True,
 ) -> CommandResult:
-    """Run it to its end. `is_ignored(path, is_folder)`: results that are counted, not proposed; a folder stands for
-    all below it. Without `read_back` the layer is thrown away at once. Raises SandboxError when the command cannot be
-    run."""
+    """Run it to its end. Without `read_back` the layer is thrown away at once. Raises SandboxError when the command
+    cannot be run."""
     command = replace(command, root=os.path.realpath(command.root))  # a link may lead nowhere in there
     if command.root == "/":
         raise SandboxError("{path} cannot be a project with a layer over it.", path=command.root)
     try:
-        layer = OpenLayer(os.open(command.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        layer = Layer(os.open(command.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
     except OSError as error:
         raise SandboxError("{path} cannot be opened: {reason}", path=command.root, reason=error.strerror) from None
     try:
@@ -77,7 +75,6 @@ def run(
             layer,
             masks=launch.shown,
             hidden=command.hidden,
-            is_ignored=is_ignored,
             started_ns=launch.ready_ns,
             limit=command.limits.layer_bytes,
         )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from nebula.sandbox.secrets import SecretFinder
 from nebula.value import value
 
+if TYPE_CHECKING:
+    from nebula.sandbox.layer import Layer
+
 MIB = 2**20
-
-KINDS = ("created", "changed", "deleted", "mode", "link")
-"""Of a change. `link`: something became a symbolic link, or a link got another target."""
-
-LIMITS = ("time", "memory", "processes", "layer", "cancelled")
-"""What can stop a command."""
 
 
 @value
@@ -65,8 +62,6 @@ class Entry:
     """SHA-256 of a file's content, in hex; None where nobody needed it."""
     target: str | None = None
     """Of a link."""
-    is_text: bool = False
-    """UTF-8 without NUL, and small enough to be shown."""
 
 
 @value
@@ -74,6 +69,7 @@ class LayerChange:
     path: str
     """Relative to the project, `/` between names; bytes that are not UTF-8 as lone surrogates."""
     kind: str
+    """"created", "changed", "deleted", "mode", or "link": it became a symbolic link, or one with another target."""
     before: Entry | None = None
     after: Entry | None = None
     renamed_from: str | None = None
@@ -84,6 +80,11 @@ class LayerChange:
     """The project changed there while the command ran."""
     stamp: tuple[int, ...] | None = None
     """Of the file in the project when the layer was read; see `Layer.conflicts`."""
+
+    @property
+    def is_folder(self) -> bool:
+        entry = self.after or self.before
+        return entry is not None and entry.kind == "folder"
 
 
 @value
@@ -114,8 +115,6 @@ class ChangeSet:
     """To apply: deletions first, deepest paths first, then the rest in the order given."""
 
     changes: tuple[LayerChange, ...] = ()
-    ignored: tuple[LayerChange, ...] = ()
-    """Of files that the caller's `is_ignored` leaves out; without digests."""
     git: tuple[GitChange, ...] = ()
     git_files: tuple[LayerChange, ...] = ()
     """The files behind `git`."""
@@ -124,10 +123,6 @@ class ChangeSet:
     @property
     def paths(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(change.path for change in self.changes))
-
-    @property
-    def ignored_size(self) -> int:
-        return sum(change.after.size for change in self.ignored if change.after is not None)
 
 
 @value
@@ -141,27 +136,12 @@ class Capability:
     """The upper side lies in nebula's home, not in memory."""
 
 
-class Layer(Protocol):
-    """The layer of a command that has ended: its memory is freed when it is closed, or when nebula ends."""
-
-    def read(self, path: str, limit: int | None = None) -> bytes:
-        """The content of a created or changed file as the command left it, at most `limit` bytes."""
-
-    def read_before(self, path: str, limit: int | None = None) -> bytes:
-        """The content of a file of the project."""
-
-    def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
-        """Paths of those changes where the project is no longer what it was when the layer was read."""
-
-    def close(self) -> None: ...
-
-
 @value
 class CommandResult:
     exit_code: int | None
     """None when a limit stopped the command; 128 + n when signal n ended it."""
     stopped: str | None
-    """Which of LIMITS; then there are no changes."""
+    """"time", "memory", "processes", "layer" or "cancelled", where that stopped it; then there are no changes."""
     output: str
     """Standard output and error as they came, the middle cut out where it is too long."""
     duration_s: float

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Stamp = tuple[int, ...]
 
 
-class OpenLayer:
+class Layer:
+    """Its memory is freed when it is closed, or when nebula ends."""
+
     def __init__(self, lower: int) -> None:
         self.lower = lower
         self.folder: LayerFolder | None = None
@@ -34,9 +36,11 @@ class OpenLayer:
         return self.descriptors[1]
 
     def read(self, path: str, limit: int | None = None) -> bytes:
+        """A created or changed file as the command left it, at most `limit` bytes."""
         return self._read(self.upper, path, limit)
 
     def read_before(self, path: str, limit: int | None = None) -> bytes:
+        """A file of the project."""
         return self._read(self.lower, path, limit)
 
     def _read(self, side: int, path: str, limit: int | None) -> bytes:
@@ -47,6 +51,7 @@ class OpenLayer:
             os.close(handle)
 
     def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
+        """Paths of those changes where the project is no longer what it was when the layer was read."""
         return [change.path for change in changes if change.conflict or self.stamp(change.path) != change.stamp]
 
     def stamp(self, path: str) -> Stamp | None:

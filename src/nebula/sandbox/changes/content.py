@@ -9,8 +9,6 @@ import stat
 from nebula.files.beneath import FILE_FLAGS
 from nebula.sandbox.contract import Entry
 
-SHOWN_BYTES = 2**20
-"""The largest text that anyone would look at as a diff."""
 _CHUNK = 1 << 20
 _SPECIAL_BITS = 0o7000
 ODD = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
@@ -24,27 +22,22 @@ def describe(folder: int, name: str, found: os.stat_result, *, with_digest: bool
     if stat.S_ISLNK(found.st_mode):
         target = os.readlink(name, dir_fd=folder)
         return Entry("link", 0o777, len(os.fsencode(target)), target=target)
-    digest, is_text = _digest(folder, name, found, repair) if with_digest else (None, False)
-    return Entry("file", mode, found.st_size, digest, is_text=is_text)
+    return Entry("file", mode, found.st_size, _digest(folder, name, found, repair) if with_digest else None)
 
 
-def _digest(folder: int, name: str, found: os.stat_result, repair: bool) -> tuple[str | None, bool]:
+def _digest(folder: int, name: str, found: os.stat_result, repair: bool) -> str | None:
     try:
         handle = os.open(name, FILE_FLAGS, dir_fd=folder)
     except PermissionError:
         if not repair:
-            return None, False
+            return None
         make_readable(folder, name, found)
         handle = os.open(name, FILE_FLAGS, dir_fd=folder)
     try:
-        data = os.read(handle, _CHUNK)
-        if len(data) == found.st_size:
-            return hashlib.sha256(data).hexdigest(), len(data) <= SHOWN_BYTES and _is_text(data)
         digest = hashlib.sha256()
-        while data:
+        while data := os.read(handle, _CHUNK):
             digest.update(data)
-            data = os.read(handle, _CHUNK)
-        return digest.hexdigest(), False
+        return digest.hexdigest()
     finally:
         os.close(handle)
 
@@ -53,17 +46,7 @@ def has_content(folder: int, name: str, found: os.stat_result, wanted: bytes) ->
     """Whether a file of the layer, of that length, has that content."""
     if not wanted:
         return True
-    return _digest(folder, name, found, repair=True)[0] == hashlib.sha256(wanted).hexdigest()
-
-
-def _is_text(data: bytes) -> bool:
-    if b"\0" in data:
-        return False
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _digest(folder, name, found, repair=True) == hashlib.sha256(wanted).hexdigest()
 
 
 def make_readable(folder: int, name: str, found: os.stat_result) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
 from nebula.sandbox.contract import GitChange, LayerChange
-from nebula.sandbox.layer import OpenLayer
+from nebula.sandbox.layer import Layer
 
 _READ_LIMIT = 64 * 2**20
 _SMALL_LIMIT = 2**20
@@ -28,12 +28,12 @@ def is_git_path(path: str) -> bool:
     return path == ".git" or path.startswith(".git/") or "/.git/" in path or path.endswith("/.git")
 
 
-def without_refreshed_indexes(layer: OpenLayer, changes: list[LayerChange]) -> list[LayerChange]:
+def without_refreshed_indexes(layer: Layer, changes: list[LayerChange]) -> list[LayerChange]:
     """An index that only knows newer file times is no change."""
     return [change for change in changes if not (_is_index(change.path) and _has_same_entries(layer, change))]
 
 
-def meanings(layer: OpenLayer, changes: list[LayerChange]) -> Iterator[GitChange]:
+def meanings(layer: Layer, changes: list[LayerChange]) -> Iterator[GitChange]:
     touched = {change.path: change for change in changes if change.path.startswith(".git/")}
     outside = {_repository_of(change.path) for change in changes} - {".git"}
     if any(change.path == ".git" and change.before is None for change in changes) or ".git" in {
@@ -73,7 +73,7 @@ def _presence(changes: list[LayerChange], path: str) -> tuple[str | None, str | 
     return "folder", "folder"
 
 
-def _ref_changes(layer: OpenLayer, touched: dict[str, LayerChange]) -> Iterator[GitChange]:
+def _ref_changes(layer: Layer, touched: dict[str, LayerChange]) -> Iterator[GitChange]:
     names = {
         path.removeprefix(".git/")
         for path, change in touched.items()
@@ -90,7 +90,7 @@ def _ref_changes(layer: OpenLayer, touched: dict[str, LayerChange]) -> Iterator[
 
 
 def _ref_change(
-    layer: OpenLayer, name: str, before: str | None, after: str | None, touched: Mapping[str, LayerChange]
+    layer: Layer, name: str, before: str | None, after: str | None, touched: Mapping[str, LayerChange]
 ) -> GitChange:
     _, kind, *short = name.split("/")
     what = _REF_KINDS.get(kind, "other")
@@ -98,9 +98,7 @@ def _ref_change(
     return GitChange("commit" if subject is not None else what, "/".join(short) or kind, before, after, subject)
 
 
-def _new_commit(
-    layer: OpenLayer, before: str | None, after: str | None, touched: Mapping[str, LayerChange]
-) -> str | None:
+def _new_commit(layer: Layer, before: str | None, after: str | None, touched: Mapping[str, LayerChange]) -> str | None:
     """The subject of `after`, if that is a commit made by the command on `before`, perhaps with others between."""
     parents, subject = _commit(layer, after) if _object_path(after) in touched else (None, None)
     for _ in range(_MOST_COMMITS):
@@ -115,7 +113,7 @@ def _object_path(name: str | None) -> str:
     return f".git/objects/{name[:2]}/{name[2:]}" if name else ""
 
 
-def _commit(layer: OpenLayer, name: str | None) -> tuple[list[str] | None, str | None]:
+def _commit(layer: Layer, name: str | None) -> tuple[list[str] | None, str | None]:
     """Parents and subject, where it is a loose commit."""
     if name is None or not _OBJECT_NAME.fullmatch(name):
         return None, None
@@ -154,7 +152,7 @@ def _is_file(change: LayerChange) -> bool:
     return any(each is not None and each.kind != "folder" for each in (change.before, change.after))
 
 
-def _has_same_entries(layer: OpenLayer, change: LayerChange) -> bool:
+def _has_same_entries(layer: Layer, change: LayerChange) -> bool:
     if change.kind != "changed":
         return False
     try:

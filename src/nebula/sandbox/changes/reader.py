@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from nebula.sandbox.changes import content, git
 from nebula.sandbox.changes.renames import pair_renames
 from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
 from nebula.sandbox.errors import LeftTooMuch
-from nebula.sandbox.layer import OpenLayer, stamp_of
+from nebula.sandbox.layer import Layer, stamp_of
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
@@ -27,26 +27,22 @@ DEEPEST: Final = 100
 """Folders in folders; what is made below is never proposed."""
 _OPAQUE = "user.overlay.opaque"
 
-IsIgnored = Callable[[str, bool], bool]
-
 
 def read_changes(
-    layer: OpenLayer,
+    layer: Layer,
     *,
     masks: Mapping[str, bytes],
     hidden: Collection[str],
-    is_ignored: IsIgnored | None,
     started_ns: int,
     limit: int,
 ) -> ChangeSet:
     """Raises LeftTooMuch when the files are larger than `limit` together."""
-    reader = _Reader(masks, hidden, is_ignored, started_ns, limit)
+    reader = _Reader(masks, hidden, started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
     reader.walk(_Folder(layer.upper, layer.lower))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
     return ChangeSet(
         changes=tuple(pair_renames(layer, _in_order(reader.changes))),
-        ignored=tuple(_in_order(reader.ignored)),
         git=tuple(git.meanings(layer, git_files)),
         git_files=tuple(_in_order(git_files)),
         refused=tuple(sorted(reader.refused, key=lambda each: each.path)),
@@ -73,26 +69,16 @@ class _Folder:
     depth: int = 0
     opaque: bool = False
     """What stands in the lower folder and not in the upper one is gone."""
-    ignored: bool = False
 
 
 class _Reader:
-    def __init__(
-        self,
-        masks: Mapping[str, bytes],
-        hidden: Collection[str],
-        is_ignored: IsIgnored | None,
-        started_ns: int,
-        limit: int,
-    ) -> None:
+    def __init__(self, masks: Mapping[str, bytes], hidden: Collection[str], started_ns: int, limit: int) -> None:
         self._masks = masks
         self._below_masks = tuple(f"{path}/" for path in masks)
         self._hidden = frozenset(hidden)
-        self._is_ignored = is_ignored or _is_never_ignored
         self._started_ns = started_ns
         self._room = limit
         self.changes: list[LayerChange] = []
-        self.ignored: list[LayerChange] = []
         self.git_files: list[LayerChange] = []
         self.refused: list[Refused] = []
 
@@ -131,13 +117,12 @@ class _Reader:
         if before is not None and not stat.S_ISDIR(before.st_mode):
             self._delete(folder, name)
             before = None
-        ignored = folder.ignored or self._judge(path, is_folder=True)
         mode = content.ordinary_mode(stat.S_IMODE(after.st_mode), before and before.st_mode)
         if before is None:
-            self._add(LayerChange(path, "created", None, Entry("folder", mode)), ignored)
+            self._add(LayerChange(path, "created", None, Entry("folder", mode)))
         elif mode != stat.S_IMODE(before.st_mode):
             old = Entry("folder", stat.S_IMODE(before.st_mode))
-            self._add(LayerChange(path, "mode", old, Entry("folder", mode), stamp=stamp_of(before)), ignored)
+            self._add(LayerChange(path, "mode", old, Entry("folder", mode), stamp=stamp_of(before)))
         if folder.depth >= DEEPEST:
             self.refused.append(Refused(path, "too deep"))
             return
@@ -145,17 +130,16 @@ class _Reader:
         with _opened(folder.upper, name, after) as upper, _opened(lower_parent, name) as lower:
             if upper is not None:
                 opaque = path not in self._masks and (folder.opaque or _is_opaque(upper))
-                self.walk(_Folder(upper, lower, f"{path}/", folder.depth + 1, opaque, ignored))
+                self.walk(_Folder(upper, lower, f"{path}/", folder.depth + 1, opaque))
 
     def _compare(self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result) -> None:
         path = folder.prefix + name
         self._room -= after.st_size
         if self._room < 0:
             raise LeftTooMuch
-        ignored = folder.ignored or self._judge(path, is_folder=False)
         if path in self._masks and self._is_untouched_mask(folder, name, before, after):
             return
-        new = content.describe(folder.upper, name, after, with_digest=before is not None or not ignored, repair=True)
+        new = content.describe(folder.upper, name, after, with_digest=True, repair=True)
         mode = content.ordinary_mode(new.mode, before and before.st_mode)
         if mode != new.mode:
             self.refused.append(Refused(path, "set-user-ID"))
@@ -168,7 +152,7 @@ class _Reader:
             old = content.describe(folder.lower, name, before, with_digest=not self._is_masked(path))
         kind = _kind(old, new)
         if kind is not None:
-            self._add(self._change(path, kind, old, new, before), ignored)
+            self._add(self._change(path, kind, old, new, before))
 
     def _is_untouched_mask(
         self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result
@@ -190,18 +174,17 @@ class _Reader:
             self.refused.append(Refused(path, "was a " + str(content.odd_kind(before))))
             return
         is_folder = stat.S_ISDIR(before.st_mode)
-        ignored = folder.ignored or self._judge(path, is_folder)
         if is_folder and folder.depth >= DEEPEST:
             self.refused.append(Refused(path, "too deep"))
             return
         if is_folder:
             with _opened(folder.lower, name) as lower:
                 if lower is not None:
-                    below = _Folder(-1, lower, f"{path}/", folder.depth + 1, ignored=ignored)
+                    below = _Folder(-1, lower, f"{path}/", folder.depth + 1)
                     for each in os.listdir(lower):
                         self._delete(below, each)
         old = content.describe(folder.lower, name, before, with_digest=False)
-        self._add(self._change(path, "deleted", old, None, before), ignored)
+        self._add(self._change(path, "deleted", old, None, before))
 
     def _change(
         self, path: str, kind: str, old: Entry | None, new: Entry | None, before: os.stat_result | None
@@ -213,21 +196,11 @@ class _Reader:
             path, kind, old, new, secret=self._is_masked(path), conflict=conflict, stamp=stamp_of(before)
         )
 
-    def _add(self, change: LayerChange, ignored: bool) -> None:
-        if git.is_git_path(change.path):
-            self.git_files.append(change)
-        else:
-            (self.ignored if ignored else self.changes).append(change)
-
-    def _judge(self, path: str, is_folder: bool) -> bool:
-        return not git.is_git_path(path) and self._is_ignored(path, is_folder)
+    def _add(self, change: LayerChange) -> None:
+        (self.git_files if git.is_git_path(change.path) else self.changes).append(change)
 
     def _is_masked(self, path: str) -> bool:
         return path in self._masks or path.startswith(self._below_masks)
-
-
-def _is_never_ignored(_path: str, _is_folder: bool) -> bool:
-    return False
 
 
 def _kind(old: Entry | None, new: Entry) -> str | None:

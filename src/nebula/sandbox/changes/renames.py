@@ -8,11 +8,11 @@ from collections import defaultdict
 from nebula.files.beneath import FOLDER_FLAGS, best_opener
 from nebula.sandbox.changes import content
 from nebula.sandbox.contract import LayerChange
-from nebula.sandbox.layer import OpenLayer
+from nebula.sandbox.layer import Layer
 from nebula.value import replace
 
 
-def pair_renames(layer: OpenLayer, changes: list[LayerChange]) -> list[LayerChange]:
+def pair_renames(layer: Layer, changes: list[LayerChange]) -> list[LayerChange]:
     """Only files whose size occurs on both sides are read."""
     wanted = {change.after.size for change in changes if _is_new_file(change) and change.after is not None}
     deleted: defaultdict[str, list[str]] = defaultdict(list)

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from nebula.events import ProposedChange
 from nebula.language import Sentence
 from nebula.sandbox.changes.reader import DEEPEST
-from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, Layer, LayerChange
-from nebula.tools.commands.ignored import split_ignored
+from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
+from nebula.tools.commands.ignored import folders_above, split_ignored
 from nebula.tools.contract import AppliedChange
 from nebula.value import value
-from nebula.workspace.contract import PathChange
+from nebula.workspace.contract import AppliedPath, PathChange
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
+    from nebula.sandbox.layer import Layer
     from nebula.workspace.local import LocalWorkspace
 
 SHOWN_BYTES = 256 * 1024
@@ -178,15 +179,14 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     )
 
 
-def applied_changes(proposed: Iterable[ProposedChange], done: Iterable[tuple[str, str, str]]) -> list[AppliedChange]:
-    """(path, before, after) of what was applied, with the diffs that were shown."""
+def applied_changes(proposed: Iterable[ProposedChange], applied: Iterable[AppliedPath]) -> list[AppliedChange]:
+    """What was applied, with the diffs that were shown."""
     shown = {each.path: each for each in proposed}
-    changes = []
-    for path, before, after in done:
-        each = shown.get(path)
-        if each is not None:
-            changes.append(AppliedChange(path, before, after, each.diff, each.added, each.removed))
-    return changes
+    return [
+        AppliedChange(each.path, each.before or "", each.after or "", seen.diff, seen.added, seen.removed)
+        for each in applied
+        if (seen := shown.get(each.path)) is not None
+    ]
 
 
 def _refusal(change: LayerChange, workspace: LocalWorkspace) -> str:
@@ -208,21 +208,12 @@ def _allowed_in_repository(found: ChangeSet, layer: Layer, workspace: LocalWorks
 
 def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChange]:
     """Folders that come or go with something in them: nobody has to be asked about them one by one."""
-    inside: set[str] = set()
-    for path in by_path:
-        while "/" in path:
-            path = path.rpartition("/")[0]
-            inside.add(path)
+    inside = {folder for path in by_path for folder in folders_above(path)}
     return [
         changes[0]
         for path, changes in by_path.items()
-        if path in inside and len(changes) == 1 and changes[0].kind in {"created", "deleted"} and _is_folder(changes[0])
+        if path in inside and len(changes) == 1 and changes[0].kind in {"created", "deleted"} and changes[0].is_folder
     ]
-
-
-def _is_folder(change: LayerChange) -> bool:
-    entry = change.after or change.before
-    return entry is not None and entry.kind == "folder"
 
 
 def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> ProposedChange:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 
 from nebula.git import GitFailed, innermost_repository, safe_git
-from nebula.sandbox.contract import Layer, LayerChange
+from nebula.sandbox.contract import LayerChange
+from nebula.sandbox.layer import Layer
 
 Changes = list[LayerChange]
 _RULE_BYTES = 500
@@ -21,12 +22,12 @@ def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> tu
         return changes, []
     above: set[str] = set()
     for change in changes:
-        if not _is_folder(change) and change.path not in ignored:
-            above.update(_folders_above(change.path))
+        if not change.is_folder and change.path not in ignored:
+            above.update(folders_above(change.path))
     kept: list[LayerChange] = []
     left: list[LayerChange] = []
     for change in changes:
-        name = f"{change.path}/" if _is_folder(change) else change.path
+        name = f"{change.path}/" if change.is_folder else change.path
         (left if name in ignored and change.path not in above else kept).append(change)
     return kept, left
 
@@ -42,7 +43,7 @@ def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
             folders[folder] = None if _is_behind_link(root, folder) else innermost_repository(root, folder)
         repository = folders[folder]
         if repository is not None:
-            name = f"{change.path}/" if _is_folder(change) else change.path
+            name = f"{change.path}/" if change.is_folder else change.path
             asked.setdefault(repository, []).append(name)
     return {
         repository + name
@@ -52,7 +53,7 @@ def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
 
 
 def _is_behind_link(root: str, folder: str) -> bool:
-    return any(os.path.islink(os.path.join(root, each)) for each in (folder, *_folders_above(folder)) if each)
+    return any(os.path.islink(os.path.join(root, each)) for each in (folder, *folders_above(folder)) if each)
 
 
 def _ask_git(root: str, repository: str, names: list[str]) -> list[str]:
@@ -71,7 +72,7 @@ def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:
         for change in changes
         if change.kind == "created" and change.path.endswith("/.gitignore") and _ignores_all(change, layer)
     )
-    names = (f"{change.path}/" if _is_folder(change) else change.path for change in changes)
+    names = (f"{change.path}/" if change.is_folder else change.path for change in changes)
     return {name for name in names if name.startswith(folders)} if folders else set()
 
 
@@ -82,12 +83,7 @@ def _ignores_all(change: LayerChange, layer: Layer) -> bool:
         return False
 
 
-def _is_folder(change: LayerChange) -> bool:
-    entry = change.after or change.before
-    return entry is not None and entry.kind == "folder"
-
-
-def _folders_above(path: str) -> Iterable[str]:
+def folders_above(path: str) -> Iterable[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path

@@ -37,7 +37,6 @@ class CheckResult:
     command: str
     code: int | None
     output: str
-    left_out: int = 0
 
     @property
     def passed(self) -> bool:
@@ -45,6 +44,8 @@ class CheckResult:
 
 
 async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
+    from nebula.sandbox.output import KeptOutput
+
     if not command.strip():
         return CheckResult(command, 127, "The command is empty.")
     try:
@@ -59,10 +60,12 @@ async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
         )
     except OSError as problem:
         return CheckResult(command, 127, f"The command cannot be started: {problem.strerror}.")
-    kept = _HeadAndTail(MAX_OUTPUT_BYTES)
+    assert process.stdout is not None  # noqa: S101 - asked for above
+    kept = KeptOutput(MAX_OUTPUT_BYTES)
     try:
         async with asyncio.timeout(timeout_s):
-            await kept.read(process)
+            while chunk := await process.stdout.read(65_536):
+                kept.add(chunk)
             code: int | None = await process.wait()
     except TimeoutError:
         code = None
@@ -70,40 +73,16 @@ async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
         # Whatever the command left running in its group goes with it, also when we are being cancelled.
         _kill_group(process.pid)
         await process.wait()
-    output, left_out = kept.text()
+    output = kept.text()
     if code is None:
         output += f"\nStopped: it took longer than {timeout_s:g} seconds."
-    return CheckResult(command, code, output, left_out)
+    return CheckResult(command, code, output)
 
 
 def reduced_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith("LC_")}
     quiet = {"PYTHONUTF8": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "PAGER": "cat", "CI": "1"}
     return kept | quiet
-
-
-class _HeadAndTail:
-    """Keeps the first and the last half of what is read, whatever passes between."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = limit // 2
-        self._head = b""
-        self._tail = b""
-        self._total = 0
-
-    async def read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None  # noqa: S101 - asked for above
-        while chunk := await process.stdout.read(65_536):
-            self._total += len(chunk)
-            room = self._half - len(self._head)
-            self._head += chunk[:room]
-            self._tail = (self._tail + chunk[max(room, 0) :])[-self._half :]
-
-    def text(self) -> tuple[str, int]:
-        left_out = self._total - len(self._head) - len(self._tail)
-        head, tail = (part.decode("utf-8", "replace") for part in (self._head, self._tail))
-        between = f"\n[… {left_out} of {self._total} bytes left out …]\n" if left_out else ""
-        return head + between + tail, left_out
 
 
 def _kill_group(pid: int) -> None:

@@ -55,10 +55,10 @@ async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> 
         done = await layers.run(name, timeout_s=checks.timeout_s, read_back=False)
     except SandboxError:  # this project can have no layer over it: the user's own line runs as it always did
         return await run_command(name, checks.root, checks.timeout_s)
-    output, left_out = cut_middle(done.output, MAX_OUTPUT_BYTES)
+    output, _ = cut_middle(done.output, MAX_OUTPUT_BYTES)
     if done.stopped:
         output += f"\nStopped by its limit: {done.stopped}."
-    return CheckResult(name, done.exit_code, output, left_out)
+    return CheckResult(name, done.exit_code, output)
 
 
 def last_line(result: CheckResult) -> str:

@@ -175,8 +175,7 @@ class RunCommand:
     ) -> Outcome:
         from nebula.tools.commands.change_set import applied_changes
 
-        states = [(each.path, each.before or "", each.after or "") for each in done.applied]
-        applied = applied_changes(changes.proposed, states)
+        applied = applied_changes(changes.proposed, done.applied)
         remarks = [*map(str, changes.remarks()), *(str(error) for _, error in done.left_out)]
         if decision.paths:
             dropped = [each.path for each in changes.proposed if each.path not in decision.paths]
