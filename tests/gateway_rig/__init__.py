@@ -27,6 +27,8 @@ from nebula.workspace.contract import Workspace
 
 STARTING_S = 60.0
 MIB = 1 << 20
+EXTENSIONS = (".py", ".md", ".txt", ".json", ".yaml", ".yml")
+"""The default of EC_ALLOW_EXT."""
 
 
 @dataclass(frozen=True)

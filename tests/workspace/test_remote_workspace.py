@@ -273,12 +273,11 @@ class TestLooking:
         hits = workspace.search(".", "needle", max_files=2)
         assert len(hits.files) == 2 and hits.truncated and hits.remark
 
-    def test_probe_and_exists(self, workspace: Workspace) -> None:
+    def test_probe(self, workspace: Workspace) -> None:
         assert workspace.probe("a.txt").kind == "file"
         assert workspace.probe("src").kind == "directory"
         assert workspace.probe("nope.txt").kind == "missing"
         assert workspace.probe("src/x.unheard").kind == "missing"
-        assert workspace.exists("src/main.py") and not workspace.exists("src/other.py")
         with pytest.raises(PathEscape):
             workspace.probe("../x.txt")
 
@@ -319,10 +318,10 @@ class TestRemoteAlone:
         assert not (root / "b.txt").exists()
         assert all(line["method"] != "write_file" for line in gateway.audited())
 
-    def test_cannot_be_widened_from_here(self, gateway: Gateway, root: Path) -> None:
+    def test_a_secret_file_stays_secret(self, gateway: Gateway, root: Path) -> None:
         (root / ".env.txt").write_text("KEY=1", encoding="utf-8")
         with pytest.raises(SecretPath):
-            RemoteWorkspace(gateway.url).allowing(".env.txt").read_file(".env.txt")
+            RemoteWorkspace(gateway.url).read_file(".env.txt")
 
     def test_token(self, root: Path) -> None:
         with open_workspace(str(root), POLICY) as inner, gateway_in_thread(inner, root, token="s3cret") as gateway:

@@ -104,7 +104,7 @@ def test_changes_share_a_hunk_while_their_context_meets(between: int, hunks: int
     same = "".join(f"{number}\n" for number in range(between))
     diff = diff_texts("a", f"x\n{same}y\n", f"X\nXX\n{same}Y\n")
     assert len(diff.hunks) == hunks
-    assert diff.hunks[-1].new_start == (0 if hunks == 1 else between + 2)
+    assert diff.hunks[-1].old_start == (0 if hunks == 1 else between + 1)
 
 
 def test_several_hunks_are_applied_one_after_the_other() -> None:

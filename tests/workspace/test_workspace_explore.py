@@ -128,11 +128,9 @@ def test_search(tree: Path, explored: LocalWorkspace) -> None:
     assert explored.search(".", "Needle").files == ()
 
 
-def test_secrets_are_searched_only_when_allowed(tree: Path, explored: LocalWorkspace) -> None:
+def test_secrets_are_searched_only_when_allowed(tree: Path, explored: LocalWorkspace, open_at: Open) -> None:
     assert ".env" not in explored.search(".", "needle=").files
-    allowed = explored.allowing(".env")
-    allowed.engine = explored.engine  # type: ignore[attr-defined]
-    assert allowed.search(".", "needle=").files == (".env",)
+    assert open_at(Policy(allowed=frozenset({".env"}))).search(".", "needle=").files == (".env",)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_every_fault_leaves_old_or_new(
             except StorageFailed as error:
                 failed += 1
                 assert see() in (before, after), f"{kind} #{nth}"
-                assert "disk failed" in error.message
+                assert "disk failed" in str(error)
             else:
                 assert see() == after
                 if calls.countdown > 0:

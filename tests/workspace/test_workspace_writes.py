@@ -134,7 +134,7 @@ def test_check_write_says_what_write_would(workspace: LocalWorkspace, root: Path
             small.check_write(path, mode, content)  # type: ignore[arg-type]
         with pytest.raises(WorkspaceError) as written:
             small.write_file(path, content, mode)  # type: ignore[arg-type]
-        assert checked.value.message == written.value.message
+        assert str(checked.value) == str(written.value)
     assert see() == {"old.txt": b"old"}
     assert workspace.check_write("old.txt", "overwrite", "x").sha256 == digest(b"old")
 

@@ -7,37 +7,9 @@
 `contract` is what callers depend on, `errors` what they may catch; docs/security.md says what is promised.
 """
 
-from nebula.workspace.contract import (
-    ABSENT,
-    FileEntry,
-    FileText,
-    Listing,
-    PathState,
-    SearchHits,
-    Workspace,
-    WriteMode,
-    WriteResult,
-)
+from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.guard.policy import GATEWAY_EXTENSIONS, GATEWAY_POLICY, Policy, parse_extensions
-from nebula.workspace.local import LocalWorkspace, ReadingWorkspace, open_workspace
+from nebula.workspace.guard.policy import Policy
+from nebula.workspace.local import LocalWorkspace, open_workspace
 
-__all__ = [
-    "ABSENT",
-    "GATEWAY_EXTENSIONS",
-    "GATEWAY_POLICY",
-    "FileEntry",
-    "FileText",
-    "Listing",
-    "LocalWorkspace",
-    "PathState",
-    "Policy",
-    "ReadingWorkspace",
-    "SearchHits",
-    "Workspace",
-    "WorkspaceError",
-    "WriteMode",
-    "WriteResult",
-    "open_workspace",
-    "parse_extensions",
-]
+__all__ = ["ABSENT", "LocalWorkspace", "Policy", "WorkspaceError", "open_workspace"]

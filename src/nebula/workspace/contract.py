@@ -74,6 +74,16 @@ class FileLines:
     size: int
     secret: bool = False
 
+    @classmethod
+    def of(cls, file: FileText, first: int, last: int | None) -> FileLines:
+        """Of a file that was read whole."""
+        from nebula.workspace.diff import split_lines
+
+        lines = split_lines(file.content)
+        end = len(lines) if last is None else min(last, len(lines))
+        text = "".join(lines[first - 1 : end])
+        return cls(file.path, text, first, end, len(lines), file.sha256, file.size, file.secret)
+
 
 @value
 class PathState:
@@ -178,8 +188,6 @@ class Workspace(Protocol):
     def probe(self, path: str) -> PathState:
         """What is there, without looking into it or judging whether it may be read or written."""
 
-    def exists(self, path: str) -> bool: ...
-
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
 
@@ -189,7 +197,3 @@ class Workspace(Protocol):
 
     def for_turn(self, trace_id: str) -> Workspace:
         """The same workspace, its calls and changes recorded under that id."""
-
-    def allowing(self, path: str) -> Workspace:
-        """The same workspace after the user allowed one secret or control file by name (never .git or .nebula).
-        One that cannot be widened from here (a remote one) returns itself."""

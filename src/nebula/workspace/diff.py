@@ -8,15 +8,17 @@ from io import StringIO
 from nebula.value import value
 from nebula.workspace.changed_lines import Block, changed_blocks
 
+CONTEXT_LINES = 3
+"""Around a change, as git shows it."""
+
 
 @value
 class Hunk:
     """Neighbouring changes: lines of the old text, and what stands there in the new one."""
 
     old_start: int
-    """How many lines stand before it; so for `new_start`."""
+    """How many lines stand before it."""
     old: tuple[str, ...]
-    new_start: int
     new: tuple[str, ...]
     blocks: tuple[Block, ...]
     """Which of these lines really differ, counted from the start of the texts."""
@@ -37,7 +39,7 @@ class TextDiff:
         return [block for hunk in self.hunks for block in hunk.blocks]
 
 
-def diff_texts(path: str, old: str | None, new: str | None, *, context: int = 3) -> TextDiff:
+def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
     """From old to new, None standing for no file."""
     before, after = split_lines(old), split_lines(new)
     blocks = changed_blocks(before, after)
@@ -50,8 +52,8 @@ def diff_texts(path: str, old: str | None, new: str | None, *, context: int = 3)
         f"+++ {'/dev/null' if new is None else 'b/' + path}\n",
     ]
     hunks = tuple(
-        Hunk(a, tuple(before[a:b]), c, tuple(after[c:d]), tuple(group), "".join(_render(group, before, after, context)))
-        for group in _groups(blocks, context)
+        Hunk(a, tuple(before[a:b]), tuple(after[c:d]), tuple(group), "".join(_render(group, before, after)))
+        for group in _groups(blocks)
         for a, b, c, d in [(group[0][0], group[-1][1], group[0][2], group[-1][3])]
     )
     return TextDiff("".join([*head, *(hunk.text for hunk in hunks)]), added, removed, hunks)
@@ -74,19 +76,19 @@ def split_lines(text: str | None) -> list[str]:
     return StringIO(text or "", newline="\n").readlines()
 
 
-def _groups(blocks: list[Block], context: int) -> list[list[Block]]:
+def _groups(blocks: list[Block]) -> list[list[Block]]:
     groups = [[blocks[0]]]
     for block in blocks[1:]:
-        if block[0] - groups[-1][-1][1] > 2 * context:
+        if block[0] - groups[-1][-1][1] > 2 * CONTEXT_LINES:
             groups.append([])
         groups[-1].append(block)
     return groups
 
 
-def _render(group: list[Block], before: list[str], after: list[str], context: int) -> list[str]:
-    lead = min(context, group[0][0])
+def _render(group: list[Block], before: list[str], after: list[str]) -> list[str]:
+    lead = min(CONTEXT_LINES, group[0][0])
     old_start, new_start = group[0][0] - lead, group[0][2] - lead
-    tail = min(context, len(before) - group[-1][1])
+    tail = min(CONTEXT_LINES, len(before) - group[-1][1])
     old_end, new_end = group[-1][1] + tail, group[-1][3] + tail
     lines = [f"@@ -{_span(old_start, old_end)} +{_span(new_start, new_end)} @@\n"]
     here = old_start

@@ -24,9 +24,12 @@ contrast to a plain fact about the file (missing, exists, changed) or a failing 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from nebula.errors import NebulaError
+
+ERRORS_BY_CODE: dict[str, type[WorkspaceError]] = {}
+"""For whoever receives an error by wire and wants the same exception back."""
 
 
 class WorkspaceError(NebulaError):
@@ -36,9 +39,8 @@ class WorkspaceError(NebulaError):
     status: ClassVar[int] = 500
     refusal: ClassVar[bool] = False
 
-    def __init__(self, sentence: str, /, **values: Any) -> None:
-        super().__init__(sentence, **values)
-        self.message = str(self)
+    def __init_subclass__(cls) -> None:
+        ERRORS_BY_CODE[cls.code] = cls
 
 
 class MalformedRequest(WorkspaceError):
@@ -121,25 +123,3 @@ class StorageFailed(WorkspaceError):
 
 class DiskFull(StorageFailed):
     code = "disk_full"
-
-
-_FAMILY: tuple[type[WorkspaceError], ...] = (
-    MalformedRequest,
-    PathRefused,
-    PathEscape,
-    ExtensionRefused,
-    Forbidden,
-    ProtectedPath,
-    SecretPath,
-    ReadOnly,
-    PathNotFound,
-    NotKept,
-    AlreadyExists,
-    Stale,
-    TooLarge,
-    NotUtf8,
-    StorageFailed,
-    DiskFull,
-)
-ERRORS_BY_CODE: dict[str, type[WorkspaceError]] = {kind.code: kind for kind in _FAMILY}
-"""For whoever receives an error by wire and wants the same exception back."""

@@ -21,7 +21,7 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.diff import TextDiff, diff_texts, split_lines
+from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale, WorkspaceError
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.records import digest
@@ -53,11 +53,7 @@ class HeldBackWorkspace:
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
         if normal_path(path).text not in self._held:
             return self._files.read_lines(path, first, last)
-        file = self.read_file(path)
-        lines = split_lines(file.content)
-        end = len(lines) if last is None else min(last, len(lines))
-        text = "".join(lines[first - 1 : end])
-        return FileLines(file.path, text, first, end, len(lines), file.sha256, file.size, file.secret)
+        return FileLines.of(self.read_file(path), first, last)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
@@ -117,9 +113,6 @@ class HeldBackWorkspace:
         state = self._files.probe(path)
         return PathState(place, "directory") if state.kind == "missing" and self._below(place) else state
 
-    def exists(self, path: str) -> bool:
-        return self.probe(path).kind != "missing"
-
     def roll_back(self) -> tuple[str, ...]:
         paths = tuple(sorted(self._held))
         self._held.clear()
@@ -127,9 +120,6 @@ class HeldBackWorkspace:
 
     def for_turn(self, trace_id: str) -> HeldBackWorkspace:
         return HeldBackWorkspace(self._files.for_turn(trace_id), self._held)
-
-    def allowing(self, path: str) -> HeldBackWorkspace:
-        return HeldBackWorkspace(self._files.allowing(path), self._held)
 
     def _present_or_held(self, path: str) -> str | None:
         place = normal_path(path).text

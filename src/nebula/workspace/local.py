@@ -198,9 +198,6 @@ class ReadingWorkspace:
             return PathState(place.text, "other")
         return PathState(place.text, "file", status.st_size)
 
-    def exists(self, path: str) -> bool:
-        return self.probe(path).kind != "missing"
-
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         raise _read_only()
 
@@ -213,13 +210,7 @@ class ReadingWorkspace:
         raise _read_only()
 
     def for_turn(self, trace_id: str) -> Self:
-        return self._view(self._judge, trace_id)
-
-    def allowing(self, path: str) -> Self:
-        return self._view(self._judge.widened(path), self._turn)
-
-    def _view(self, judge: Judge, turn: str) -> Self:
-        return type(self)(self._jail, judge, turn=turn)
+        return type(self)(self._jail, self._judge, turn=trace_id)
 
     def _explorer(self) -> Explorer:
         from nebula.workspace.search.explore import Explorer
@@ -364,8 +355,8 @@ class LocalWorkspace(ReadingWorkspace):
         self._judge.writing(place)
         return WriteRequest(place, data, mode, expected, self._judge.policy.max_bytes, self._turn)
 
-    def _view(self, judge: Judge, turn: str) -> Self:
-        return type(self)(self._jail, judge, writing=self._writing, turn=turn)
+    def for_turn(self, trace_id: str) -> Self:
+        return type(self)(self._jail, self._judge, writing=self._writing, turn=trace_id)
 
 
 def _read_only() -> ReadOnly:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from gateway_rig import Gateway, Reply, gateway_in_thread
+from gateway_rig import EXTENSIONS, Gateway, Reply, gateway_in_thread
 from nebula.events import new_trace_id
-from nebula.workspace.guard.policy import GATEWAY_EXTENSIONS, Policy
+from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 
 LIMIT = 2_000
@@ -39,7 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def gateway(root: Path) -> Iterator[Gateway]:
     with (
-        open_workspace(str(root), Policy(extensions=GATEWAY_EXTENSIONS, max_bytes=LIMIT)) as workspace,
+        open_workspace(str(root), Policy(extensions=EXTENSIONS, max_bytes=LIMIT)) as workspace,
         gateway_in_thread(workspace, root, max_body=6 * LIMIT + 65_536) as running,
     ):
         yield running

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from schemathesis.config import SchemathesisConfig
 from schemathesis.generation import GenerationMode
 
-from gateway_rig import Gateway, gateway_in_thread
+from gateway_rig import EXTENSIONS, Gateway, gateway_in_thread
 from nebula.server.gate import Rules
 from nebula.server.gateway.app import create_gateway
-from nebula.workspace.guard.policy import GATEWAY_EXTENSIONS, Policy
+from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 
 POLICY_ANSWERS = ["2xx", "400", "403", "404", "409", "413", "415"]
@@ -38,7 +38,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     root: Path = tmp_path_factory.mktemp("schema") / "app"
     root.mkdir()
     (root / "a.txt").write_text("hello\n", encoding="utf-8")
-    policy = Policy(extensions=GATEWAY_EXTENSIONS)
+    policy = Policy(extensions=EXTENSIONS)
     with open_workspace(str(root), policy) as workspace, gateway_in_thread(workspace, root) as running:
         yield running
 

@@ -107,10 +107,6 @@ class NarrowedWorkspace:
         self._require(path)
         return self._inner.probe(path)
 
-    def exists(self, path: str) -> bool:
-        self._require(path)
-        return self._inner.exists(path)
-
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         self._require(path)
         return self._inner.check_write(path, mode, content)
@@ -120,9 +116,6 @@ class NarrowedWorkspace:
 
     def for_turn(self, trace_id: str) -> NarrowedWorkspace:
         return NarrowedWorkspace(self._inner.for_turn(trace_id), self._root, self._folders)
-
-    def allowing(self, path: str) -> NarrowedWorkspace:
-        return NarrowedWorkspace(self._inner.allowing(path), self._root, self._folders)
 
     def _require(self, path: str) -> None:
         parts = normal_path(path).parts

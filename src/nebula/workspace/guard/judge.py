@@ -6,7 +6,6 @@ Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, st
 
 from __future__ import annotations
 
-from nebula.value import replace
 from nebula.workspace.errors import (
     ExtensionRefused,
     MalformedRequest,
@@ -29,11 +28,6 @@ class Judge:
         if () in self._allowed:
             raise MalformedRequest("The root itself cannot be allowed; name the files.")
         self._extensions = None if policy.extensions is None else tuple(map(str.lower, policy.extensions))
-
-    def widened(self, path: str) -> Judge:
-        """The judge after the user allowed one more path by name."""
-        allowed = self.policy.allowed | {normal_path(path).text}
-        return Judge(replace(self.policy, allowed=allowed))
 
     def reading(self, path: NormalPath) -> None:
         """Refuse a file that may not be read."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from nebula.value import field, value
 from nebula.workspace.contract import DEFAULT_MAX_BYTES
 
-GATEWAY_EXTENSIONS = (".py", ".md", ".txt", ".json", ".yaml", ".yml")
-
 
 @value
 class Policy:
@@ -16,12 +14,3 @@ class Policy:
     """Of a file read or written, as UTF-8; for an append, of the result."""
     allowed: frozenset[str] = field(default_factory=frozenset)
     """What the user allowed by name, relative to the root: secret files, control files and folders of these."""
-
-
-GATEWAY_POLICY = Policy(extensions=GATEWAY_EXTENSIONS)
-
-
-def parse_extensions(text: str) -> tuple[str, ...]:
-    """Read EC_ALLOW_EXT: comma or semicolon separated, the dot and white space optional."""
-    names = (part.strip().lower() for part in text.replace(";", ",").split(","))
-    return tuple(dict.fromkeys(name if name.startswith(".") else f".{name}" for name in names if name))

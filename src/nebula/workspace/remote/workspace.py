@@ -25,7 +25,6 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import NotKept, NotUtf8, ReadOnly
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.records import digest
@@ -87,11 +86,7 @@ class RemoteWorkspace:
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
         """Of a file that the gateway reads whole: it has no way to read a part of one."""
-        file = self.read_file(path)
-        lines = split_lines(file.content)
-        end = len(lines) if last is None else min(last, len(lines))
-        text = "".join(lines[first - 1 : end])
-        return FileLines(file.path, text, first, end, len(lines), file.sha256, file.size, file.secret)
+        return FileLines.of(self.read_file(path), first, last)
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
@@ -133,9 +128,6 @@ class RemoteWorkspace:
             return composed.probe(self, path)
         return _state(self._call("probe", {"path": path}).body)
 
-    def exists(self, path: str) -> bool:
-        return self.probe(path).kind != "missing"
-
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         self._require_writable()
         if not self._has("check_write"):
@@ -152,10 +144,6 @@ class RemoteWorkspace:
 
     def for_turn(self, trace_id: str) -> RemoteWorkspace:
         return RemoteWorkspace(self._url, trace_id=trace_id, read_only=self._read_only, client=self._client)
-
-    def allowing(self, path: str) -> RemoteWorkspace:
-        """Itself: what a gateway allows is decided where it runs."""
-        return self
 
     def _call(self, endpoint: str, body: dict[str, Any]) -> GatewayAnswer:
         return self._client.call(
