@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace
 from nebula.workspace.errors import NotKept, Stale
 from nebula.workspace.journal.changes import CHANGES_FILE
-from nebula.workspace.records import digest
 
 Open = Callable[..., LocalWorkspace]
 See = Callable[[], dict[str, bytes | None]]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, line_ranges
 from nebula.workspace.diff import split_lines
-from nebula.workspace.records import digest
 
 Open = Callable[..., LocalWorkspace]
 

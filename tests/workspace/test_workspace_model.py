@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, open_workspace
 from nebula.workspace.errors import AlreadyExists, PathNotFound, PathRefused, Stale, TooLarge
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.records import digest
 
 LIMIT = 40
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from nebula.files.digest import digest
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import LocalWorkspace
 from nebula.workspace.errors import Stale
-from nebula.workspace.records import digest
 
 Open = Callable[..., LocalWorkspace]
 Litter = Callable[[], list[str]]

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from nebula.files.atomic import TEMPORARY_PREFIX
+from nebula.files.digest import digest
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import ABSENT, LocalWorkspace, Policy, WorkspaceError
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import AlreadyExists, Forbidden, Stale
-from nebula.workspace.records import digest
 
 Open = Callable[..., LocalWorkspace]
 See = Callable[[], dict[str, bytes | None]]

@@ -9,6 +9,7 @@ from typing import Any
 from nebula.config.errors import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
+from nebula.files.digest import digest
 from nebula.value import replace
 
 
@@ -61,9 +62,7 @@ def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
 
 
 def _fingerprint(settings: Settings) -> str:
-    from hashlib import sha256
-
-    return "sha256:" + sha256(json.dumps(settings.commands, sort_keys=True).encode()).hexdigest()
+    return "sha256:" + digest(json.dumps(settings.commands, sort_keys=True).encode())
 
 
 def _unreadable(path: str, reason: str) -> ConfigError:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
+from nebula.files.digest import digest
+
 TYPE_CHECKING = False  # `typing` and `contextlib` take longer to load than a commit's hook may
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,19 +29,7 @@ def project_id(root: str) -> str:
     """One for each real path, with the folder's name in front for people who look."""
     real = os.path.realpath(root)
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in os.path.basename(real))[:40]
-    return f"{name or 'root'}-{_sha256(os.fsencode(real))[:16]}"
-
-
-def _sha256(data: bytes) -> str:
-    """`hashlib` loads OpenSSL, which takes longer than all else here; what it falls back to without it is enough."""
-    try:
-        from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        try:
-            from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]  # up to Python 3.11
-        except ImportError:
-            from hashlib import sha256
-    return str(sha256(data).hexdigest())
+    return f"{name or 'root'}-{digest(os.fsencode(real))[:16]}"
 
 
 def derived_folder(root: str, home: str | None = None) -> str:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from nebula.errors import NebulaError
+from nebula.files.digest import digest
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
@@ -78,6 +79,4 @@ def fetch_outline(settings: Settings) -> None:
 
 def _source(settings: Settings) -> str:
     """Names the index without its password."""
-    from hashlib import sha256
-
-    return sha256(os.fsencode(settings.rag_url or settings.index_url)).hexdigest()
+    return digest(os.fsencode(settings.rag_url or settings.index_url))

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from nebula.files.digest import digest
 from nebula.value import field, record
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.diff import split_lines
-from nebula.workspace.records import digest
 
 Range = tuple[int, int]
 """The first and the last line, counted from 1, both included."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nebula.files.digest import digest
 from nebula.value import replace
 from nebula.workspace.contract import (
     DEFAULT_SEARCH_FILES,
@@ -24,7 +25,6 @@ from nebula.workspace.contract import (
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale, WorkspaceError
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.records import digest
 
 
 class HeldBackWorkspace:

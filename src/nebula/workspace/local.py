@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
+from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.contract import (
@@ -34,7 +35,6 @@ from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.line_ranges import read_line_range
-from nebula.workspace.records import digest
 
 if TYPE_CHECKING:
     from nebula.workspace.file_history import FileHistory

@@ -1,15 +1,8 @@
-"""How records name a content and a moment."""
+"""How records name a moment."""
 
 from __future__ import annotations
 
 import time
-
-
-def digest(content: bytes) -> str:
-    """The name of a content: its sha256."""
-    from hashlib import sha256  # loads the TLS library: 5 ms that an import need not pay
-
-    return sha256(content).hexdigest()
 
 
 def timestamp() -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from nebula.files.digest import digest
 from nebula.messages.redaction.key_shapes import holds_key
 
 _FILE = "printing-models.txt"
@@ -41,10 +42,8 @@ class PrintingModels:
             self._write(kept)
 
     def _line(self, model: str) -> str:
-        from hashlib import sha256
-
         # An address may have a password in it, and is only compared.
-        return f"{sha256(self._server.encode()).hexdigest()[:16]}\t{model}"
+        return f"{digest(self._server.encode())[:16]}\t{model}"
 
     def _lines(self) -> list[str]:
         if not self._path:

@@ -8,9 +8,9 @@ from typing import Final
 
 from nebula.files.atomic import AtomicWriter, Place
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
-from nebula.workspace.records import digest
 from nebula.workspace.state_folder import close_to_others
 
 HASH_LENGTH: Final = 64

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
+from nebula.files.digest import digest
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     FileEntry,
@@ -34,7 +35,6 @@ from nebula.workspace.errors import (
 )
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.guard.protected import UNTOUCHABLE, fold_name
-from nebula.workspace.records import digest
 
 MAX_FOLDERS: Final = 500
 MAX_READ: Final = 2_000

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nebula.files.digest import digest
 from nebula.workspace.contract import (
     ABSENT,
     DEFAULT_SEARCH_FILES,
@@ -27,7 +28,6 @@ from nebula.workspace.contract import (
 )
 from nebula.workspace.errors import NotKept, NotUtf8, ReadOnly
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.records import digest
 from nebula.workspace.remote.client import GatewayAnswer, GatewayClient, GatewayFailed
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.value import value
 from nebula.workspace.contract import PathChange
@@ -22,7 +23,6 @@ from nebula.workspace.guard.jail import Jail, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import Abort, RecordedChange
 from nebula.workspace.journal.states import content_name, parse_state, same_state
-from nebula.workspace.records import digest
 from nebula.workspace.state_folder import SET_MARKER as MARKER
 from nebula.workspace.writing.entries import EntryMover, Move, MoveFailed
 from nebula.workspace.writing.writer import FileWriter

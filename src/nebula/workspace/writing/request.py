@@ -7,6 +7,7 @@ import stat
 from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.value import value
 from nebula.workspace.contract import ABSENT, WriteMode
@@ -14,7 +15,6 @@ from nebula.workspace.errors import AlreadyExists, Forbidden, NotUtf8, PathEscap
 from nebula.workspace.guard.jail import require_regular, status_at, translate
 from nebula.workspace.guard.paths import NormalPath
 from nebula.workspace.journal.changes import ChangeKind
-from nebula.workspace.records import digest
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
 """A file above this is not replaced, because its old content would have to be kept."""

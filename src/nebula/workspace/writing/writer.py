@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from nebula.files.atomic import AtomicWriter, Inspect, Place, Taken, open_for_writing_elsewhere
+from nebula.files.digest import digest
 from nebula.files.locks import PathLocks
 from nebula.files.reading import read_all
 from nebula.files.syscalls import REAL, Syscalls
@@ -19,7 +20,6 @@ from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import Abort, ChangeKind, ChangeLog, KeptContent, RecordedChange
 from nebula.workspace.journal.objects import ObjectStore
 from nebula.workspace.journal.states import EntryState, same_state
-from nebula.workspace.records import digest
 from nebula.workspace.state_folder import open_state_dir
 from nebula.workspace.writing.request import (
     KEPT_BYTES,
