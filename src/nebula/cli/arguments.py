@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.language import translate
+from nebula.language import Sentence, explain, translate
 
 Command = Callable[[Sequence[str]], int]
 
@@ -35,10 +35,22 @@ class Parser(argparse.ArgumentParser):
 
     _declaring = False
 
-    def __init__(self, prog: str, description: str, **options: Any) -> None:
+    def __init__(
+        self,
+        prog: str,
+        description: str,
+        *,
+        about: str = "",
+        examples: Sequence[str] = (),
+        epilog: str = "",
+        **options: Any,
+    ) -> None:
+        """Behind the options help has what more there is to say, how the command is called, and the `epilog`."""
+        shown = "\n  ".join([translate("examples:"), *examples]) if examples else ""
         super().__init__(
             prog=prog,
             description=description,
+            epilog="\n\n".join(filter(None, (about, shown, epilog))),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
             **options,
@@ -138,6 +150,15 @@ def port_number(text: str) -> int:
     return int(text)
 
 
+def number_up_to(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=most))
+        return int(text)
+
+    return read
+
+
 def open_door(host: str) -> UsageError:
     return UsageError("{host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1", host=host)
 
@@ -160,23 +181,18 @@ def check_allowed(paths: Sequence[str]) -> None:
             raise UsageError("--allow {path}: give the path relative to the project", path=path)
 
 
-def command_list(commands: Mapping[str, str]) -> str:
+def command_list(commands: Mapping[str, Sentence]) -> str:
     """The subcommands with what they are for, as the help of a command shows them."""
     width = max(map(len, commands))
-    lines = [f"  {name:{width}}  {about}" for name, about in commands.items()]
+    lines = [f"  {name:{width}}  {explain(about)}" for name, about in commands.items()]
     return "\n".join([translate("commands (each has its own --help):"), *lines])
 
 
-def examples(*lines: str) -> str:
-    return "\n".join([translate("examples:"), *(f"  {line}" for line in lines)])
-
-
-def dispatch(commands: Mapping[str, str], name: str, rest: Sequence[str]) -> int:
-    """Runs `module:function` for a subcommand, importing it only now."""
+def dispatch(package: str, name: str, rest: Sequence[str]) -> int:
+    """Runs `main` of a subcommand's module, importing it only now."""
     from importlib import import_module
 
-    module, function = commands[name].split(":")
-    command: Command = getattr(import_module(module), function)
+    command: Command = import_module(f"{package}.{name}").main
     return command(rest)
 
 

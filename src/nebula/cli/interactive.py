@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.cli.arguments import checked_root
-from nebula.cli.settings import open_settings
+from nebula.cli.printing import short_path
+from nebula.cli.settings import open_settings, session_overrides
 from nebula.cli.terminal.commands.sessions import show_resumed
 from nebula.cli.terminal.commands.table import BARE, obey, slash_words
-from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session
+from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session, spoken_sessions
 from nebula.cli.terminal.dialogs.trust import ask_trust
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.input.line_input import LineInput
@@ -21,7 +22,6 @@ from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
 from nebula.language import translate
-from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 
 def run_interactive(options: argparse.Namespace) -> int:
-    overrides = {
-        "model": options.model,
-        "provider": options.provider,
-        "trust": options.trust or None,
-        "backstage": options.backstage or None,
-        "allow_network": options.allow_network or None,
-    }
-    settings = open_settings("nebula", checked_root(options.root), overrides)
+    settings = open_settings("nebula", checked_root(options.root), session_overrides(options))
     return asyncio.run(_run(new_terminal(options, settings)))
 
 
@@ -56,7 +49,7 @@ async def _run(terminal: TerminalSession) -> int:
 
 async def _attend(terminal: TerminalSession) -> int:
     screen = terminal.screen
-    folder = one_line(_short(terminal.settings))
+    folder = one_line(short_path(terminal.settings.root))
     screen.line(translate("nebula {version} · {folder}", version=__version__, folder=folder), "bold")
     try:
         if terminal.settings.needs_trust:
@@ -111,15 +104,7 @@ async def _choice(terminal: TerminalSession) -> Choice:
         return Choice("" if options.continue_last else options.resume)
     if options.from_nodes:
         return Choice()
-    return await choose_session(_stored(terminal.settings), terminal.input, terminal.screen)
-
-
-def _stored(settings: Settings) -> list[SessionInfo]:
-    """Sessions of this directory in which something was said."""
-    if not os.path.exists(settings.memory_path):
-        return []
-    with Sessions(settings.memory_path) as memory:
-        return [info for info in memory.of_project(settings.root) if info.messages]
+    return await choose_session(spoken_sessions(terminal.settings), terminal.input, terminal.screen)
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
@@ -168,10 +153,3 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
             colour=terminal.screen.colour,
         )
     )
-
-
-def _short(settings: Settings) -> str:
-    """The folder, with the home directory as everybody writes it."""
-    home = os.path.expanduser("~")
-    inside = settings.root == home or settings.root.startswith(home + os.sep)
-    return "~" + settings.root[len(home) :] if inside else settings.root

@@ -21,20 +21,20 @@ from nebula.cli.arguments import (
 )
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
-from nebula.language import translate
+from nebula.language import Sentence, translate
 
 COMMANDS = {
-    "serve": "nebula.cli.nebula_commands.serve:main",
-    "mcp": "nebula.cli.nebula_commands.mcp:main",
-    "acp": "nebula.cli.nebula_commands.acp:main",
-    "sessions": "nebula.cli.nebula_commands.sessions:main",
-    "graph": "nebula.cli.nebula_commands.graph:main",
-    "index": "nebula.cli.nebula_commands.index:main",
-    "doctor": "nebula.cli.nebula_commands.doctor:main",
-    "config": "nebula.cli.nebula_commands.config:main",
-    "trace": "nebula.cli.nebula_commands.trace:main",
-    "kpi": "nebula.cli.nebula_commands.kpi:main",
-    "demo": "nebula.cli.nebula_commands.demo:main",
+    "serve": Sentence("the conversation as a web page, agent included"),
+    "mcp": Sentence("the guarded file tools over the Model Context Protocol"),
+    "acp": Sentence("the agent for editors, over the Agent Client Protocol"),
+    "sessions": Sentence("the sessions of this directory"),
+    "graph": Sentence("the conversation graph of this directory"),
+    "index": Sentence("the code index of this directory"),
+    "config": Sentence("every setting, where it comes from, and how to change yours"),
+    "doctor": Sentence("which models can be reached, and where each setting comes from"),
+    "trace": Sentence("what happened in a task, and its replies played once more"),
+    "kpi": Sentence("how well tasks go and what they cost"),
+    "demo": Sentence("a recorded conversation on a sample project; no key and no network needed"),
 }
 
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with error_boundary("nebula", argv) as command:
         words = command.words
         if words and words[0] in COMMANDS:
-            command.exit_code = dispatch(COMMANDS, words[0], words[1:])
+            command.exit_code = dispatch("nebula.cli.nebula_commands", words[0], words[1:])
         elif (options := _options(words)).version:
             print_line(f"nebula {__version__}")
         elif options.prompt is None:
@@ -85,23 +85,6 @@ def _not_a_command(argv: Sequence[str]) -> UsageError:
     return UsageError('for a task use -p: nebula -p "{task}"', task=task)
 
 
-def _epilog() -> str:
-    commands = {
-        "serve": translate("the conversation as a web page, agent included"),
-        "mcp": translate("the guarded file tools over the Model Context Protocol"),
-        "acp": translate("the agent for editors, over the Agent Client Protocol"),
-        "sessions": translate("the sessions of this directory"),
-        "graph": translate("the conversation graph of this directory"),
-        "index": translate("the code index of this directory"),
-        "config": translate("every setting, where it comes from, and how to change yours"),
-        "doctor": translate("which models can be reached, and where each setting comes from"),
-        "trace": translate("what happened in a task, and its replies played once more"),
-        "kpi": translate("how well tasks go and what they cost"),
-        "demo": translate("a recorded conversation on a sample project; no key and no network needed"),
-    }
-    return f"{command_list(commands)}\n\n{exit_codes()}\n"
-
-
 def exit_codes() -> str:
     return translate(
         "exit codes: 0 success, 1 failed, 2 refused by policy, 3 model output unusable, 64 bad usage, 130 interrupted"
@@ -112,7 +95,7 @@ def _parser() -> Parser:
     parser = Parser(
         "nebula",
         translate("A coding agent. Without -p: an interactive session in the current directory."),
-        epilog=_epilog(),
+        epilog=f"{command_list(COMMANDS)}\n\n{exit_codes()}",
         usage='nebula [-p "task"] [options]\n       nebula COMMAND [options]',
     )
     parser.add_argument(

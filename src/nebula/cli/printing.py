@@ -26,8 +26,8 @@ def fit_to_print(text: str) -> str:
     return neutralise(text)
 
 
-def print_line(text: str = "", *, end: str = "\n") -> None:
-    print(fit_to_print(text), end=end, flush=True)
+def print_line(text: str = "") -> None:
+    print(fit_to_print(text), flush=True)
 
 
 def print_words(text: str) -> None:
@@ -60,6 +60,12 @@ def _columns(fd: int) -> int:
         return max(20, os.get_terminal_size(fd).columns)
     except OSError:
         return 80
+
+
+def short_path(path: str) -> str:
+    """The home directory as everybody writes it."""
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
 
 
 def print_json(value: Any) -> None:

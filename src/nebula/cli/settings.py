@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.printing import print_remark
+from nebula.cli.printing import print_remark, short_path
 from nebula.language import explain, translate, use_language
 
 if TYPE_CHECKING:
@@ -24,11 +24,15 @@ def open_settings(prog: str, root: str | None = None, overrides: Mapping[str, An
     return settings
 
 
+def session_overrides(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says of a session; an option that was not given says nothing."""
+    names = ("model", "provider", "trust", "backstage", "allow_network")
+    return {name: getattr(options, name, None) or None for name in names}
+
+
 def origin_of(settings: Settings, name: str) -> str:
     """The layer that a setting comes from: a word, or a file (`~` for the home)."""
-    origin = settings.origins.get(name, "default")
-    home = os.path.expanduser("~")
-    return "~" + origin[len(home) :] if origin.startswith(home + os.sep) else origin
+    return short_path(settings.origins.get(name, "default"))
 
 
 def shown_origin(settings: Settings, name: str) -> str:

@@ -10,38 +10,28 @@ from nebula.cli.arguments import (
     Parser,
     UsageError,
     command_list,
-    examples,
     no_command,
     unknown_command,
     version_option,
 )
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
-from nebula.language import translate
+from nebula.language import Sentence, translate
 
 DEFAULT_DATA_DIR = "project"
 DATA_DIR_VARIABLE = "VIZPROMPT_DATA_DIR"
 
-_PACKAGE = "nebula.cli.vizprompt_commands"
 COMMANDS = {
-    "create-node": f"{_PACKAGE}.create_node",
-    "search": f"{_PACKAGE}.search",
-    "flow": f"{_PACKAGE}.flow",
-    "node": f"{_PACKAGE}.node",
-    "build": f"{_PACKAGE}.build",
-    "check": f"{_PACKAGE}.check",
-    "context": f"{_PACKAGE}.context",
-    "chat": f"{_PACKAGE}.chat",
-    "serve": f"{_PACKAGE}.serve",
+    "create-node": Sentence("store a prompt and its answer as a node"),
+    "search": Sentence("find nodes by tag, keyword and text"),
+    "flow": Sentence("make, list, show and rewire flows"),
+    "node": Sentence("show, edit and delete a node"),
+    "build": Sentence("make summaries and tags, by a model or as extracts"),
+    "check": Sentence("find (and fix) what is wrong in the files"),
+    "context": Sentence("a path as one text to give to any model"),
+    "chat": Sentence("talk to a model; every exchange becomes a node"),
+    "serve": Sentence("the graph as a web page and over WebSocket"),
 }
-"""Each module has `main(data_dir, argv, prog)`; it is imported when it is asked for."""
-
-_EXAMPLES = (
-    "vizprompt create-node --prompt-file input.txt --response-file output.txt",
-    'vizprompt search --tags "tag1,tag2"',
-    "vizprompt flow show main",
-    "vizprompt chat --ollama -m qwen3:8b",
-)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,9 +53,11 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def run_command(name: str, data_dir: str, argv: Sequence[str], prog: str) -> int:
+    """Each module has `main(data_dir, argv, prog)`; it is imported when it is asked for."""
     from importlib import import_module
 
-    code: int = import_module(COMMANDS[name]).main(data_dir, argv, prog)
+    module = import_module(f"nebula.cli.vizprompt_commands.{name.replace('-', '_')}")
+    code: int = module.main(data_dir, argv, prog)
     return code
 
 
@@ -91,32 +83,23 @@ def take_data_dir(argv: Sequence[str]) -> tuple[str, list[str]]:
     return folder, rest
 
 
-def _epilog() -> str:
-    commands = {
-        "create-node": translate("store a prompt and its answer as a node"),
-        "search": translate("find nodes by tag, keyword and text"),
-        "flow": translate("make, list, show and rewire flows"),
-        "node": translate("show, edit and delete a node"),
-        "build": translate("make summaries and tags, by a model or as extracts"),
-        "check": translate("find (and fix) what is wrong in the files"),
-        "context": translate("a path as one text to give to any model"),
-        "chat": translate("talk to a model; every exchange becomes a node"),
-        "serve": translate("the graph as a web page and over WebSocket"),
-    }
+def _parser() -> Parser:
     place = translate(
         "The data lies in ./{folder} unless --data-dir or {variable} says otherwise.",
         folder=DEFAULT_DATA_DIR,
         variable=DATA_DIR_VARIABLE,
     )
-    codes = translate("exit codes: 0 success, 1 failed or not found, 64 bad usage, 130 interrupted")
-    return f"{command_list(commands)}\n\n{place}\n\n{examples(*_EXAMPLES)}\n\n{codes}\n"
-
-
-def _parser() -> Parser:
     parser = Parser(
         "vizprompt",
         translate("Conversations as a graph of prompt/answer nodes in plain text files."),
-        epilog=_epilog(),
+        about=f"{command_list(COMMANDS)}\n\n{place}",
+        examples=(
+            "vizprompt create-node --prompt-file input.txt --response-file output.txt",
+            'vizprompt search --tags "tag1,tag2"',
+            "vizprompt flow show main",
+            "vizprompt chat --ollama -m qwen3:8b",
+        ),
+        epilog=translate("exit codes: 0 success, 1 failed or not found, 64 bad usage, 130 interrupted"),
         usage="vizprompt [--data-dir DIR] COMMAND [options]",
     )
     parser.add_argument(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.arguments import Parser, checked_root, examples
+from nebula.cli.arguments import Parser, checked_root, number_up_to
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
@@ -124,14 +124,15 @@ def _parser() -> Parser:
             "stopped or killed, it goes on with what is left. The file has one JSON object a line:"
         )
         + f"\n\n  {_FORM}",
-        epilog=examples(
-            "evercontext batch tasks.jsonl --parallel 8", "evercontext batch tasks.jsonl --on ray://head:10001"
-        )
-        + "\n",
+        examples=("evercontext batch tasks.jsonl --parallel 8", "evercontext batch tasks.jsonl --on ray://head:10001"),
     )
     parser.add_argument("tasks", metavar="FILE", help=translate("the tasks, one JSON object a line"))
     parser.add_argument(
-        "--parallel", type=_count, default=os.cpu_count() or 1, metavar="N", help=translate("so many at a time")
+        "--parallel",
+        type=number_up_to(MOST_PARALLEL),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help=translate("so many at a time"),
     )
     parser.add_argument("--root", metavar="DIR", help=translate("the project of tasks that name none"))
     parser.add_argument("--out", metavar="DIR", help=translate("folder of results (default: FILE.results)"))
@@ -147,9 +148,3 @@ def _parser() -> Parser:
     parser.add_argument("--trust", action="store_true", help=translate("let the projects' own checks run"))
     parser.add_argument("--json", action="store_true", help=translate("print JSON"))
     return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_PARALLEL:
-        raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=MOST_PARALLEL))
-    return int(text)

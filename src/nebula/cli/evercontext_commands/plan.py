@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, examples
+from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -90,22 +90,19 @@ def _parser() -> argparse.ArgumentParser:
             "evercontext run --plan.\nWith --repeat the same request is made again and again: the figure says how many "
             "of the plans have the same steps."
         ),
-        epilog=examples(
+        examples=(
             'evercontext plan --task "add a priority field" --output plan.json',
             'evercontext plan --task "add a priority field" --repeat 5 --json',
-        )
-        + "\n",
+        ),
     )
     task_options(parser)
     parser.add_argument(
-        "--repeat", metavar="N", type=_times, default=1, help=translate("plan so many times and compare (default: 1)")
+        "--repeat",
+        metavar="N",
+        type=number_up_to(MOST_REPEATS),
+        default=1,
+        help=translate("plan so many times and compare (default: 1)"),
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=translate("write the plan to a new file"))
     parser.add_argument("--json", action="store_true", help=translate("print the plans and the figure as JSON"))
     return parser
-
-
-def _times(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_REPEATS:
-        raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=MOST_REPEATS))
-    return int(text)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, allow_option, check_allowed, checked_root, examples
+from nebula.cli.arguments import Parser, UsageError, allow_option, check_allowed, checked_root
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
 from nebula.cli.printing import print_json
@@ -104,13 +104,13 @@ def _parser() -> argparse.ArgumentParser:
             "Nobody is asked: the policy limits what is written (EC_ALLOW_EXT, EC_MAX_BYTES), every change is in the "
             "journal."
         ),
-        epilog=examples(
+        examples=(
             'evercontext run --task "make a FastAPI hello world in app"',
             'evercontext run --task "…" --dry-run --planner gemini-2.5-flash --executor ollama/qwen3:8b',
             "evercontext run --plan plan.json --rollback",
             "evercontext run --resume-plan",
-        )
-        + f"\n\n{exit_codes()}\n",
+        ),
+        epilog=exit_codes(),
     )
     task_options(parser)
     parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))

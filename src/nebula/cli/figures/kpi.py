@@ -8,7 +8,7 @@ from datetime import datetime
 
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects
 from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
-from nebula.cli.arguments import Parser, UsageError, checked_root, examples
+from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -80,7 +80,7 @@ def _parser(prog: str) -> Parser:
     parser = Parser(
         f"{prog} kpi",
         translate("How often tasks succeed, how long they take and what they cost, from the traces of projects."),
-        epilog=examples(f"{prog} kpi --since 2026-01-31", f"{prog} kpi --all --by project,model --json") + "\n",
+        examples=(f"{prog} kpi --since 2026-01-31", f"{prog} kpi --all --by project,model --json"),
     )
     parser.add_argument(
         "--root",

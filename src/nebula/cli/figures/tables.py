@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 from nebula.agent.figures.kpis import Measure, Spending
+from nebula.cli.printing import short_path
 from nebula.cli.terminal.output.width import display_width
 from nebula.language import translate
 from nebula.stage import one_line
@@ -84,7 +84,7 @@ def spending_rows(kind: str, entries: Sequence[Spending]) -> list[tuple[str, str
 
 
 def _spent(kind: str, entry: Spending) -> tuple[str, str, str, str, str]:
-    name = _short(entry.name) if kind == "project" else entry.name
+    name = short_path(entry.name) if kind == "project" else entry.name
     return (one_line(name), f"{entry.tasks:,}", f"{entry.input_tokens:,}", f"{entry.output_tokens:,}", dollars(entry))
 
 
@@ -93,8 +93,3 @@ def dollars(entry: Spending) -> str:
     if not entry.unpriced_tokens:
         return f"${entry.cost:.4f}"
     return f"${entry.cost:.4f} + ?" if entry.cost else "?"
-
-
-def _short(path: str) -> str:
-    home = os.path.expanduser("~")
-    return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path

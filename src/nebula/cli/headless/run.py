@@ -16,7 +16,7 @@ from nebula.cli.arguments import checked_root
 from nebula.cli.headless.prompt import read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import compacted, print_json, print_remark
-from nebula.cli.settings import open_settings, remark_on_trust
+from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Error, EventStream, Final, Notice, Reader, Stamped, Task
@@ -48,14 +48,8 @@ def run_headless(options: argparse.Namespace) -> int:
     refuse_session_command(options.prompt)
     images = read_images(options.images)
     prompt, piped = read_prompt(options.prompt)
-    overrides = {
-        "model": options.model,
-        "provider": options.provider,
-        "trust": options.trust or None,
-        "backstage": options.backstage or None,
-        "allow_network": options.allow_network or None,
-    }
-    return asyncio.run(_run(options, open_settings("nebula", root, overrides), prompt, (*piped, *images)))
+    settings = open_settings("nebula", root, session_overrides(options))
+    return asyncio.run(_run(options, settings, prompt, (*piped, *images)))
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:

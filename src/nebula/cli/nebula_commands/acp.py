@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from nebula.cli.arguments import Parser, UsageError, model_options, trust_option
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
 from nebula.language import translate
 
@@ -30,14 +30,7 @@ async def _serve(options: argparse.Namespace) -> None:
     from nebula.server.acp.agent import AcpAgent
 
     def load(folder: str) -> Settings:
-        overrides = {
-            "model": options.model,
-            "provider": options.provider,
-            "trust": options.trust or None,
-            "backstage": options.backstage or None,
-            "allow_network": options.allow_network or None,
-        }
-        return open_settings("nebula", folder, overrides)
+        return open_settings("nebula", folder, session_overrides(options))
 
     def send(line: bytes) -> None:
         with suppress(BrokenPipeError):  # the editor has gone; its end of the input tells us as well

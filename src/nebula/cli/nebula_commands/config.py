@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, examples, root_option
+from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_settings, origin_of, shown_origin
 from nebula.cli.terminal.output.width import pad
@@ -42,9 +42,7 @@ def _parser() -> Parser:
         translate(
             "Every setting with its value and the layer that won; `set` and `unset` change your own config.json."
         ),
-        epilog=examples(
-            "nebula config", "nebula config get model", "nebula config set lang ja", "nebula config unset lang"
-        ),
+        examples=("nebula config", "nebula config get model", "nebula config set lang ja", "nebula config unset lang"),
     )
     parser.add_argument("action", nargs="?", choices=tuple(WORDS), default="list")
     parser.add_argument("key", nargs="?", metavar="KEY")

@@ -5,43 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from nebula.cli import vizprompt
 from nebula.cli.arguments import Parser, checked_root, command_list, root_option, unknown_command
 from nebula.cli.printing import print_line, print_remark
 from nebula.language import translate
 
 COMMANDS = ("flow", "node", "search", "context", "check", "build")
+"""Of those that `vizprompt` has."""
 
 
 def main(argv: Sequence[str]) -> int:
     root, rest = _take_root(argv)
     data_dir = os.path.join(checked_root(root), ".nebula", "graph")
     if rest and rest[0] in COMMANDS:
-        from nebula.cli.vizprompt import run_command
-
-        return run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
+        return vizprompt.run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
     if rest and not rest[0].startswith("-"):
         raise unknown_command(rest[0], COMMANDS)
+    listed = {name: vizprompt.COMMANDS[name] for name in COMMANDS}
     parser = Parser(
         "nebula graph",
         translate("The conversation graph of this project."),
-        epilog=_epilog(),
+        epilog=f"{command_list(listed)}\n\n{translate('Without a command: the map of every flow.')}",
         usage="nebula graph [--root DIR] [COMMAND …]",
     )
     root_option(parser)
     parser.parse_args(rest)
     return _show_maps(data_dir)
-
-
-def _epilog() -> str:
-    commands = {
-        "flow": translate("make, list, show and rewire flows"),
-        "node": translate("show, edit and delete a node"),
-        "search": translate("find nodes by tag, keyword and text"),
-        "context": translate("a path as one text to give to any model"),
-        "check": translate("find (and fix) what is wrong in the files"),
-        "build": translate("make summaries and tags, by a model or as extracts"),
-    }
-    return command_list(commands) + "\n\n" + translate("Without a command: the map of every flow.") + "\n"
 
 
 def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:

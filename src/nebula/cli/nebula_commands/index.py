@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, checked_root, examples, root_option
+from nebula.cli.arguments import Parser, checked_root, number_up_to, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.language import explain, translate
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 QUIET_S = 1.0
 """What takes longer says how far it is."""
 MAX_RESULTS = 1_000
-_EXAMPLES = (
-    "nebula index sync",
-    'nebula index search "where is the session saved?" --path-prefix src/',
-    "nebula index status --json",
-)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -133,17 +128,15 @@ class _Progress:
             print_remark(f"\r{line}" if sys.stderr.isatty() else line, end="" if sys.stderr.isatty() else "\n")
 
 
-def _result_count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_RESULTS:
-        raise argparse.ArgumentTypeError(translate("expected a number from 1 to {most}", most=MAX_RESULTS))
-    return int(text)
-
-
 def _parser() -> Parser:
     parser = Parser(
         "nebula index",
         translate("The code index of this project: finds the lines that a question is about."),
-        epilog=examples(*_EXAMPLES) + "\n",
+        examples=(
+            "nebula index sync",
+            'nebula index search "where is the session saved?" --path-prefix src/',
+            "nebula index status --json",
+        ),
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     for name, run, about in (
@@ -165,7 +158,12 @@ def _parser() -> Parser:
 def _search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help=translate("what to look for, in any words"))
     parser.add_argument(
-        "-k", "--top-k", type=_result_count, default=10, metavar="N", help=translate("how many at most (default: 10)")
+        "-k",
+        "--top-k",
+        type=number_up_to(MAX_RESULTS),
+        default=10,
+        metavar="N",
+        help=translate("how many at most (default: 10)"),
     )
     parser.add_argument("--path-prefix", default="", metavar="P", help=translate("only paths that begin so"))
     parser.add_argument("--language", default="", metavar="L", help=translate("only files of this language"))

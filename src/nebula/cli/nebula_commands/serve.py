@@ -17,7 +17,7 @@ from nebula.cli.arguments import (
     trust_option,
 )
 from nebula.cli.printing import print_remark
-from nebula.cli.settings import open_settings, remark_on_trust
+from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.language import explain, translate
 
 if TYPE_CHECKING:
@@ -42,15 +42,7 @@ def main(argv: Sequence[str]) -> int:
     trust_option(parser)
     options = parser.parse_args(argv)
     root = checked_root(options.root)
-    settings = open_settings(
-        "nebula",
-        root,
-        overrides={
-            "model": options.model,
-            "provider": options.provider,
-            "trust": options.trust or None,
-        },
-    )
+    settings = open_settings("nebula", root, session_overrides(options))
     token = _token(options, settings)
 
     from nebula.graph.graph import Graph
@@ -75,7 +67,7 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
         ),
     )
     options = parser.parse_args(argv)
-    settings = open_settings("vizprompt", overrides={"model": options.model, "provider": options.provider})
+    settings = open_settings("vizprompt", overrides=session_overrides(options))
     token = "" if options.no_token else options.token or settings.token
     _refuse_open_door(options, token)
 

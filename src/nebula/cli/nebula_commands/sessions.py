@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -11,10 +10,9 @@ from typing import Any
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_settings
-from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line
-from nebula.config import Settings
+from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line, spoken_sessions
 from nebula.language import translate
-from nebula.memory.sessions import SessionInfo, Sessions
+from nebula.memory.sessions import SessionInfo
 from nebula.value import replace
 
 _UNCUT = 10_000
@@ -29,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help=translate("print them as one JSON list"))
     options = parser.parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
-    found = _said_something(settings)
+    found = spoken_sessions(settings)
     if options.json:
         print_json([_as_json(info) for info in found])
         return 0
@@ -40,14 +38,6 @@ def main(argv: Sequence[str]) -> int:
             # Scripts read this line: the last words stand where they always stood, and --json has all of it.
             print_line(f"{info.id}  {session_line(replace(info, first_prompt=''), _UNCUT)}")
     return 0
-
-
-def _said_something(settings: Settings) -> list[SessionInfo]:
-    """Sessions that were opened and left without a word are nothing to go back to."""
-    if not os.path.exists(settings.memory_path):
-        return []
-    with Sessions(settings.memory_path) as memory:
-        return [info for info in memory.of_project(settings.root) if info.messages]
 
 
 def _as_json(info: SessionInfo) -> dict[str, Any]:

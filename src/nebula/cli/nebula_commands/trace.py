@@ -14,7 +14,7 @@ from nebula.agent.figures.gather import read_tasks
 from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import audited, find_trace, short_ids
 from nebula.agent.traces.story import StoryEntry, tell
-from nebula.cli.arguments import Parser, checked_root, examples, root_option
+from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.output.width import cut, pad
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SHOWN = 20
 LINE = 200
 """Columns of an entry where nobody asks for all of it and no terminal says how wide it is."""
-_EXAMPLES = ("nebula trace list", "nebula trace show 01a1e1fe", "nebula trace replay 01a1e1fe --keep")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -143,7 +142,7 @@ def _parser() -> Parser:
     parser = Parser(
         "nebula trace",
         translate("What happened in the tasks of this project, from its trace."),
-        epilog=examples(*_EXAMPLES) + "\n",
+        examples=("nebula trace list", "nebula trace show 01a1e1fe", "nebula trace replay 01a1e1fe --keep"),
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     about = translate("the tasks, the newest first")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, examples
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_line, print_remark
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.summaries.build import BuildProgress, BuildReport
     from nebula.llm.choose import ChosenModel
-
-_EXAMPLES = (
-    "vizprompt build",
-    "vizprompt build --all --ollama -m qwen3:8b",
-)
-
-
-def _epilog() -> str:
-    about = translate(
-        "Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped\n"
-        "goes on where it was. Without any model the beginnings of the texts stand in; such a summary begins with\n"
-        "[extract] or [抜粋], and the next build with a model replaces it. Exit code 1 when a node failed."
-    )
-    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -99,7 +85,16 @@ def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, translate("Makes the summaries and tags that are due."), epilog=_epilog())
+    parser = Parser(
+        prog,
+        translate("Makes the summaries and tags that are due."),
+        about=translate(
+            "Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped\n"
+            "goes on where it was. Without any model the beginnings of the texts stand in; such a summary begins with\n"
+            "[extract] or [抜粋], and the next build with a model replaces it. Exit code 1 when a node failed."
+        ),
+        examples=("vizprompt build", "vizprompt build --all --ollama -m qwen3:8b"),
+    )
     parser.add_argument("--all", action="store_true", help=translate("build every node, due or not"))
     provider_options(parser, required=False)
     parser.add_argument("--offline", action="store_true", help=translate("ask no model, make extracts"))

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.vizprompt_commands.build import provider_options
 from nebula.cli.vizprompt_commands.create_node import read_text
 from nebula.language import translate
@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from nebula.agent.session import Session
     from nebula.config import Settings
     from nebula.graph.graph import Graph
-
-_EXAMPLES = (
-    "vizprompt chat --ollama -m qwen3:8b",
-    'vizprompt chat --openai "What is a directed acyclic graph?"',
-    'vizprompt chat --gemini --from ID --ref "#graphs" "And what about trees?"',
-)
-
-
-def _epilog() -> str:
-    about = translate(
-        "With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by\n"
-        "line, in a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?\n"
-        "A prompt refers to earlier nodes by @ID (its beginning will do) and to tags by #tag."
-    )
-    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -90,7 +75,20 @@ async def _open(settings: Settings, graph: Graph, options: argparse.Namespace) -
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, translate("Talks to a model; every answer becomes a node of the graph."), epilog=_epilog())
+    parser = Parser(
+        prog,
+        translate("Talks to a model; every answer becomes a node of the graph."),
+        about=translate(
+            "With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by\n"
+            "line, in a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?\n"
+            "A prompt refers to earlier nodes by @ID (its beginning will do) and to tags by #tag."
+        ),
+        examples=(
+            "vizprompt chat --ollama -m qwen3:8b",
+            'vizprompt chat --openai "What is a directed acyclic graph?"',
+            'vizprompt chat --gemini --from ID --ref "#graphs" "And what about trees?"',
+        ),
+    )
     provider_options(parser, required=True)
     parser.add_argument("--flow", metavar="F", help=translate("put the nodes into this flow, and go on at its end"))
     parser.add_argument(

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, examples
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.language import explain, translate
 from nebula.stage import one_line
 
-_EXAMPLES = (
-    "vizprompt check",
-    "vizprompt check --repair",
-)
-
-
-def _epilog() -> str:
-    about = translate(
-        "Looks for indexes out of step, ids used twice, circles, connections to nowhere and files that cannot be\n"
-        "read. Nothing is ever deleted. Exit code 1 when something was found, also when it was fixed."
-    )
-    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
-
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    parser = Parser(prog, translate("Finds what is wrong in the files of the graph."), epilog=_epilog())
+    parser = Parser(
+        prog,
+        translate("Finds what is wrong in the files of the graph."),
+        about=translate(
+            "Looks for indexes out of step, ids used twice, circles, connections to nowhere and files that cannot be\n"
+            "read. Nothing is ever deleted. Exit code 1 when something was found, also when it was fixed."
+        ),
+        examples=("vizprompt check", "vizprompt check --repair"),
+    )
     parser.add_argument("--repair", action="store_true", help=translate("fix what can be fixed, and rebuild metadata/"))
     parser.add_argument("--json", action="store_true", help=translate("print the problems as one JSON list"))
     options = parser.parse_args(argv)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.language import translate
-
-_EXAMPLES = (
-    'vizprompt context ID --prompt "And then?"',
-    "vizprompt context ID1 ID2 --full ID3 --budget 2000 --json",
-)
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -51,7 +46,10 @@ def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
         translate("The path to these nodes and a prompt behind it, as one text to give to any model."),
-        epilog=examples(*_EXAMPLES),
+        examples=(
+            'vizprompt context ID --prompt "And then?"',
+            "vizprompt context ID1 ID2 --full ID3 --budget 2000 --json",
+        ),
     )
     parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
     parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))

@@ -5,21 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line
 from nebula.cli.vizprompt_commands.showing import split_tags
 from nebula.language import translate
-
-_EXAMPLES = (
-    'vizprompt create-node --prompt "What is a DAG?" --response "A graph without circles."',
-    "vizprompt create-node --prompt-file input.txt --response-file output.txt --tags graph,theory",
-    'vizprompt create-node --prompt "And a tree?" --response-file - --parent ID < answer.txt',
-)
-
-
-def _epilog() -> str:
-    about = translate("Files are read as UTF-8 exactly as they are; '-' is standard input.")
-    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -61,7 +50,16 @@ def read_text(path: str) -> str:
 def _parser(prog: str) -> Parser:
     from nebula.graph.values import DEFAULT_FLOW
 
-    parser = Parser(prog, translate("Stores a prompt and its answer as a node, and prints its id."), epilog=_epilog())
+    parser = Parser(
+        prog,
+        translate("Stores a prompt and its answer as a node, and prints its id."),
+        about=translate("Files are read as UTF-8 exactly as they are; '-' is standard input."),
+        examples=(
+            'vizprompt create-node --prompt "What is a DAG?" --response "A graph without circles."',
+            "vizprompt create-node --prompt-file input.txt --response-file output.txt --tags graph,theory",
+            'vizprompt create-node --prompt "And a tree?" --response-file - --parent ID < answer.txt',
+        ),
+    )
     prompt = parser.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", metavar="T", help=translate("the prompt"))
     prompt.add_argument("--prompt-file", metavar="F", help=translate("the file that holds it"))

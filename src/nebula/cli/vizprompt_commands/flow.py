@@ -7,29 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, examples
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node
 from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
-
-_EXAMPLES = (
-    "vizprompt flow list",
-    'vizprompt flow create "another subject"',
-    "vizprompt flow show main",
-    'vizprompt flow connect SRC DST --branch "another try"',
-    "vizprompt flow rebuild main ID1 ID2 ID3",
-)
-
-
-def _epilog() -> str:
-    about = translate(
-        "A flow is named by its name, its id, or its number in `flow list`. The map that `show` draws: 1→2 goes on,\n"
-        "2< branches, >5 runs into node 5."
-    )
-    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -127,9 +111,29 @@ def _rebuild(graph: Graph, options: argparse.Namespace) -> int:
 
 
 def _parser(prog: str) -> Parser:
+    about = translate(
+        "A flow is named by its name, its id, or its number in `flow list`. The map that `show` draws: 1→2 goes on,\n"
+        "2< branches, >5 runs into node 5."
+    )
+    parser = Parser(
+        prog,
+        translate("Makes, lists, shows and rewires flows."),
+        about=about,
+        examples=(
+            "vizprompt flow list",
+            'vizprompt flow create "another subject"',
+            "vizprompt flow show main",
+            'vizprompt flow connect SRC DST --branch "another try"',
+            "vizprompt flow rebuild main ID1 ID2 ID3",
+        ),
+    )
+    _add_commands(parser)
+    return parser
+
+
+def _add_commands(parser: Parser) -> None:
     from nebula.graph.values import DEFAULT_FLOW
 
-    parser = Parser(prog, translate("Makes, lists, shows and rewires flows."), epilog=_epilog())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -174,4 +178,3 @@ def _parser(prog: str) -> Parser:
     rebuild.add_argument("ids", metavar="ID", nargs="+", help=translate("node ids"))
     for each in (connect, disconnect, branch):
         each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
-    return parser

@@ -7,19 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, show_node, split_tags
 from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
-
-_EXAMPLES = (
-    "vizprompt node show ID --json",
-    'vizprompt node edit ID --prompt "asked better" --tags a,b',
-    "vizprompt node delete ID --yes",
-)
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -72,7 +66,15 @@ def _confirmed(line: str) -> bool:
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, translate("Shows, edits and deletes a node."), epilog=examples(*_EXAMPLES))
+    parser = Parser(
+        prog,
+        translate("Shows, edits and deletes a node."),
+        examples=(
+            "vizprompt node show ID --json",
+            'vizprompt node edit ID --prompt "asked better" --tags a,b',
+            "vizprompt node delete ID --yes",
+        ),
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError, examples
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.language import translate
 
-_EXAMPLES = (
-    'vizprompt search --tags "tag1,tag2"',
-    'vizprompt search --keywords asyncio --text "event loop" --json',
-)
 
-
-def _epilog() -> str:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     about = translate(
         "All that is given must match. Keywords are a node's tags and the words of its summary; text is looked for in\n"
         "prompt, answer, summary and tags. Without any of them: all nodes, newest first."
     )
-    return f"{about}\n\n{examples(*_EXAMPLES)}\n"
-
-
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    parser = Parser(prog, translate("Finds nodes; the best match comes first. No hit is no error."), epilog=_epilog())
+    parser = Parser(
+        prog,
+        translate("Finds nodes; the best match comes first. No hit is no error."),
+        about=about,
+        examples=(
+            'vizprompt search --tags "tag1,tag2"',
+            'vizprompt search --keywords asyncio --text "event loop" --json',
+        ),
+    )
     parser.add_argument("--tags", metavar="a,b", help=translate("tags that a node must have"))
     parser.add_argument("--keywords", metavar="x,y", help=translate("keywords that it must have"))
     parser.add_argument("--text", metavar="T", help=translate("words that must occur; quote a run of words"))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.output.width import cut, display_width, pad
 from nebula.language import translate
+from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
 from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.screen import Screen
-    from nebula.memory.sessions import SessionInfo
+    from nebula.config import Settings
 
 SHOWN = 9
 
@@ -25,6 +27,14 @@ class Choice:
     first_prompt: str = ""
     """Somebody who types a sentence at the list wants a new session to begin with it."""
     leave: bool = False
+
+
+def spoken_sessions(settings: Settings) -> list[SessionInfo]:
+    """Those of this directory, newest first; one left without a word is nothing to go back to."""
+    if not os.path.exists(settings.memory_path):
+        return []
+    with Sessions(settings.memory_path) as memory:
+        return [info for info in memory.of_project(settings.root) if info.messages]
 
 
 async def choose_session(sessions: Sequence[SessionInfo], terminal_input: TerminalInput, screen: Screen) -> Choice:
