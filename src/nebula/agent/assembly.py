@@ -199,11 +199,9 @@ def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Worksp
 def _audit_log(settings: Settings, state: StateFolder) -> AuditLog | None:
     if settings.mcp_url:
         return None  # the gateway keeps its own
-    if settings.audit_log:
-        return AuditLog(settings.audit_log, settings.secrets)
-    if not state.keeps_records:
+    if not settings.audit_log and not state.keeps_records:
         return None
-    return AuditLog.of_project(settings.root, settings.secrets)
+    return AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
 
 
 def graph_opener(settings: Settings) -> Callable[[], Graph]:

@@ -81,6 +81,13 @@ def root_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", metavar="DIR", help=translate("the project (default: the current directory)"))
 
 
+def app_root_option(parser: argparse.ArgumentParser) -> None:
+    """Of the seed's own commands; see `app_root`."""
+    parser.add_argument(
+        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
+    )
+
+
 def allow_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow",
@@ -159,8 +166,11 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return read
 
 
-def open_door(host: str) -> UsageError:
-    return UsageError("{host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1", host=host)
+def refuse_open_door(host: str, token: str) -> None:
+    from nebula.server.serving import is_loopback
+
+    if not token and not is_loopback(host):
+        raise UsageError("{host} can be reached by others: set EC_TOKEN (or --token), or bind to 127.0.0.1", host=host)
 
 
 def checked_root(root: str | None) -> str:
@@ -172,6 +182,10 @@ def checked_root(root: str | None) -> str:
     if not os.path.isdir(folder):
         raise UsageError("{root}: there is no such directory", root=root)
     return folder
+
+
+def app_root(root: str | None) -> str:
+    return checked_root(root or os.environ.get("EC_APP_ROOT"))
 
 
 def check_allowed(paths: Sequence[str]) -> None:

@@ -54,8 +54,7 @@ def _note_renames(settings: Settings, asked: int, held: int) -> None:
     from nebula.workspace.errors import WorkspaceError
 
     with suppress(WorkspaceError):
-        named, secrets = settings.audit_log, settings.secrets
-        audit = AuditLog(named, secrets) if named else AuditLog.of_project(settings.root, secrets)
+        audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
         try:
             audit.record(new_trace_id(), "rename", "", None, 200, (asked, held))
         finally:

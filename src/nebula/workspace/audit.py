@@ -42,6 +42,11 @@ class AuditLog:
         self._start(open_folder, name, _FLAGS, secrets)
 
     @classmethod
+    def wanted(cls, path: str, root: str, secrets: Iterable[str] = ()) -> AuditLog:
+        """Where the user wants it (EC_AUDIT_LOG), else the project's own."""
+        return cls(path, secrets) if path else cls.of_project(root, secrets)
+
+    @classmethod
     def of_project(cls, root: str, secrets: Iterable[str] = ()) -> AuditLog:
         """`.nebula/audit.jsonl`; a link there is not followed, for a stranger may have made it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -112,13 +112,12 @@ def known_projects(memory_path: str, home: str) -> list[str]:
     return found
 
 
-def flows_of(root: str) -> Iterator[tuple[str, str]]:
-    """Node id and flow name, for every node in a flow of the project's graph; none where it has no graph."""
-    folder = os.path.join(root, ".nebula", "graph")
-    if not os.path.isdir(folder):
-        return
-    from nebula.graph.graph import Graph
+def flows_of(projects: Iterable[str]) -> dict[str, str]:
+    """Node id → name of its flow, for every node in a flow of these projects; not all of them have a graph."""
+    found: dict[str, str] = {}
+    for folder in filter(os.path.isdir, (os.path.join(root, ".nebula", "graph") for root in projects)):
+        from nebula.graph.graph import Graph
 
-    with Graph(folder) as graph:
-        for flow in graph.list_flows():
-            yield from ((node_id, flow.name) for node_id in flow.nodes)
+        with Graph(folder) as graph:
+            found |= {node_id: flow.name for flow in graph.list_flows() for node_id in flow.nodes}
+    return found

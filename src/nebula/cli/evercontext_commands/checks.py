@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 
-def confirmed_checks(settings: Settings, prog: str = "evercontext") -> Settings:
+def confirmed_checks(settings: Settings) -> Settings:
     """The settings with the project's own checks, where the user lets them run."""
     from nebula.agent.plan.find_checks import with_found_checks
     from nebula.config import is_declined, remember_trust
@@ -25,7 +25,7 @@ def confirmed_checks(settings: Settings, prog: str = "evercontext") -> Settings:
     listed = ", ".join(one_line(command) for command in settings.checks)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         print_remark(
-            f"{prog}: "
+            "evercontext: "
             + translate(
                 "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)",
                 checks=listed,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, checked_root, open_door, server_options
+from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
 from nebula.language import translate
 
@@ -15,21 +14,18 @@ DEFAULT_PORT = 8787
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
-    root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
-    settings = open_settings("evercontext", root, overrides={"token": options.token})
+    settings = open_settings("evercontext", app_root(options.root), overrides={"token": options.token})
 
     from nebula.server.gate import body_limit
     from nebula.server.gateway.app import QUICK_LIMIT, create_gateway
-    from nebula.server.serving import is_loopback, listen, rules_for, serve
+    from nebula.server.serving import listen, rules_for, serve
     from nebula.workspace.audit import AuditLog
     from nebula.workspace.guard.policy import Policy
     from nebula.workspace.local import open_workspace
 
-    if not settings.token and not is_loopback(options.host):
-        raise open_door(options.host)
-    workspace = open_workspace(root, Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes))
-    named, secrets = settings.audit_log, settings.secrets
-    audit = AuditLog(named, secrets) if named else AuditLog.of_project(root, secrets)
+    refuse_open_door(options.host, settings.token)
+    workspace = open_workspace(settings.root, Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes))
+    audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token, max_body=body_limit(settings.max_bytes))
     app = create_gateway(workspace, rules, audit, quick_reads=settings.max_bytes <= QUICK_LIMIT)
@@ -44,8 +40,6 @@ def _parser() -> argparse.ArgumentParser:
             "Allowed file kinds, size and audit log are set by EC_ALLOW_EXT, EC_MAX_BYTES and EC_AUDIT_LOG."
         ),
     )
-    parser.add_argument(
-        "--root", metavar="DIR", help=translate("the files (default: EC_APP_ROOT, else the current directory)")
-    )
+    app_root_option(parser)
     server_options(parser, DEFAULT_PORT)
     return parser

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to
+from nebula.cli.arguments import Parser, UsageError, app_root, number_up_to
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
         raise UsageError('say what to plan: --task "…"')
     if options.output is not None and os.path.exists(options.output):
         raise UsageError("{path} is there already; remove it, or choose another name", path=options.output)
-    root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
+    root = app_root(options.root)
     settings = open_settings("evercontext", root, {"planner": options.planner})
     result = asyncio.run(_plan(settings, options))
     if result.plans:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from functools import partial
 
-from nebula.cli.arguments import Parser, checked_root, open_door, server_options
+from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
 from nebula.language import translate
 
@@ -16,18 +15,15 @@ DEFAULT_PORT = 8788
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
-    root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
-    settings = open_settings("evercontext", root, overrides={"token": options.token})
+    settings = open_settings("evercontext", app_root(options.root), overrides={"token": options.token})
 
     from nebula.server.rag.app import create_rag
-    from nebula.server.serving import is_loopback, listen, rules_for, serve
+    from nebula.server.serving import listen, rules_for, serve
     from nebula.tools.code_index import open_index
     from nebula.workspace.audit import AuditLog
 
-    if not settings.token and not is_loopback(options.host):
-        raise open_door(options.host)
-    named, secrets = settings.audit_log, settings.secrets
-    audit = AuditLog(named, secrets) if named else AuditLog.of_project(root, secrets)
+    refuse_open_door(options.host, settings.token)
+    audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token)
     return serve(create_rag(partial(open_index, settings), rules, audit), listener)
@@ -41,8 +37,6 @@ def _parser() -> argparse.ArgumentParser:
             "It is built on the first start, follows commits, and lies in ~/.nebula, or in the database EC_INDEX_URL."
         ),
     )
-    parser.add_argument(
-        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
-    )
+    app_root_option(parser)
     server_options(parser, DEFAULT_PORT)
     return parser

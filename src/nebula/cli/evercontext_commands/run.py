@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, allow_option, check_allowed, checked_root
+from nebula.cli.arguments import Parser, UsageError, allow_option, app_root, app_root_option, check_allowed
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
 from nebula.cli.printing import print_json
@@ -26,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     options.task = given_task(options.task)
     _check(options)
-    root = checked_root(options.root or os.environ.get("EC_APP_ROOT"))
+    root = app_root(options.root)
     overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     settings = open_settings("evercontext", root, overrides)
     remark_on_trust("evercontext", settings)
@@ -143,9 +142,7 @@ def _parser() -> argparse.ArgumentParser:
 def task_options(parser: argparse.ArgumentParser) -> None:
     """What is done, where, and by whom."""
     parser.add_argument("--task", metavar="T", help=translate("what to do, in words ('-': standard input)"))
-    parser.add_argument(
-        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
-    )
+    app_root_option(parser)
     parser.add_argument(
         "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
     )

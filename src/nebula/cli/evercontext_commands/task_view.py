@@ -12,6 +12,8 @@ from typing import Any
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
+from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
 from nebula.config import Settings
 from nebula.events import (
     Checked,
@@ -213,20 +215,7 @@ def _left(step: StepOutcome) -> str:
     return f"{line}: {one_line(explain(step.remark))}" if step.remark else line
 
 
-def live_line() -> Any:
+def live_line() -> LiveLine:
     """What goes on now, redrawn in place; on anything but a terminal nothing."""
-    if not sys.stderr.isatty():
-        return _NoLine()
-    from nebula.cli.terminal.output.live_line import LiveLine
-    from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
-
     screen = Screen(sys.stderr, is_capable(sys.stderr), wants_colour())
-    return LiveLine(screen, lambda: "", translate("Ctrl-C interrupts"))
-
-
-class _NoLine:
-    def raise_(self, path: str = "", doing: str = "") -> None:
-        return None
-
-    def lower(self) -> None:
-        return None
+    return LiveLine(screen, str, translate("Ctrl-C interrupts"))

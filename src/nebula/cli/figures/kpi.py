@@ -12,7 +12,6 @@ from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
-from nebula.config import Settings
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
 
@@ -21,20 +20,13 @@ def run_kpi(prog: str, argv: Sequence[str]) -> int:
     options = _parser(prog).parse_args(argv)
     roots = [checked_root(root) for root in options.root or ["."]]
     settings = open_settings(prog, roots[0])
-    found = gather(_projects(settings, roots, options.all), options.since, settings.audit_log)
+    known = known_projects(settings.memory_path, settings.home) if options.all else ()
+    found = gather([*known, *roots], options.since, settings.audit_log)
     if options.json:
-        print_json(figures_json(found, _flows(found)))
+        print_json(figures_json(found, flows_of(found.projects)))
         return 0
     _print(found, options.by)
     return 0
-
-
-def _projects(settings: Settings, roots: list[str], every: bool) -> list[str]:
-    return [*known_projects(settings.memory_path, settings.home), *roots] if every else roots
-
-
-def _flows(found: TracedTasks) -> dict[str, str]:
-    return {node_id: name for root in found.projects for node_id, name in flows_of(root)}
 
 
 def _print(found: TracedTasks, by: Sequence[str]) -> None:
@@ -46,7 +38,7 @@ def _print(found: TracedTasks, by: Sequence[str]) -> None:
     print_line()
     for line in table(measure_rows(kpis(found))):
         print_line(line)
-    flows = _flows(found) if "flow" in by else {}
+    flows = flows_of(found.projects) if "flow" in by else {}
     for kind in by if found.tasks else ():
         print_line()
         for line in table(spending_rows(kind, spending(found.tasks, kind, flows)), align="<>>>>"):

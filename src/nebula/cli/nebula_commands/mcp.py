@@ -13,8 +13,8 @@ from nebula.cli.arguments import (
     check_allowed,
     checked_root,
     host_option,
-    open_door,
     port_number,
+    refuse_open_door,
     root_option,
     token_option,
 )
@@ -63,10 +63,9 @@ def _end_at_once_on_signals() -> None:
 def _over_http(options: argparse.Namespace, settings: Settings) -> int:
     from nebula.server.gate import body_limit
     from nebula.server.mcp.app import MCP_PATH, create_mcp_app, create_mcp_server
-    from nebula.server.serving import is_loopback, listen, rules_for, serve
+    from nebula.server.serving import listen, rules_for, serve
 
-    if not settings.token and not is_loopback(options.host):
-        raise open_door(options.host)
+    refuse_open_door(options.host, settings.token)
     listener = listen(options.host, options.http)
     rules = rules_for(listener, token=settings.token, max_body=body_limit(settings.max_bytes))
     audit = _audit(settings)
@@ -91,12 +90,9 @@ def _audit(settings: Settings) -> AuditLog | None:
     from nebula.workspace.errors import WorkspaceError
 
     try:
-        if settings.audit_log:
-            return AuditLog(settings.audit_log, settings.secrets)
-        return AuditLog.of_project(settings.root, settings.secrets)
+        return AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
     except (OSError, WorkspaceError) as problem:
-        reason = explain(problem)
-        print_remark(f"nebula: {translate('there will be no audit log: {reason}', reason=reason)}")
+        print_remark(f"nebula: {translate('there will be no audit log: {reason}', reason=explain(problem))}")
         return None
 
 

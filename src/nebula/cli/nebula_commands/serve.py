@@ -12,6 +12,7 @@ from nebula.cli.arguments import (
     UsageError,
     checked_root,
     model_options,
+    refuse_open_door,
     root_option,
     server_options,
     trust_option,
@@ -69,7 +70,7 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
     options = parser.parse_args(argv)
     settings = open_settings("vizprompt", overrides=session_overrides(options))
     token = "" if options.no_token else options.token or settings.token
-    _refuse_open_door(options, token)
+    _check_door(options, token)
 
     from nebula.agent.session import CHAT
     from nebula.graph.graph import Graph
@@ -83,7 +84,7 @@ def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
 def _token(options: argparse.Namespace, settings: Settings) -> str:
     """What can act on files always asks for a token, unless told not to by somebody who is alone here."""
     if options.no_token:
-        _refuse_open_door(options, "")
+        _check_door(options, "")
         return ""
     if options.token or settings.token:
         # Not put into the settings: those are shown to other servers, which need not know ours.
@@ -93,13 +94,10 @@ def _token(options: argparse.Namespace, settings: Settings) -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def _refuse_open_door(options: argparse.Namespace, token: str) -> None:
-    from nebula.server.serving import is_loopback
-
+def _check_door(options: argparse.Namespace, token: str) -> None:
     if options.no_token and options.token:
         raise UsageError("--token and --no-token cannot both be meant")
-    if not token and not is_loopback(options.host):
-        raise UsageError("{host} can be reached by others: set a token (--token or EC_TOKEN)", host=options.host)
+    refuse_open_door(options.host, token)
 
 
 def _serve(

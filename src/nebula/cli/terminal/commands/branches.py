@@ -126,7 +126,7 @@ async def _choose_turn(terminal: TerminalSession) -> str | None:
     short = await asyncio.to_thread(short_ids, terminal, [node.id for node in newest_first])
     names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in newest_first]
     number = await choose(terminal, names, translate("Number of the turn to go on from (Enter stays here): "), 0)
-    return None if number is None else newest_first[number].id
+    return newest_first[number].id if isinstance(number, int) else None
 
 
 async def _tell_of_files(terminal: TerminalSession) -> None:

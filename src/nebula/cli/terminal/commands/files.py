@@ -9,13 +9,12 @@ from nebula.agent import undo as journal
 from nebula.agent.node_files import described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
-from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.stage import one_line
-from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +40,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
             terminal.screen.line(
                 translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
             )
-            if not await _agreed(terminal, translate("Take it back all the same? (y/N): ")):
+            if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
                 return
         touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
     except journal.NothingToUndo:
@@ -64,7 +63,7 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
         await preview(terminal, plan)
         if plan.undone_by != terminal.session.id:
             terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
-            if not await _agreed(terminal, translate("Do it again all the same? (y/N): ")):
+            if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
                 return
         touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
     except journal.NothingToUndo:
@@ -101,14 +100,6 @@ def tell_where(terminal: TerminalSession) -> None:
         terminal.screen.line(translate("The next prompt continues from: {prompt}", prompt=last))
     else:
         terminal.screen.line(translate("The next prompt begins a conversation."))
-
-
-async def _agreed(terminal: TerminalSession, question: str) -> bool:
-    """What another session or program did is not reversed unseen."""
-    try:
-        return agrees(await terminal.input.ask(question))
-    except (Interrupted, EndOfInput):
-        return False
 
 
 def _in(plan: FilePlan) -> str:

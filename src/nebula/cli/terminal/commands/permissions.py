@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.input.contract import agreed
 from nebula.language import translate
 from nebula.stage import one_line
-from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-
-from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 
 
 async def permissions(terminal: TerminalSession, argument: str) -> None:
@@ -22,16 +20,10 @@ async def permissions(terminal: TerminalSession, argument: str) -> None:
         return
     shown = one_line(" ".join(allowed))
     terminal.screen.line(translate("In this session these are written without asking: {patterns}", patterns=shown))
-    if argument.lower() in ("ask", "reset", "revoke") or await _wants_questions(terminal):
+    question = translate("Ask before each write again? (y/N): ")
+    if argument.lower() in ("ask", "reset", "revoke") or await agreed(terminal.input, question):
         terminal.ask_again()
         terminal.screen.line(translate("From now on every write is asked about."))
-
-
-async def _wants_questions(terminal: TerminalSession) -> bool:
-    try:
-        return agrees(await terminal.input.ask(translate("Ask before each write again? (y/N): ")))
-    except (Interrupted, EndOfInput):
-        return False
 
 
 PERMISSIONS = SessionCommand(

@@ -8,7 +8,7 @@ from glob import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, NetworkDialog
+from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
@@ -43,7 +43,7 @@ class TerminalApprover:
     """Asks the person at the terminal. A sentence instead of a key refuses, and the model is told the sentence."""
 
     def __init__(self, terminal: TerminalSession) -> None:
-        self.terminal = self._terminal = terminal
+        self.terminal = terminal
         self.listed: tuple[str, ...] = ()
         """The writes shown together last, so that one message lists them once."""
 
@@ -52,7 +52,7 @@ class TerminalApprover:
         dialog.introduce()
         while True:
             try:
-                answer = await self._terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True)
+                answer = await self.terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True)
                 decision = await dialog.decide(answer)
             except EndOfInput:
                 return Decision(False)
@@ -60,21 +60,19 @@ class TerminalApprover:
                 return await self._interrupted()
             if decision is not None:
                 self._say_what_comes_of(decision, question)
-                self._terminal.screen.line()
+                self.terminal.screen.line()
                 return decision
             dialog.show()
 
     def _dialog(self, question: AnyQuestion) -> Dialog:
         if isinstance(question, SetQuestion):
-            return ChangeSetDialog(self._terminal, question)
-        if isinstance(question, NetworkQuestion):
-            return NetworkDialog(self._terminal, question)
-        if isinstance(question, CallQuestion):
-            return CallDialog(self._terminal, question)
+            return ChangeSetDialog(self.terminal, question)
+        if isinstance(question, NetworkQuestion | CallQuestion):
+            return CallDialog(self.terminal, question)
         return _WriteDialog(self, question)
 
     def _say_what_comes_of(self, decision: Decision, question: AnyQuestion) -> None:
-        screen = self._terminal.screen
+        screen = self.terminal.screen
         if decision.scope == "session" and isinstance(question, Question | SetQuestion):
             screen.line(
                 translate(
@@ -88,7 +86,7 @@ class TerminalApprover:
             screen.line(translate("Refused. The model is told."), "dim")
 
     async def _interrupted(self) -> Decision:
-        self._terminal.interrupt()
+        self.terminal.interrupt()
         # The turn is being cancelled, and this question with it.
         never: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         return await never

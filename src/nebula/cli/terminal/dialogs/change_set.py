@@ -106,44 +106,31 @@ class ChangeSetDialog:
             show_diff(self._terminal.screen, neutralise(change.diff))
 
 
-class NetworkDialog:
-    def __init__(self, terminal: TerminalSession, question: NetworkQuestion) -> None:
-        self._terminal = terminal
-        self._question = question
-
-    def introduce(self) -> None:
-        screen = self._terminal.screen
-        screen.line(translate("A command asks for the network:"), "bold")
-        for line in neutralise(self._question.command).split("\n"):
-            screen.verbatim(f"  {line}")
-        screen.line(
-            translate(
-                "It would share this machine's network, servers on loopback included; what it can read, it can send."
-            ),
-            "yellow",
-        )
-        screen.line(translate("y yes, once · a yes for this session · n no · or say why not"), "dim")
-
-    def show(self) -> None:
-        self.introduce()
-
-    async def decide(self, answer: str) -> Decision | None:
-        return Decision.read(answer)
-
-
 class CallDialog:
-    """A tool of somebody else's server: what it is called with is all that can be shown beforehand."""
+    """The network, or a tool of somebody else's server: what is called is all that can be shown beforehand."""
 
-    def __init__(self, terminal: TerminalSession, question: CallQuestion) -> None:
-        self._terminal = terminal
+    def __init__(self, terminal: TerminalSession, question: NetworkQuestion | CallQuestion) -> None:
+        self._screen = terminal.screen
         self._question = question
 
     def introduce(self) -> None:
-        screen = self._terminal.screen
-        screen.line(translate("Call {tool} with:", tool=one_line(self._question.tool)), "bold")
-        for line in neutralise(self._question.arguments).split("\n"):
-            screen.verbatim(f"  {line}")
-        screen.line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
+        line, question = self._screen.line, self._question
+        if isinstance(question, CallQuestion):
+            line(translate("Call {tool} with:", tool=one_line(question.tool)), "bold")
+            self._show_call(question.arguments)
+            line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
+            return
+        line(translate("A command asks for the network:"), "bold")
+        self._show_call(question.command)
+        shared = translate(
+            "It would share this machine's network, servers on loopback included; what it can read, it can send."
+        )
+        line(shared, "yellow")
+        line(translate("y yes, once · a yes for this session · n no · or say why not"), "dim")
+
+    def _show_call(self, text: str) -> None:
+        for line in neutralise(text).split("\n"):
+            self._screen.verbatim(f"  {line}")
 
     def show(self) -> None:
         self.introduce()

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-
-
-@overload
-async def choose(
-    terminal: TerminalSession,
-    names: Sequence[str],
-    question: str,
-    current: int | None = None,
-    *,
-    free_text: Literal[False] = False,
-) -> int | None: ...
-
-
-@overload
-async def choose(
-    terminal: TerminalSession,
-    names: Sequence[str],
-    question: str,
-    current: int | None = None,
-    *,
-    free_text: Literal[True],
-) -> int | str | None: ...
 
 
 async def choose(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.input.contract import agreed
 from nebula.config import Settings, remember_trust
 from nebula.language import translate
 from nebula.stage import one_line
-from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.input.contract import TerminalInput
@@ -25,11 +24,7 @@ async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: S
         screen.line(translate("This project wants to use the tools of these MCP servers:"))
         for name, entry in settings.mcp_servers.items():
             screen.line(f"  {one_line(f'{name}: {json.dumps(entry, ensure_ascii=False)}')}")
-    try:
-        answer = await terminal_input.ask(translate("Trust this folder and let them run? (y/N): "))
-    except (EndOfInput, Interrupted):
-        answer = ""
-    if agrees(answer):
+    if await agreed(terminal_input, translate("Trust this folder and let them run? (y/N): ")):
         settings = remember_trust(settings)
         screen.line(translate("Trusted, and remembered for this folder."), "dim")
     else:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from nebula.tools.approval import agrees
 from nebula.value import value
 
 
@@ -50,6 +51,14 @@ class TerminalInput(Protocol):
     def watching(self, watch: Watch) -> AbstractContextManager[None]:
         """While it is open a turn runs, and keys go to `watch`."""
         ...
+
+
+async def agreed(terminal_input: TerminalInput, question: str) -> bool:
+    """Whether somebody says yes; going away is a no."""
+    try:
+        return agrees(await terminal_input.ask(question))
+    except (Interrupted, EndOfInput):
+        return False
 
 
 def without_surrogates(text: str) -> str:

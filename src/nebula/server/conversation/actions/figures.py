@@ -23,8 +23,7 @@ async def get_figures(
 def _figures(settings: Settings, since: datetime | None, every: bool) -> dict[str, Any]:
     projects = [settings.root, *(known_projects(settings.memory_path, settings.home) if every else ())]
     found = gather(projects, since, settings.audit_log)
-    flows = {node_id: name for root in found.projects for node_id, name in flows_of(root)}
-    return figures_json(found, flows)
+    return figures_json(found, flows_of(found.projects))
 
 
 def _moment(text: str) -> datetime:
