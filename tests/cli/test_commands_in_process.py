@@ -209,6 +209,13 @@ def test_doctor_keeps_its_columns_in_japanese(bench: Bench) -> None:
     assert re.search("^  lang +ja +環境変数$", "\n".join(lines), re.MULTILINE)
 
 
+def test_doctor_asks_no_key_of_a_server_of_ones_own(bench: Bench) -> None:
+    with ScriptedModel() as server:
+        ran = run_here(bench, "nebula", "doctor", OPENAI_BASE_URL=server.openai_url, GEMINI_API_KEY="")
+    assert "✓ openai" in ran.out and "export OPENAI_API_KEY" not in ran.out
+    assert "export GEMINI_API_KEY" in ran.out
+
+
 def test_doctor_lists_what_can_be_reached(bench: Bench) -> None:
     with ScriptedModel([]) as server:
         ran = run_here(bench, "nebula", "doctor", **server.env())

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE
 from nebula.cli.terminal.input.completion import best_matches
@@ -16,6 +17,7 @@ from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
 from nebula.cli.vizprompt_commands.chat_session import COMMANDS
+from nebula.config.settings import TABLE as TABLE_OF_SETTINGS
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import translate_to, use_language
 
@@ -98,6 +100,11 @@ def test_what_commands_and_keys_say_of_themselves_has_both_languages():
 def test_words_of_other_agents_are_not_also_ours():
     ours = {f"/{name}" for command in TABLE for name in (command.name, *command.aliases)}
     assert not ours & ELSEWHERE.keys()
+
+
+def test_the_advice_for_a_word_of_other_agents_names_what_is_there():
+    assert "`mcp_servers`" in ELSEWHERE["/mcp"] and "mcp_servers" in TABLE_OF_SETTINGS
+    assert "`nebula config`" in ELSEWHERE["/config"] and "config" in umbrella.COMMANDS
 
 
 def test_file_names_are_matched_loosely_and_the_nearest_comes_first():

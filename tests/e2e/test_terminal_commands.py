@@ -173,7 +173,7 @@ def test_the_next_start_takes_back_a_half_applied_set_and_says_so(bench):
 
 def test_doctor_says_whether_commands_run(bench):
     done = bench.run("nebula", "doctor")
-    assert "commands run in a layer over the project; you approve what they change" in done.out
+    assert "commands run in a layer over the project; you approve what they change" in " ".join(done.out.split())
 
 
 def test_killed_at_any_moment_nothing_is_half_applied(bench):

@@ -19,6 +19,7 @@ from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import Settings, load_settings
 from nebula.language import explain, translate, use_language
+from nebula.llm.catalog import PROVIDERS
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
 from nebula.stage import one_line
@@ -124,10 +125,10 @@ async def _print_providers(settings: Settings, every: bool) -> int:
         if len(shown) < len(names):
             listed += translate(" … and {count} more (--all)", count=len(names) - len(shown))
         print_line(f"  ✓ {provider:8} {translate('models ({count}): {names}', count=len(names), names=listed)}")
-    for provider, variable in (("openai", "OPENAI_API_KEY"), ("gemini", "GEMINI_API_KEY")):
-        if variable not in os.environ:
-            hint = translate("not set; to use it: {line}", line=f"export {variable}=…")
-            print_line(f"  - {provider:8} {hint}")
+    for row in PROVIDERS.values():
+        if row.key and not row.is_configured(settings):
+            hint = translate("not set; to use it: {line}", line=f"export {row.key_variable}=…")
+            print_line(f"  - {row.name:8} {hint}")
     if not reachable:
         print_line("\n" + translate("No model can be reached. `nebula demo` works all the same."))
     return 0 if reachable else 1

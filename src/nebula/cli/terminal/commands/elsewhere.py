@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _FILES = "/undo takes back files, /fork goes back in the talk."
-_CONFIG = "Edit ~/.nebula/config.json; `nebula doctor` shows it."
+_CONFIG = "`nebula config` shows and changes the settings."
 _RULES = "Write AGENTS.md by hand; it is read with every turn."
-_SERVER = "`nebula mcp` offers our tools to others; it uses none itself."
+_SERVERS = "Name MCP servers in `mcp_servers` of ~/.nebula/config.json; `nebula doctor` shows their tools."
 _EXPORT = "The conversation is text already: .nebula/log.txt."
 
 ELSEWHERE: Mapping[str, str] = {
@@ -20,8 +20,7 @@ ELSEWHERE: Mapping[str, str] = {
     "/init": _RULES,
     "/memory": _RULES,
     "/skills": _RULES,
-    "/mcp": _SERVER,
-    "/agents": _SERVER,
+    "/mcp": _SERVERS,
     "/hooks": "`checks` in the config run after changes.",
     "/status": "See the status line, /context and /cost.",
     "/doctor": "Run `nebula doctor` in a shell.",
