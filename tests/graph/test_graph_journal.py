@@ -349,3 +349,31 @@ def test_a_flow_that_another_process_replaced_within_a_tick_is_read_again(tmp_pa
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         other.create_flow("elsewhere")
         assert graph.get_flow().description == "two"
+
+
+def test_only_what_was_left_in_the_middle_is_done_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock's note says that the steps of others are done: doing one again reads all its files, and the index."""
+    graph, other = Graph(tmp_path), Graph(tmp_path)
+    for each in (graph, other):  # no checkpoint but the one below
+        monkeypatch.setattr(each._store._housekeeper, "wake", lambda **_: None)
+    other.get_node(graph.create_node("first").id)
+    ours: DataFolder = graph._store.disk
+    again: list[int] = []
+    monkeypatch.setattr(other._store.disk, "finish_step", lambda: again.append(1))
+    other.create_node("second")
+    graph.create_node("third")
+    other.create_node("fourth")
+    sync = ours._sync
+    with monkeypatch.context() as patch:
+        patch.setattr(ours, "_sync", lambda steps: (graph.create_node("meanwhile"), sync(steps)))
+        ours.checkpoint()
+    assert len(ours.journal.outline()) == 1, "carried over"
+    other.create_node("fifth")
+    assert again == []
+    with ours.exclusive():
+        ours.journal.append([])
+    other.create_node("sixth")
+    other.create_node("seventh")
+    assert again == [1]
+    graph.close()
+    other.close()

@@ -32,13 +32,14 @@ class TurnArchive:
     def __init__(
         self,
         open_graph: Callable[[], Graph] | None,
-        session_nodes: SessionNodes | None = None,
+        made: SessionNodes | None = None,
         *,
         read_only: bool = False,
     ) -> None:
         self._open = open_graph
         self._read_only = read_only
-        self._session_nodes = session_nodes
+        self.made = made
+        """The nodes that each session made, where that is kept."""
         self._graph: Graph | None = None
         self._was_there = False
         """The graph is not all of this run's own making."""
@@ -98,13 +99,8 @@ class TurnArchive:
             command=f"vizprompt --data-dir {os.path.relpath(self._graph.data_dir)} check",
         )
 
-    def remember(self, session_id: str, node_id: str, parents: Sequence[str]) -> None:
-        """The node is one that the session made."""
-        if self._session_nodes is not None:
-            self._session_nodes.add(session_id, node_id, parents)
-
     def session_nodes(self, session_id: str) -> list[SessionNode]:
-        return self._session_nodes.read(session_id) if self._session_nodes is not None else []
+        return self.made.read(session_id) if self.made is not None else []
 
     def find(self, node_id: str) -> Node | None:
         """The node, or None where there is none that can be read."""
@@ -162,7 +158,8 @@ class NodeWriter:
                 files=[FileState(change.path, change.before, change.after) for change in turn.files],
                 attachments=kept_with_node(turn.attachments),
             )
-            self.archive.remember(self.session_id, event.node_id, turn.parents)
+            if self.archive.made is not None:
+                self.archive.made.add(self.session_id, event.node_id, turn.parents)
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
                 "This turn could not be put into the conversation graph: {problem}",

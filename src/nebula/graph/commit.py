@@ -37,27 +37,29 @@ class Commit:
 
     def run(self) -> GraphChange:
         """Carries the change out and returns its inverse; on an exception nothing has happened."""
-        edits = self._flow_edits()
+        store, edits = self._store, self._flow_edits()
         try:
             self._create_nodes()
             self._edit_nodes()
             self._remove_nodes()
             for edit in edits:
                 self._edit_flow(edit)
-            if self._operations:
-                self._store.disk.commit(self._operations)
+            if not self._operations:
+                return GraphChange()
+            with store.disk.commit(self._operations):
+                for path, node in self._created.items():
+                    store.nodes.index_file.append(path, node.id, node.timestamp)
+                    store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
+                if self._edited or self._removed:
+                    store.forget_nodes(self._gone_paths)
+                for edit, operation in self._flows:
+                    store.flows.written(edit.loaded, operation)
         except BaseException:
             for edit in edits:  # what memory says of them was not written
-                self._store.flows.forget(edit.loaded.path)
+                store.flows.forget(edit.loaded.path)
             raise
-        self._finish_nodes()
-        self._finish_flows()
-        return GraphChange(
-            create=tuple(node for _, node in self._removed if node),
-            edit=tuple(old for old, _ in self._edited),
-            remove=tuple(node.id for node in self._created.values()),
-            flows=tuple(self._inverse_flows),
-        )
+        self._report()
+        return self._inverse()
 
     def _flow_edits(self) -> list[_FlowEdit]:
         """The flows to change, each once; those that a removed node is in are among them."""
@@ -123,21 +125,20 @@ class Commit:
             self._flows.append((edit, operation))
             self._inverse_flows.append(inverse)
 
-    # Afterwards: indexes, metadata, events
+    # Afterwards
 
-    def _finish_nodes(self) -> None:
-        store, note = self._store, self._store.events.note
-        for path, node in self._created.items():
-            store.nodes.index_file.append(path, node.id, node.timestamp)
-            store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
+    def _report(self) -> None:
+        note = self._store.events.note
+        for node in self._created.values():
             note(events.NODE_CREATED, node_id=node.id, node=node, **self._place_of(node.id))
         for old, node in self._edited:
             built = node.last_built != old.last_built
             note(events.SUMMARY_BUILT if built else events.NODE_UPDATED, node_id=node.id, node=node)
         for node_id, _ in self._removed:
             note(events.NODE_DELETED, node_id=node_id)
-        if self._edited or self._removed:
-            store.forget_nodes(self._gone_paths)
+        for (loaded, change), _ in self._flows:
+            flow = loaded.file.flow
+            note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name, change=change)
 
     def _place_of(self, node_id: str) -> dict[str, object]:
         for (loaded, change), _ in self._flows:
@@ -146,8 +147,14 @@ class Commit:
                 return {"flow_id": loaded.file.flow.id, "parents": parents}
         return {"flow_id": "", "parents": []}
 
-    def _finish_flows(self) -> None:
-        for (loaded, change), operation in self._flows:
-            self._store.flows.written(loaded, operation)
-            flow = loaded.file.flow
-            self._store.events.note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name, change=change)
+    def _inverse(self) -> GraphChange:
+        inverse = GraphChange(
+            create=tuple(node for _, node in self._removed if node),
+            edit=tuple(old for old, _ in self._edited),
+            remove=tuple(node.id for node in self._created.values()),
+            flows=tuple(self._inverse_flows),
+        )
+        recorded = self._store.recorded.inverses
+        if recorded is not None:
+            recorded.append(inverse)
+        return inverse

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -58,7 +57,6 @@ class Graph:
 
     def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
         self._store = GraphStore(os.fspath(data_dir))
-        self._recorded = threading.local()
 
     @property
     def data_dir(self) -> str:
@@ -107,30 +105,24 @@ class Graph:
         with self._store.writing():
             for node in change.create:
                 self._refuse_taken(node.id)
-            return self._apply(change)
+            return Commit(self._store, change).run()
 
     @contextmanager
     def recording(self) -> Iterator[list[GraphChange]]:
         """Collects the inverses of the changes that this thread makes inside, oldest first: to undo them, apply them
         in reverse order."""
-        outer = getattr(self._recorded, "inverses", None)
-        self._recorded.inverses = inverses = list[GraphChange]()
+        recorded = self._store.recorded
+        outer = recorded.inverses
+        recorded.inverses = inverses = list[GraphChange]()
         try:
             yield inverses
         finally:
-            self._recorded.inverses = outer
+            recorded.inverses = outer
             if outer is not None:
                 outer += inverses
 
-    def _apply(self, change: GraphChange) -> GraphChange:
-        inverse = Commit(self._store, change).run()
-        recorded = getattr(self._recorded, "inverses", None)
-        if recorded is not None and inverse != GraphChange():
-            recorded.append(inverse)
-        return inverse
-
     def _change_flow(self, change: FlowChange) -> Flow:
-        self._apply(GraphChange(flows=(change,)))
+        Commit(self._store, GraphChange(flows=(change,))).run()
         return self._store.flows.get(change.flow).flow
 
     def _refuse_taken(self, node_id: str) -> None:
@@ -196,10 +188,11 @@ class Graph:
             attachments=tuple(attachments),
         )
         connections = tuple(Connection(parent, node.id, branch) for parent in dict.fromkeys(parents))
+        place = FlowChange(flow, add=(node.id,), connect=connections)
         with self._store.writing():
             if node_id is not None:
                 self._refuse_taken(node_id)
-            self._apply(GraphChange(create=(node,), flows=(FlowChange(flow, add=(node.id,), connect=connections),)))
+            Commit(self._store, GraphChange(create=(node,), flows=(place,))).run()
         return node
 
     def get_node(self, node_id: str) -> Node:
@@ -257,7 +250,7 @@ class Graph:
                 node = replace(node, tags=clean_tags(tags))
             if node.texts != old.texts:
                 node = replace(node, updated=True)
-            self._apply(GraphChange(edit=(node,)))
+            Commit(self._store, GraphChange(edit=(node,))).run()
         return node
 
     def save_summary(
@@ -273,7 +266,7 @@ class Graph:
             node = replace(old, summary=summary, updated=edited, last_built=now())
             if tags is not None:
                 node = replace(node, tags=clean_tags(tags))
-            self._apply(GraphChange(edit=(node,)))
+            Commit(self._store, GraphChange(edit=(node,))).run()
         return node
 
     def build_summary(self, node_id: str, model: ChosenModel | str | None = None) -> Node:
@@ -292,7 +285,7 @@ class Graph:
     def delete_node(self, node_id: str) -> None:
         """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
         with self._store.writing():
-            self._apply(GraphChange(remove=(node_id,)))
+            Commit(self._store, GraphChange(remove=(node_id,))).run()
 
     def search_nodes(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import threading
 from collections.abc import Iterable, Iterator
 
 from nebula.graph import events
@@ -19,11 +20,18 @@ from nebula.graph.disk.node_files import NodeFiles
 from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.settings import SettingsFile
 from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.flows.change import GraphChange
 from nebula.graph.housekeeping import Housekeeper
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem
 
 _FLUSH_AFTER = 0.5
 _TIDY_AFTER = 1.0
+
+
+class Recorded(threading.local):
+    """The inverses of the changes that a thread makes, while it collects them."""
+
+    inverses: list[GraphChange] | None = None
 
 
 class GraphStore:
@@ -37,6 +45,7 @@ class GraphStore:
         self.node_index = NodeIndex(self.disk, self.nodes, lambda: self._housekeeper.wake())
         self.metadata = Metadata(self.disk, self.node_index)
         self.events = events.Events()
+        self.recorded = Recorded()
         self._housekeeper = Housekeeper(self._checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
         self.disk.finish_step = self._finish_step
         self._is_ready = False
@@ -176,11 +185,11 @@ class GraphStore:
     def put_flow(self, loaded: Loaded, flow: Flow) -> Flow:
         """Writes a flow as a whole: one that is new, or repaired."""
         try:
-            self.disk.commit([self.flows.replacement(loaded, flow)])
+            with self.disk.commit([self.flows.replacement(loaded, flow)]):
+                self.flows.written(loaded)
         except BaseException:
             self.flows.forget(loaded.path)  # what memory says was not written
             raise
-        self.flows.written(loaded)
         self.events.note(events.FLOW_UPDATED, flow_id=loaded.flow.id, name=loaded.flow.name)
         return loaded.flow
 

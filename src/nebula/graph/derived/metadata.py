@@ -45,27 +45,23 @@ class Metadata:
         self._size = 0
 
     def add(self, node: Node, moment: str, *, is_first: bool) -> None:
-        """A node made at this moment. Call with the lock held."""
+        """A node made at this moment: its lines go to the end of the index, if that is as a writer leaves it. Call with
+        the lock held."""
         stamp = _stamp(moment)
         try:
             if is_first and not self._disk.exists(INDEX):
                 self._disk.replace(INDEX, f"updated: {stamp}\nnodes:\n".encode())
                 self._disk.replace(TAGS, f"updated: {stamp}\ntags: {{}}\n".encode())
-            is_added = self._append(node, stamp)
+            can_append = self._is_as_left() or self._open()
         except BadFile:  # a link or a pipe in its place: `check` reports it
-            is_added = False
-        if node.tags or not is_added:
+            can_append = False
+        if can_append:
+            lines = _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8")
+            os.pwrite(self._handle, stamp.encode("ascii"), len(b"updated: "))
+            os.pwrite(self._handle, lines, self._size)
+            self._size += len(lines)
+        if node.tags or not can_append:
             self.mark_old()
-
-    def _append(self, node: Node, stamp: str) -> bool:
-        """Adds the node's lines at the end of the index; False when the file is not as a writer leaves it."""
-        if not self._is_as_left() and not self._open():
-            return False
-        lines = _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8")
-        os.pwrite(self._handle, stamp.encode("ascii"), len(b"updated: "))
-        os.pwrite(self._handle, lines, self._size)
-        self._size += len(lines)
-        return True
 
     def _is_as_left(self) -> bool:
         found = self._disk.status(INDEX) if self._handle >= 0 else None

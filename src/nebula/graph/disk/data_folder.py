@@ -72,14 +72,7 @@ class DataFolder(Files):
             for name, text in ((".gitignore", _GIT_IGNORE), (".gitattributes", _GIT_ATTRIBUTES)):
                 if not self.exists(name):
                     self.replace(name, text.encode("utf-8"))
-            self._sweep()
         self._prepared = True
-
-    def _sweep(self) -> None:
-        """Takes away what a killed writer left unfinished; we hold the lock, so nobody is writing."""
-        for name in os.listdir(self.state.fd):
-            if name.startswith((".new-", "new-")):
-                self.state.remove(name)
 
     def can_write(self) -> bool:
         """True when there is a journal and it may be written; a folder that can only be read needs no recovery."""
@@ -93,28 +86,16 @@ class DataFolder(Files):
         except FileNotFoundError:
             return None
 
-    def commit(self, operations: Sequence[Operation]) -> None:
-        """Carries out a step: all of it, or none and an exception. On return it outlives a power cut. Call with the
-        lock held."""
+    @contextlib.contextmanager
+    def commit(self, operations: Sequence[Operation]) -> Iterator[None]:
+        """Carries out a step: all of it, or none and an exception. Inside it is done and outlives a power cut; there
+        the caller writes what is kept beside the files (lines of an index, say). Whoever comes after one that died
+        before the end does all of that once more. Call with the lock held."""
         if self._replaces_extended(operations):
             raise RuntimeError("a flow with additions in the journal must be flushed before it is replaced")
-        self.lock.begin_step()
         if not self.journal.append(operations):
             self.flush()
             self.journal.append(operations)
-        try:
-            self._apply(operations)
-        except BaseException:
-            self.journal.retract()
-            with contextlib.suppress(OSError):  # the first error is the one to tell
-                self.flush(anyway=True)
-            raise
-
-    def _replaces_extended(self, operations: Sequence[Operation]) -> bool:
-        extended = self.journal.extended()
-        return any(op.path in extended for op in operations if not isinstance(op, Extend))
-
-    def _apply(self, operations: Sequence[Operation]) -> None:
         undo: list[tuple[str, bytes | None]] = []
         try:
             for op in operations:
@@ -127,22 +108,34 @@ class DataFolder(Files):
                 else:
                     self.remove(op.path)
         except BaseException:
+            self._take_back(undo)
+            raise
+        yield
+        self.lock.leave_note(bytes(self.journal.mark()))
+
+    def _replaces_extended(self, operations: Sequence[Operation]) -> bool:
+        extended = self.journal.extended()
+        return any(op.path in extended for op in operations if not isinstance(op, Extend))
+
+    def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
+        try:
             for path, content in reversed(undo):
                 if content is None:
                     self.remove(path)
                 else:
                     self.replace(path, content)
-            raise
+        finally:
+            self.journal.retract()
+            with contextlib.suppress(OSError):  # the first error is the one to report
+                self.flush(anyway=True)
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """The lock, with the journal looked at once, and what the holder before left in the middle finished."""
         with self.lock, self.journal.held():
-            if self.lock.is_left_in_step:
-                self.lock.is_left_in_step = False
+            if self.lock.depth == 1 and self.journal.outline() and self.lock.note != bytes(self.journal.mark()):
                 self.finish_step()
-                self._sweep()
-                self.lock.end_step()
+                self.lock.leave_note(bytes(self.journal.mark()))
             yield
 
     def flush(self, *, anyway: bool = False) -> None:
@@ -165,6 +158,7 @@ class DataFolder(Files):
         with self.exclusive():
             if self.journal.mark().epoch == epoch:
                 self.journal.drop(len(steps))
+                self.lock.leave_note(bytes(self.journal.mark()))
 
     def _sync(self, steps: Iterable[JournalStep]) -> None:
         touched = {op.path for step in steps for op in step.operations}

@@ -42,6 +42,7 @@ _MAX_TABLE = 8 * 1024 * 1024
 _ASIDE = re.compile(rb"(step-[0-9a-f]{16}) (\d+)\n", re.ASCII)
 _FILE_HEADER = struct.Struct("<8sQ")
 _RECORD_HEADER = struct.Struct("<4sQIII")
+_MARK = struct.Struct("<qq")
 _FILE_MAGIC = b"graphjn2"
 _RECORD_MAGIC = b"step"
 _HEADER_ROOM = 4096
@@ -83,6 +84,9 @@ class Mark(NamedTuple):
 
     epoch: int
     tail: int
+
+    def __bytes__(self) -> bytes:
+        return _MARK.pack(*self)
 
 
 def checksum(data: bytes | None) -> int:
@@ -190,7 +194,7 @@ class Journal:
         os.pwrite(self._handle, _FILE_HEADER.pack(_FILE_MAGIC, self._epoch), 0)
         if kept:
             os.fdatasync(self._handle)
-        self._sweep_aside()
+        self._sweep()
 
     def close(self) -> None:
         if self._handle >= 0:
@@ -237,11 +241,11 @@ class Journal:
         self._aside.add(name)
         return data if zlib.crc32(data) == int(found[2]) else None
 
-    def _sweep_aside(self) -> None:
-        """Takes away the steps aside that no record of this epoch names."""
+    def _sweep(self) -> None:
+        """Takes away the steps aside that no record of this epoch names, and what killed writers left unfinished."""
         state = self._files.state
         for name in os.listdir(state.fd):
-            if name.startswith("step-") and name not in self._aside:
+            if name.startswith(("step-", ".new-", "new-")) and name not in self._aside:
                 state.remove(name)
 
     def _note(self, step: JournalStep) -> None:

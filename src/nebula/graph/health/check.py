@@ -176,7 +176,8 @@ class Check:
 
     def _commit(self, operations: list[Operation]) -> None:
         if self._repair:
-            self._disk.commit(operations)
+            with self._disk.commit(operations):
+                pass  # the indexes are looked at later, as a whole
 
     # Ids
 
