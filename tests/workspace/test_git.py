@@ -167,22 +167,10 @@ PLANTS: list[Callable[[Path, str], None]] = [
 
 COMMANDS = [
     ("status", "--porcelain=v1", "-z", "--branch"),
-    ("diff",),
-    ("diff", "--cached", "-M", "-z", "--name-status"),
-    ("diff", "HEAD"),
-    ("diff-index", "-p", "HEAD"),
-    ("diff-index", "--cached", "HEAD"),
-    ("diff-files", "-p"),
-    ("log", "-p", "-3"),
-    ("show", "HEAD"),
     ("ls-files", "-z", "-m", "-o", "--exclude-standard"),
     ("ls-tree", "-r", "HEAD"),
     ("rev-parse", "--abbrev-ref", "HEAD"),
-    ("cat-file", "-p", "HEAD:a.txt"),
-    ("config", "--list"),
-    ("for-each-ref",),
     ("check-ignore", "a.txt"),
-    ("hash-object", "a.txt"),
 ]
 
 
@@ -221,8 +209,11 @@ def test_answers_are_git_s(repository: Path) -> None:
     root = str(repository)
     assert safe_git(root, "rev-parse", "--abbrev-ref", "HEAD").stdout == b"main\n"
     assert safe_git(root, "status", "--porcelain", "-z").stdout == "?? 日本.txt\0".encode()
-    assert safe_git(root, "cat-file", "blob", "HEAD:a.txt").stdout == b"one\n"
-    assert safe_git(root, "cat-file", "--batch-check", feed=b"HEAD\n").stdout.split()[1] == b"commit"
+    assert safe_git(root, "ls-tree", "-r", "--name-only", "HEAD").stdout == b"a.txt\nb.bin\n"
+    assert (
+        safe_git(root, "check-ignore", "--stdin", "--verbose", "--non-matching", feed=b"a.txt\n").stdout
+        == b"::\ta.txt\n"
+    )
     assert not safe_git(root, "rev-parse", "no-such-ref").ok
 
 
@@ -243,8 +234,7 @@ def test_only_reading(repository: Path) -> None:
         ("gc",),
         ("-c", "core.pager=x", "log"),
         ("config", "core.pager", "x"),
-        ("diff", "--ext-diff"),
-        ("diff", "--output=x"),
+        ("diff",),
         ("hash-object", "-w", "a.txt"),
         ("symbolic-ref", "HEAD", "refs/heads/x"),
     ):
@@ -262,9 +252,8 @@ def test_no_repository_is_said(root: Path) -> None:
 
 
 def test_time_limit(repository: Path) -> None:
-    os.mkfifo(repository / "pipe")
     with pytest.raises(GitFailed, match="took longer"):
-        safe_git(str(repository), "hash-object", "pipe", timeout=0.2)
+        safe_git(str(repository), "status", timeout=0)
 
 
 def test_looking_writes_nothing(repository: Path) -> None:
