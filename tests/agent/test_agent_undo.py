@@ -5,12 +5,12 @@ from datetime import datetime
 
 import pytest
 
+from nebula.agent.node_files import changed_by
 from nebula.agent.undo import (
     NoJournalHere,
     NothingToUndo,
     UndoRefused,
     carry_out,
-    differences,
     redo_plan,
     restore_plan,
     undo_plan,
@@ -73,10 +73,10 @@ def test_the_difference_of_a_turn_is_from_its_first_to_its_last_content(workspac
     change(workspace, "two", "a.txt", "between\n")
     change(workspace, "two", "a.txt", "new\n")
     change(workspace, "two", "b.txt", "same\n")
-    (first, second) = differences(workspace, "two")
+    (first, second) = (each.diff for each in changed_by(workspace, "two"))
     assert (first.added, first.removed, second.added) == (1, 1, 1)
     assert "between" not in first.text
-    assert differences(workspace, "nobody") == []
+    assert changed_by(workspace, "nobody") == []
 
 
 def test_going_back_leaves_alone_what_somebody_else_changed(workspace, tmp_path):
@@ -129,5 +129,5 @@ def test_the_difference_of_a_turn_names_modes_links_and_folders(tmp_path):
     ]
     with open_workspace(str(tmp_path)).for_turn("turn-1") as workspace:
         workspace.apply_changes(changes)
-        found = {diff.text.partition("\n")[0] for diff in differences(workspace, "turn-1")}
+        found = {each.diff.text.partition("\n")[0] for each in changed_by(workspace, "turn-1")}
     assert found == {"mode 644 → 755", "nothing → link", "nothing → folder"}

@@ -36,15 +36,16 @@ class ReturnPlan:
     files: tuple[FileDifference, ...]
 
 
-def changed_by(workspace: Workspace, node: Node) -> list[FileDifference]:
+def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
     """What a turn did to each file, from the first content to the last."""
+    from nebula.workspace.file_history import ends
+
     history = journal_of(workspace)
-    ends: dict[str, tuple[str | None, str | None]] = {}
-    for change in history.changes(node.id):
-        if change.kind == "write":
-            first = ends[change.path][0] if change.path in ends else change.before
-            ends[change.path] = (first, change.after)
-    found = [FileDifference(path, difference(history, path, *states)) for path, states in sorted(ends.items())]
+    changes = (change for change in history.changes(turn_id) if change.kind in ("write", "restore"))
+    found = [
+        FileDifference(path, difference(history, path, first.before, last.after))
+        for path, (first, last) in sorted(ends(changes).items())
+    ]
     return [each for each in found if each.diff.text]
 
 

@@ -60,18 +60,6 @@ def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
         return []
 
 
-def differences(workspace: Workspace, turn_id: str) -> list[TextDiff]:
-    """What a turn did to each file, from the first content to the last; empty where it changed none."""
-    history = journal_of(workspace)
-    ends: dict[str, tuple[str | None, str | None]] = {}
-    for change in history.changes(turn_id):
-        if change.kind in ("write", "restore"):
-            first = ends[change.path][0] if change.path in ends else change.before
-            ends[change.path] = (first, change.after)
-    diffs = [difference(history, path, *states) for path, states in sorted(ends.items())]
-    return [diff for diff in diffs if diff.text]
-
-
 def difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
     """Lines, and above them what lines do not show: another mode, a link or a folder that came or went."""
     from nebula.workspace.journal.states import parse_state

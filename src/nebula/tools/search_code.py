@@ -74,13 +74,15 @@ class SearchCode:
     def _found(self, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
         """Without what this workspace does not show: secrets, and what lies outside the folders of an MCP client."""
         chunks = self._code.search(query, limit, prefix, self._trace_id)
-        return [chunk for chunk in chunks if self._may_be_read(str(chunk.get("path")))]
+        return [chunk for chunk in chunks if is_shown(chunk, self._workspace)]
 
-    def _may_be_read(self, path: str) -> bool:
-        try:
-            return self._workspace.probe(path).kind == "file"
-        except WorkspaceError:
-            return False
+
+def is_shown(chunk: Mapping[str, Any], workspace: Workspace) -> bool:
+    """Whether the workspace lets its file be seen."""
+    try:
+        return workspace.probe(str(chunk.get("path"))).kind == "file"
+    except WorkspaceError:
+        return False
 
 
 def _fitting(chunks: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:

@@ -7,7 +7,7 @@ change, so it can be undone itself. A file is removed only if the agent made it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -97,8 +97,8 @@ class FileHistory:
         those to be passed over."""
         timeline = self._timeline()
         group = _choose(group, [each for each in timeline.done if each not in passing], "undo")
-        firsts, lasts = _ends(timeline.changes[group])
-        steps = [self._step(path, {lasts[path].after, lasts[path].before}, firsts[path].before) for path in firsts]
+        changed = ends(timeline.changes[group]).items()
+        steps = [self._step(path, {last.after, last.before}, first.before) for path, (first, last) in changed]
         made = tuple(folder for change in timeline.changes[group] for folder in change.made)
         return _plan("undo", group, steps, made)
 
@@ -106,8 +106,8 @@ class FileHistory:
         """Do again what was undone last, as long as nothing was written since."""
         timeline = self._timeline()
         group = _choose(group, timeline.undone, "redo")
-        firsts, lasts = _ends(timeline.changes[group])
-        steps = [self._step(path, {firsts[path].before}, lasts[path].after) for path in firsts]
+        changed = ends(timeline.changes[group]).items()
+        steps = [self._step(path, {first.before}, last.after) for path, (first, last) in changed]
         return replace(_plan("redo", group, steps), undone_by=timeline.moved_by[group])
 
     def plan_restore(self, state: Mapping[str, str | None], group: str) -> FilePlan:
@@ -263,9 +263,10 @@ def _in_the_way(conflicts: Sequence[FileStep]) -> Stale:
     return Stale("{first} So it is with {count} files.", first=first, count=len(conflicts))
 
 
-def _ends(changes: Sequence[RecordedChange]) -> tuple[dict[str, RecordedChange], dict[str, RecordedChange]]:
+def ends(changes: Iterable[RecordedChange]) -> dict[str, tuple[RecordedChange, RecordedChange]]:
     """The first and the last change of each path."""
-    firsts: dict[str, RecordedChange] = {}
+    found: dict[str, tuple[RecordedChange, RecordedChange]] = {}
     for change in changes:
-        firsts.setdefault(change.path, change)
-    return firsts, {change.path: change for change in changes}
+        first, _ = found.get(change.path, (change, change))
+        found[change.path] = first, change
+    return found

@@ -189,7 +189,7 @@ def test_rungs_retries_and_steps_are_counted(tmp_path):
     )
     found = gather([str(tmp_path)])
     assert figures_json(found)["rungs"] == {"plain": 2, "fenced": 1}
-    assert (found.tasks[0].retries, found.tasks[0].steps, found.tasks[0].replies) == (1, 1, 3)
+    assert (found.tasks[0].retries, found.tasks[0].steps) == (1, 1)
 
 
 def test_since_leaves_out_what_began_before(tmp_path):

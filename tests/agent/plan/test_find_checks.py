@@ -10,10 +10,6 @@ import pytest
 from nebula.agent.plan.find_checks import find_checks
 
 
-def commands(root: Path) -> list[str]:
-    return [check.command for check in find_checks(str(root))]
-
-
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -41,11 +37,11 @@ def test_checks_are_found_by_the_files_that_say_so(tmp_path: Path, files: dict[s
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert commands(tmp_path) == expected
+    assert find_checks(str(tmp_path)) == expected
 
 
 def test_odd_files_say_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "package.json")
     (tmp_path / "pyproject.toml").symlink_to("/dev/zero")
     (tmp_path / "Makefile").mkdir()
-    assert commands(tmp_path) == []
+    assert find_checks(str(tmp_path)) == []

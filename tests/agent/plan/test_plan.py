@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nebula.agent.plan.plan as plan_module
-from nebula.agent.plan.plan import BadPlan, PlanStep, StepPlan, read_plan, reproducibility, step_graph
+from nebula.agent.plan.plan import BadPlan, PlanStep, StepPlan, agreeing, read_plan, step_graph
 
 SCHEMA = json.loads(Path(plan_module.__file__).with_name("plan.schema.json").read_text("utf-8"))
 
@@ -175,6 +175,5 @@ def test_plans_that_do_the_same_are_the_same() -> None:
     )
     third = plan({"id": "make", "goal": "write the whole app", "files": ["app/other.py"]})
     assert step_graph(one) == step_graph(other) != step_graph(third)
-    assert reproducibility([one, other, third]) == pytest.approx(2 / 3)
-    assert reproducibility([one]) == 1.0
-    assert reproducibility([]) == 0.0
+    assert agreeing(map(step_graph, (one, other, third))) == 2
+    assert agreeing(()) == 0

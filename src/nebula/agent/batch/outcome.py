@@ -13,12 +13,8 @@ from nebula.events import Final
 from nebula.language import Sentence
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
+from nebula.workspace.file_history import ends
 from nebula.workspace.local import open_workspace
-
-_NAMES = (
-    "id", "digest", "root", "trace_id", "status", "exit_code", "verified", "steps_done", "steps", "calls",
-    "input_tokens", "output_tokens", "cost", "unpriced_tokens", "seconds", "files", "remark",
-)  # fmt: skip
 
 
 @value
@@ -44,11 +40,12 @@ class TaskOutcome:
     remark: Sentence | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _NAMES} | {"remark": str(self.remark or "")}
+        names: tuple[str, ...] = self.__match_args__
+        return {name: getattr(self, name) for name in names} | {"remark": str(self.remark or "")}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> TaskOutcome:
-        known = {name: found[name] for name in _NAMES if name in found}
+        known = {name: found[name] for name in cls.__match_args__ if name in found}
         said = found.get("remark")
         remark = Sentence("{problem}", problem=said) if said else None
         return cls(**{**known, "files": tuple(found.get("files") or ()), "remark": remark})
@@ -84,14 +81,9 @@ def patch_of(place: str, prefix: str = "") -> str:
     """All that was changed in a place, as one unified diff of its texts; paths begin with `prefix`."""
     with open_workspace(place) as workspace:
         history = workspace.history
-        first: dict[str, str | None] = {}
-        last: dict[str, str | None] = {}
-        for change in history.changes():
-            first.setdefault(change.path, change.before)
-            last[change.path] = change.after
         diffs = []
-        for path in sorted(first):
-            old, new = (_text(history.content(state) if state else None) for state in (first[path], last[path]))
+        for path, (first, last) in sorted(ends(history.changes()).items()):
+            old, new = (_text(history.content(state) if state else None) for state in (first.before, last.after))
             diffs.append(diff_texts(prefix + path, old, new).text)
     return "".join(diffs)
 

@@ -90,9 +90,7 @@ class LocalEngine:
     async def __call__(self, task: BatchTask, watch: BatchWatch) -> TaskOutcome:
         try:
             outcome = await self._carry_out(task, watch)
-        except NebulaError as problem:
-            return self._failed(task, sentence_of(problem))
-        except OSError as problem:
+        except (NebulaError, OSError) as problem:
             return self._failed(task, sentence_of(problem))
         if outcome.exit_code == EXIT_INTERRUPTED:
             raise asyncio.CancelledError

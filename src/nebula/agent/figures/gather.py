@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from nebula.agent.figures.records import AUDIT_FILE, TRACE_FILE, LineCount, read_records
-from nebula.agent.figures.task_record import TaskRecord, needs_no_reading
+from nebula.agent.figures.task_record import TaskRecord, count_in, needs_no_reading
 from nebula.files.home import projects_in
 from nebula.value import field, record
 
@@ -71,25 +71,17 @@ def read_tasks(root: str, count: LineCount | None = None) -> list[TaskRecord]:
 
 def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: datetime | None) -> None:
     for line in lines:
-        _read_request(found, line, since)
-
-
-def _read_request(found: TracedTasks, line: dict[str, Any], since: datetime | None) -> None:
-    refused = line.get("status") in REFUSED_BY_POLICY
-    renames = line.get("renames")
-    if not (refused or renames) or (since is not None and not is_since(str(line.get("ts")), since)):
-        return
-    if refused:
-        trace_id = str(line.get("trace_id"))
-        found.audited[trace_id] = found.audited.get(trace_id, 0) + 1
-    if isinstance(renames, dict):
-        asked, held = _whole(renames.get("asked")), _whole(renames.get("held"))
-        found.renames += asked
-        found.renames_held += min(asked, held)
-
-
-def _whole(found: Any) -> int:
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+        refused = line.get("status") in REFUSED_BY_POLICY
+        renames = line.get("renames")
+        if not (refused or renames) or (since is not None and not is_since(str(line.get("ts")), since)):
+            continue
+        if refused:
+            trace_id = str(line.get("trace_id"))
+            found.audited[trace_id] = found.audited.get(trace_id, 0) + 1
+        if isinstance(renames, dict):
+            asked = count_in(renames, "asked")
+            found.renames += asked
+            found.renames_held += min(asked, count_in(renames, "held"))
 
 
 def is_since(moment: str, since: datetime) -> bool:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nebula.agent.figures.gather import TracedTasks
-from nebula.agent.figures.plan_shape import agreement
 from nebula.agent.figures.task_record import ModelUse, TaskRecord
+from nebula.agent.plan.plan import agreeing
 from nebula.events import Usage
 from nebula.llm.catalog import cost
-from nebula.value import field, record, value
+from nebula.value import record, value
 
 
 @value
@@ -79,8 +79,8 @@ def _reproducibility(tasks: Iterable[TaskRecord]) -> Measure:
     for task in tasks:
         if task.plans:
             groups.setdefault((task.project, task.asked), []).extend(task.plans)
-    counted = [agreement(shapes) for shapes in groups.values() if len(shapes) > 1]
-    return share(sum(like for like, _ in counted), sum(total for _, total in counted))
+    repeated = [shapes for shapes in groups.values() if len(shapes) > 1]
+    return share(sum(map(agreeing, repeated)), sum(map(len, repeated)))
 
 
 @record
@@ -96,30 +96,22 @@ class Spending:
     unpriced_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        names = ("name", "tasks", "input_tokens", "output_tokens", "cost", "unpriced_tokens")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self.__match_args__}
 
 
-@record
-class Ledger:
-    """Spending by the names that `name_of` gives; one task may count under several."""
-
-    name_of: Callable[[TaskRecord, str], str]
-    """Of a task and one of its models."""
-    entries: dict[str, Spending] = field(default_factory=dict)
-
-    def add(self, task: TaskRecord) -> None:
-        seen: set[str] = set()
-        for (provider, model), use in (task.uses or {(task.provider, task.model): ModelUse()}).items():
-            name = self.name_of(task, model)
-            entry = self.entries.setdefault(name, Spending(name))
-            entry.tasks += name not in seen
-            seen.add(name)
-            price = cost(provider, model, Usage(use.input_tokens, use.output_tokens))
-            entry.input_tokens += use.input_tokens
-            entry.output_tokens += use.output_tokens
-            entry.cost += price or 0.0
-            entry.unpriced_tokens += 0 if price is not None else use.input_tokens + use.output_tokens
+def _add(task: TaskRecord, entries: dict[str, Spending], name_of: Callable[[TaskRecord, str], str]) -> None:
+    """Under the name that `name_of` gives to each of its models; one task may count under several."""
+    seen: set[str] = set()
+    for (provider, model), use in (task.uses or {(task.provider, task.model): ModelUse()}).items():
+        name = name_of(task, model)
+        entry = entries.setdefault(name, Spending(name))
+        entry.tasks += name not in seen
+        seen.add(name)
+        price = cost(provider, model, Usage(use.input_tokens, use.output_tokens))
+        entry.input_tokens += use.input_tokens
+        entry.output_tokens += use.output_tokens
+        entry.cost += price or 0.0
+        entry.unpriced_tokens += 0 if price is not None else use.input_tokens + use.output_tokens
 
 
 BY = ("day", "model", "flow", "project")
@@ -136,13 +128,12 @@ def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | No
         "project": lambda task, _: task.project,
         "all": lambda _, __: "",
     }
-    ledger = Ledger(names[by])
+    entries: dict[str, Spending] = {}
     for task in tasks:
-        ledger.add(task)
-    found = list(ledger.entries.values())
+        _add(task, entries, names[by])
     if by == "day":
-        return sorted(found, key=lambda each: each.name)
-    return sorted(found, key=lambda each: (-each.cost, -each.input_tokens - each.output_tokens, each.name))
+        return sorted(entries.values(), key=lambda each: each.name)
+    return sorted(entries.values(), key=lambda each: (-each.cost, -each.input_tokens - each.output_tokens, each.name))
 
 
 def figures_json(found: TracedTasks, flows: Mapping[str, str] | None = None) -> dict[str, Any]:

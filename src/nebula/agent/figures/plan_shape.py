@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, read_plan, step_graph
@@ -17,12 +15,6 @@ def plan_shape(found: Any) -> str:
         return digest(step_graph(read_plan(found)))
     except BadPlan:  # one of another program, or of another time
         return digest(json.dumps(found, sort_keys=True, default=str))
-
-
-def agreement(shapes: Iterable[str]) -> tuple[int, int]:
-    """How many of the plans for one task are like the commonest, and how many there are."""
-    counts = Counter(shapes)
-    return max(counts.values(), default=0), counts.total()
 
 
 def digest(text: str) -> str:

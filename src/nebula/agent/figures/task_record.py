@@ -38,7 +38,6 @@ class TaskRecord:
     node_id: str = ""
     uses: dict[tuple[str, str], ModelUse] = field(default_factory=dict)
     """By provider and model."""
-    replies: int = 0
     steps: int = 0
     refusals: int = 0
     """Tool calls that a rule or a person refused."""
@@ -77,7 +76,6 @@ def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 def _message(task: TaskRecord, line: Mapping[str, Any]) -> None:
     _add_use(task, line)
-    task.replies += 1
     rung = _text(line, "rung")
     if rung:
         task.rungs[rung] = task.rungs.get(rung, 0) + 1
@@ -89,8 +87,8 @@ def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
     provider = _text(line, "provider") or (known_provider(model) if model else "") or task.provider
     use = task.uses.setdefault((provider, model or task.model), ModelUse())
     usage = _object(line, "usage")
-    use.input_tokens += _count(usage, "input_tokens")
-    use.output_tokens += _count(usage, "output_tokens")
+    use.input_tokens += count_in(usage, "input_tokens")
+    use.output_tokens += count_in(usage, "output_tokens")
 
 
 def _step(task: TaskRecord, _: Mapping[str, Any]) -> None:
@@ -128,13 +126,13 @@ def _check(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 
 def _repair(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    task.repair_rounds = max(task.repair_rounds, _count(line, "round"))
+    task.repair_rounds = max(task.repair_rounds, count_in(line, "round"))
 
 
 def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """The last one counts: a turn whose end could not be shown is corrected by a second."""
     task.status = _text(line, "status") or "error"
-    task.exit_code = _count(line, "exit_code")
+    task.exit_code = count_in(line, "exit_code")
     task.duration_s = _number(line, "duration_s") or 0.0
     task.node_id = _text(line, "node_id")
     checks = _objects(line, "checks")
@@ -149,7 +147,7 @@ def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
 def _read_evidence(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """Of the files that a planned task changed only those count that were there before: no search can show others."""
     citations = _object(line, "citations")
-    task.evidence, task.evidence_held = _count(citations, "total"), _count(citations, "held")
+    task.evidence, task.evidence_held = count_in(citations, "total"), count_in(citations, "held")
     if task.shown:
         needed = [_text(each, "path") for each in _objects(line, "files_changed") if each.get("before")]
         task.evidence += len(needed)
@@ -198,6 +196,6 @@ def _number(line: Mapping[str, Any], key: str) -> float | None:
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
-def _count(line: Mapping[str, Any], key: str) -> int:
+def count_in(line: Mapping[str, Any], key: str) -> int:
     found = line.get(key)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0

@@ -63,7 +63,6 @@ class Executor:
     settings: Settings
     task: str
     steps: Sequence[PlanStep]
-    surroundings: str = ""
     done: dict[str, str] = field(default_factory=dict)
     """What the steps that are done came to, by id."""
     repairer: Repairer | None = None
@@ -100,7 +99,7 @@ class Executor:
             stream=self.stream,
             model=self.chosen.connector,
             model_name=self.chosen.name,
-            system=step_prompt(self.task, self.steps, step, self.done, self.surroundings, self.settings.home),
+            system=step_prompt(self.task, self.steps, step, self.done, self.settings.home),
             history=[],
             tools=ShowsExisting(self.tools, self.files, self.ledger),
             max_rounds=self.settings.max_rounds,

@@ -13,8 +13,8 @@ from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.models import TaskModels, choose_models
 from nebula.agent.orchestrator.plan_run import PlanRun
 from nebula.agent.orchestrator.task import TaskRequest, TaskResult
-from nebula.agent.plan.kept_plans import KeptPlan, KeptPlans, PlanInProgress
-from nebula.agent.plan.plan import BadPlan, StepPlan, reproducibility
+from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress
+from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.repair import Repairer
@@ -199,9 +199,8 @@ class TaskRun:
         """From now on a later run finds what is left of the plan. A dry run leaves nothing to be resumed."""
         if self.request.dry_run:
             return
-        plans = KeptPlans(derived_folder(self.settings.root, self.settings.home))
         kept = KeptPlan(self.stream.trace_id, self.request.prompt, plan, self.request.done)
-        self._progress = PlanInProgress(plans, kept)
+        self._progress = PlanInProgress(derived_folder(self.settings.root, self.settings.home), kept)
         self._progress.begin(self.request.resumes)
 
     def _done(self, step_id: str, answer: str) -> None:
@@ -234,5 +233,5 @@ class TaskRun:
             final = replace(final, node_id=None)
             self.stream.emit(final, must_record=False)
         asked = self.request.only_plan
-        agreement = reproducibility(self.plans) * len(self.plans) / asked if asked else None
+        agreement = agreeing(map(step_graph, self.plans)) / asked if asked else None
         return TaskResult(self.stream.trace_id, final, self.plan, tuple(self.plans), agreement)

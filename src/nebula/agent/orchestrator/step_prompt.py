@@ -1,4 +1,4 @@
-"""What the executor gets beside its goal: the whole task, where this step stands in the plan, and the project."""
+"""What the executor gets beside its goal: the whole task, and where this step stands in the plan."""
 
 from __future__ import annotations
 
@@ -12,21 +12,12 @@ MOST_SAID = 600
 """Bytes of what an earlier step answered."""
 
 
-def step_prompt(
-    task: str,
-    steps: Sequence[PlanStep],
-    now: PlanStep | None,
-    done: Mapping[str, str],
-    surroundings: str,
-    home: str = "",
-) -> str:
+def step_prompt(task: str, steps: Sequence[PlanStep], now: PlanStep | None, done: Mapping[str, str], home: str) -> str:
     """`now` is None while the work is being repaired; then every step lies behind."""
     parts = [template("executor", home), f"# The task that the plan serves\n\n{task}", "# The plan"]
     parts.append("\n".join(_line(step, now, done) for step in steps))
     if now is not None and now.files:
         parts.append("Files of this step: " + ", ".join(now.files))
-    if surroundings:
-        parts.append(surroundings)
     return "\n\n".join(parts)
 
 

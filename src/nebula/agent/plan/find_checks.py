@@ -12,24 +12,15 @@ from typing import Any
 from nebula.config import Settings
 from nebula.config.user_file import is_trusted
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.value import replace, value
+from nebula.value import replace
 
 _MOST_BYTES = 1 << 20
 _NO_NPM_TEST = "no test specified"
 """What `npm init` writes where a project has no tests."""
 
 
-@value
-class FoundCheck:
-    command: str
-    kind: str
-    """lint, test or format."""
-    because: str
-    """The file that says so."""
-
-
-def find_checks(root: str) -> list[FoundCheck]:
-    """The likeliest first of each kind; `make test` only where nothing better is there."""
+def find_checks(root: str) -> list[str]:
+    """Their commands, the likeliest first of each kind; `make test` only where nothing better is there."""
     found = [*_python(root), *_node(root), *_go(root), *_rust(root)]
     return found or list(_make(root))
 
@@ -52,55 +43,54 @@ def with_found_checks(settings: Settings) -> Settings:
     if settings.checks or not (found := find_checks(settings.root)):
         return settings
     origins = {**settings.origins, "checks": settings.project_config_path}
-    proposed = replace(settings, checks=tuple(each.command for each in found), origins=origins)
+    proposed = replace(settings, checks=tuple(found), origins=origins)
     return replace(proposed, trust=settings.trust or is_trusted(proposed))
 
 
-def _python(root: str) -> Iterator[FoundCheck]:
-    project = _toml(root, "pyproject.toml")
-    tools = project.get("tool", {}) if isinstance(project.get("tool"), dict) else {}
-    marks = {"pyproject.toml": "pytest" in tools, "pytest.ini": _there(root, "pytest.ini")}
-    marks |= {"tox.ini": "[pytest]" in _text(root, "tox.ini"), "setup.cfg": "[tool:pytest]" in _text(root, "setup.cfg")}
-    marks |= {"conftest.py": _there(root, "conftest.py"), "tests/": _has_python_tests(root)}
-    reason = next((name for name, holds in marks.items() if holds), None)
-    if reason is not None:
-        yield FoundCheck("python -m pytest -q", "test", reason)
-    for name in ("ruff.toml", ".ruff.toml"):
-        if _there(root, name):
-            yield FoundCheck("ruff check .", "lint", name)
-            return
-    if "ruff" in tools:
-        yield FoundCheck("ruff check .", "lint", "pyproject.toml")
+def _python(root: str) -> Iterator[str]:
+    tools = _toml(root).get("tool")
+    tools = tools if isinstance(tools, dict) else {}
+    if (
+        "pytest" in tools
+        or _there(root, "pytest.ini")
+        or _there(root, "conftest.py")
+        or "[pytest]" in _text(root, "tox.ini")
+        or "[tool:pytest]" in _text(root, "setup.cfg")
+        or _has_python_tests(root)
+    ):
+        yield "python -m pytest -q"
+    if "ruff" in tools or _there(root, "ruff.toml") or _there(root, ".ruff.toml"):
+        yield "ruff check ."
 
 
-def _node(root: str) -> Iterator[FoundCheck]:
+def _node(root: str) -> Iterator[str]:
     package = _json(root, "package.json")
     scripts = package.get("scripts")
     if not isinstance(scripts, dict):
         return
     test = scripts.get("test")
     if isinstance(test, str) and test.strip() and _NO_NPM_TEST not in test:
-        yield FoundCheck("npm test --silent", "test", "package.json")
+        yield "npm test --silent"
     if isinstance(scripts.get("lint"), str):
-        yield FoundCheck("npm run --silent lint", "lint", "package.json")
+        yield "npm run --silent lint"
 
 
-def _go(root: str) -> Iterator[FoundCheck]:
+def _go(root: str) -> Iterator[str]:
     if _there(root, "go.mod"):
-        yield FoundCheck("go test ./...", "test", "go.mod")
+        yield "go test ./..."
 
 
-def _rust(root: str) -> Iterator[FoundCheck]:
+def _rust(root: str) -> Iterator[str]:
     if _there(root, "Cargo.toml"):
-        yield FoundCheck("cargo test --quiet", "test", "Cargo.toml")
+        yield "cargo test --quiet"
 
 
-def _make(root: str) -> Iterator[FoundCheck]:
+def _make(root: str) -> Iterator[str]:
     for name in ("GNUmakefile", "makefile", "Makefile"):
         targets = set(re.findall(r"^(test|check|lint)\s*:(?!=)", _text(root, name), re.MULTILINE))
         for target in ("test", "check", "lint"):
             if target in targets:
-                yield FoundCheck(f"make {target}", "lint" if target == "lint" else "test", name)
+                yield f"make {target}"
         if targets:
             return
 
@@ -132,8 +122,8 @@ def _json(root: str, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _toml(root: str, name: str) -> dict[str, Any]:
+def _toml(root: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(_text(root, name))
+        return tomllib.loads(_text(root, "pyproject.toml"))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}

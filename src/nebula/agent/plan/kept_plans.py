@@ -11,13 +11,15 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.value import record, value
+from nebula.value import value
 
+PLANS = "plans"
 MOST_KEPT = 20
 _NAME = re.compile(r"([0-9a-f-]{36})\.jsonl")
 
@@ -36,86 +38,77 @@ class KeptPlan:
     done: Mapping[str, str] = MappingProxyType({})
 
 
-@record
 class PlanInProgress:
     """Keeps a plan from its first step until it is finished."""
 
-    plans: KeptPlans
-    kept: KeptPlan
+    def __init__(self, folder: str, kept: KeptPlan) -> None:
+        """`folder` is the project's place in the user's home."""
+        self._folder = folder
+        self._kept = kept
 
     def begin(self, resumed: str = "") -> None:
         """`resumed` is the earlier run that this one goes on with: it is this one from now on."""
-        self.plans.keep(self.kept)
+        os.makedirs(os.path.join(self._folder, PLANS), mode=0o700, exist_ok=True)
+        self.restart()
         if resumed:
-            self.plans.drop(resumed)
-
-    def done(self, step_id: str, answer: str) -> None:
-        self.plans.add_done(self.kept.trace_id, step_id, answer)
+            self._drop(resumed)
 
     def restart(self) -> None:
-        """What was done since was taken back."""
-        self.plans.keep(self.kept)
+        """Also where what was done since was taken back."""
+        lines = [{"task": self._kept.task, "plan": self._kept.plan.to_json()}]
+        lines += [{"done": step_id, "said": said} for step_id, said in self._kept.done.items()]
+        self._write(lines, os.O_TRUNC)
+
+    def done(self, step_id: str, answer: str) -> None:
+        """An added line costs a tenth of what a file costs that is put in another's place."""
+        self._write([{"done": step_id, "said": answer}], os.O_APPEND)
 
     def finished(self) -> None:
-        self.plans.drop(self.kept.trace_id)
+        self._drop(self._kept.trace_id)
 
-
-class KeptPlans:
-    def __init__(self, folder: str) -> None:
-        """`folder` is the project's place in the user's home."""
-        self._folder = os.path.join(folder, "plans")
-
-    def keep(self, kept: KeptPlan) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        lines = [{"task": kept.task, "plan": kept.plan.to_json()}]
-        lines += [{"done": step_id, "said": said} for step_id, said in kept.done.items()]
-        self._write(kept.trace_id, lines, os.O_TRUNC)
-
-    def add_done(self, trace_id: str, step_id: str, said: str) -> None:
-        """An added line costs a tenth of what a file costs that is put in another's place."""
-        self._write(trace_id, [{"done": step_id, "said": said}], os.O_APPEND)
-
-    def _write(self, trace_id: str, lines: Sequence[Mapping[str, Any]], flag: int) -> None:
-        descriptor = os.open(self._path(trace_id), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flag, 0o600)
+    def _write(self, lines: Sequence[Mapping[str, Any]], flag: int) -> None:
+        path = _path(self._folder, self._kept.trace_id)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flag, 0o600)
         with open(descriptor, "wb") as file:
             file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
 
-    def drop(self, trace_id: str) -> None:
-        """It is finished."""
-        try:
-            os.unlink(self._path(trace_id))
-        except FileNotFoundError:
-            return
+    def _drop(self, trace_id: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(_path(self._folder, trace_id))
 
-    def find(self, trace_id: str = "") -> KeptPlan:
-        """The one with this id (or a unique beginning of it), else the newest. Raises NoSuchPlan."""
-        known = self.ids()
-        if not trace_id and not known:
-            raise NoSuchPlan("There is no unfinished plan in this project.")
-        found = [each for each in known if each.startswith(trace_id)]
-        if not found or (trace_id and len(found) > 1 and trace_id not in found):
-            raise NoSuchPlan(
-                "There is no unfinished plan '{id}'; there are: {known}", id=trace_id, known=", ".join(known) or "-"
-            )
-        return self._read(trace_id if trace_id in found else found[-1])
 
-    def ids(self) -> list[str]:
-        """The newest last: the ids sort by time."""
-        try:
-            names = os.listdir(self._folder)
-        except OSError:
-            return []
-        return sorted(match[1] for name in names if (match := _NAME.fullmatch(name)))[-MOST_KEPT:]
+def find_plan(folder: str, trace_id: str = "") -> KeptPlan:
+    """The one with this id (or a unique beginning of it), else the newest. Raises NoSuchPlan."""
+    known = _ids(folder)
+    if not trace_id and not known:
+        raise NoSuchPlan("There is no unfinished plan in this project.")
+    found = [each for each in known if each.startswith(trace_id)]
+    if not found or (trace_id and len(found) > 1 and trace_id not in found):
+        raise NoSuchPlan(
+            "There is no unfinished plan '{id}'; there are: {known}", id=trace_id, known=", ".join(known) or "-"
+        )
+    return _read(folder, trace_id if trace_id in found else found[-1])
 
-    def _read(self, trace_id: str) -> KeptPlan:
-        try:
-            with open(self._path(trace_id), encoding="utf-8") as file:
-                first, *rest = file.read().split("\n")[:-1]
-            found = json.loads(first)
-            done = {str(line["done"]): str(line["said"]) for line in map(json.loads, rest)}
-            return KeptPlan(trace_id, str(found["task"]), read_plan(found["plan"]), done)
-        except (OSError, ValueError, KeyError, TypeError, BadPlan) as problem:
-            raise NoSuchPlan("The plan '{id}' cannot be read: {problem}", id=trace_id, problem=problem) from None
 
-    def _path(self, trace_id: str) -> str:
-        return os.path.join(self._folder, f"{trace_id}.jsonl")
+def _ids(folder: str) -> list[str]:
+    """The newest last: the ids sort by time."""
+    try:
+        names = os.listdir(os.path.join(folder, PLANS))
+    except OSError:
+        return []
+    return sorted(match[1] for name in names if (match := _NAME.fullmatch(name)))[-MOST_KEPT:]
+
+
+def _read(folder: str, trace_id: str) -> KeptPlan:
+    try:
+        with open(_path(folder, trace_id), encoding="utf-8") as file:
+            first, *rest = file.read().split("\n")[:-1]
+        found = json.loads(first)
+        done = {str(line["done"]): str(line["said"]) for line in map(json.loads, rest)}
+        return KeptPlan(trace_id, str(found["task"]), read_plan(found["plan"]), done)
+    except (OSError, ValueError, KeyError, TypeError, BadPlan) as problem:
+        raise NoSuchPlan("The plan '{id}' cannot be read: {problem}", id=trace_id, problem=problem) from None
+
+
+def _path(folder: str, trace_id: str) -> str:
+    return os.path.join(folder, PLANS, f"{trace_id}.jsonl")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal, get_args
 
@@ -158,12 +158,9 @@ def _check_dependencies(plan: StepPlan) -> None:
         raise BadPlan("The tasks wait for each other: {circle}.", circle=" → ".join(circle.args[1])) from None
 
 
-def reproducibility(plans: Sequence[StepPlan]) -> float:
-    """How far several plans for one task agree: the share that has the most frequent step graph."""
-    if not plans:
-        return 0.0
-    [(_, times)] = Counter(map(step_graph, plans)).most_common(1)
-    return times / len(plans)
+def agreeing(shapes: Iterable[str]) -> int:
+    """How many of several plans for one task are like the commonest, by what names the graph of their steps."""
+    return max(Counter(shapes).values(), default=0)
 
 
 def step_graph(plan: StepPlan) -> str:

@@ -12,10 +12,9 @@ from nebula.agent.project_context import project_instructions
 from nebula.errors import NebulaError
 from nebula.events import Evidence
 from nebula.messages import strip_hidden_characters, truncate_safe
-from nebula.tools.search_code import evidence_of
+from nebula.tools.search_code import evidence_of, is_shown
 from nebula.value import value
 from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from nebula.tools.code_index import CodeSearch
@@ -73,20 +72,13 @@ def _chunks(
     room = MOST_CODE_BYTES
     kept = []
     for chunk in found:
-        if not _is_readable(workspace, str(chunk.get("path"))):
+        if not is_shown(chunk, workspace):
             continue
         text = truncate_safe(str(chunk.get("text") or ""), room)
         room -= len(text.encode())
         if text:
             kept.append(chunk | {"text": text})
     return sorted(kept, key=lambda chunk: (str(chunk["path"]), _first_line(str(chunk.get("span"))))), None
-
-
-def _is_readable(workspace: Workspace, path: str) -> bool:
-    try:
-        return workspace.probe(path).kind == "file"
-    except WorkspaceError:
-        return False
 
 
 def _first_line(span: str) -> int:

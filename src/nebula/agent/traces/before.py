@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime
 
 from nebula.agent.figures.gather import is_since
-from nebula.workspace.file_history import FileHistory
+from nebula.workspace.file_history import FileHistory, ends
 from nebula.workspace.journal.states import parse_state
 from nebula.workspace.local import open_workspace
 from nebula.workspace.project_copy import copy_project
@@ -18,11 +18,8 @@ def copy_as_before(root: str, target: str, begun: datetime) -> list[str]:
     copy_project(root, target)
     with open_workspace(root) as workspace:
         history = workspace.history
-        first: dict[str, str | None] = {}
-        for change in history.changes():
-            if is_since(change.ts, begun):
-                first.setdefault(change.path, change.before)
-        return [path for path, state in first.items() if not _put_back(history, os.path.join(target, path), state)]
+        since = ends(change for change in history.changes() if is_since(change.ts, begun)).items()
+        return [path for path, (first, _) in since if not _put_back(history, os.path.join(target, path), first.before)]
 
 
 def _put_back(history: FileHistory, place: str, state: str | None) -> bool:

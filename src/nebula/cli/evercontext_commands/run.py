@@ -77,11 +77,11 @@ def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
 
 
 def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskRequest:
-    from nebula.agent.plan.kept_plans import KeptPlans
+    from nebula.agent.plan.kept_plans import find_plan
     from nebula.files.home import derived_folder
     from nebula.value import replace
 
-    kept = KeptPlans(derived_folder(settings.root, settings.home)).find(trace_id)
+    kept = find_plan(derived_folder(settings.root, settings.home), trace_id)
     return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
-from nebula.agent.node_files import described
+from nebula.agent.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
@@ -109,7 +109,7 @@ def _in(plan: FilePlan) -> str:
 async def diff(terminal: TerminalSession, argument: str) -> None:
     try:
         node_id = named_node(terminal, argument) if argument else terminal.session.conversation.leaf
-        found = journal.differences(terminal.session.project.workspace, node_id) if node_id else []
+        found = changed_by(terminal.session.project.workspace, node_id) if node_id else []
     except journal.UndoRefused as refusal:
         show_refusal(terminal, refusal)
         return
@@ -121,7 +121,7 @@ async def diff(terminal: TerminalSession, argument: str) -> None:
     elif not found:
         terminal.screen.line(translate("The last turn changed no file."))
     for each in found:
-        show_diff(terminal.screen, each.text)
+        show_diff(terminal.screen, each.diff.text)
 
 
 async def restore(terminal: TerminalSession, argument: str = "") -> None:

@@ -19,7 +19,7 @@ async def node_files(server: ServerContext, client: Client, *, node_id: str) -> 
     """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that."""
     node = await in_thread(server.graph.get_node, node_id)
     workspace = _files(server)
-    changed = await in_thread(changed_by, workspace, node)
+    changed = await in_thread(changed_by, workspace, node.id)
     plan = await in_thread(plan_return, workspace, node)
     shown = {"changed": _shown(changed, client), "back": _shown(plan.files, client)}
     return ActionResult({"node_id": node.id, "plan": plan.name} | shown)
