@@ -153,6 +153,19 @@ def test_a_node_in_an_unknown_encoding_costs_a_remark(project: Path, encoding: s
         graph.create_node("goes on")
 
 
+def test_a_short_look_takes_what_came_last_and_derives_nothing(project: Path) -> None:
+    database = Path(derived_folder(data_dir(project))) / "graph.db"
+    database.unlink()
+    old, new = data_dir(project) / "nodes/000/001.xml", data_dir(project) / "nodes/000/000.xml"
+    old.write_text("odd", encoding="utf-8")
+    while new.stat().st_ctime_ns <= old.stat().st_ctime_ns:  # the clock of the file system goes in steps
+        new.write_text("odd, too", encoding="utf-8")
+    with Graph(data_dir(project)) as graph:
+        assert [problem.path for problem in graph.unreadable(1)] == ["nodes/000/000.xml"]
+        assert [problem.path for problem in graph.unreadable(9)] == ["nodes/000/000.xml", "nodes/000/001.xml"]
+    assert not database.exists()
+
+
 def test_a_database_that_is_not_ours_is_left_alone(project: Path) -> None:
     path = Path(derived_folder(data_dir(project))) / "graph.db"
     path.unlink()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nebula.llm.choose import ChosenModel
 
 
-_LOOK_S = 0.1
-"""Seconds that looking for what cannot be read may take; `vizprompt check` looks through everything."""
+_LOOK_AT = 100
+"""Nodes that are looked at for what cannot be read; `vizprompt check` looks through everything."""
 
 FlowChoice = str | Callable[[], str]
 """A flow by id or name, or whoever makes it once there is something to put in it."""
@@ -86,7 +86,7 @@ class TurnArchive:
         """One sentence about the files of the graph that make no sense, as far as a short look shows them."""
         if self._graph is None or not self._was_there:
             return None
-        found = [each for each in self._graph.problems(_LOOK_S) if each.kind == "unreadable"]
+        found = self._graph.unreadable(_LOOK_AT)
         if not found:
             return None
         first = Sentence("{path} ({problem})", path=found[0].path, problem=found[0].what)

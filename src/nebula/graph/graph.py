@@ -10,7 +10,6 @@ Synchronous, safe to use from several threads and processes at once. What a call
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -429,15 +428,18 @@ class Graph:
         with self._store.writing() if repair else self._store.reading():
             return check(self._store, repair=repair)
 
-    def problems(self, patience: float = math.inf) -> list[Problem]:
-        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere.
-
-        Looking takes so many seconds at most; what was not looked at by then has no problem yet.
-        """
+    def problems(self) -> list[Problem]:
+        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
         with self._store.reading():
-            self._store.node_index.catch_up(patience)
+            self._store.node_index.catch_up()
             found = self._store.node_index.problems() + self._store.flows.problems()
             return found + self._store.problems()
+
+    def unreadable(self, last: int) -> list[Problem]:
+        """Files that make no sense; of the node files so many are looked at, those that came last."""
+        with self._store.reading():
+            found = self._store.nodes.problems(last) + self._store.flows.problems() + self._store.problems()
+            return [problem for problem in found if problem.kind == "unreadable"]
 
 
 def _require_texts(**given: object) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 from threading import Lock
 
 from nebula.graph.disk import numbered_paths
@@ -11,11 +12,11 @@ from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.files import Signature, is_settled
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.journal import Put, Remove, checksum
-from nebula.graph.errors import NotFound
+from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.formats import tsv
 from nebula.graph.formats.node_edit import edit_node
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
-from nebula.graph.values import Node
+from nebula.graph.values import Node, Problem
 from nebula.value import replace
 
 FOLDER = "nodes"
@@ -81,6 +82,27 @@ class NodeFiles:
             self._memory.move_to_end(path)
             while len(self._memory) > _REMEMBERED:
                 self._memory.popitem(last=False)
+
+    def problems(self, last: int) -> list[Problem]:
+        """What makes no sense of so many files, those that came last. Nothing is written down of it."""
+        found = []
+        for path in islice(self._last_first(), last):
+            try:
+                self.read(path)
+            except NotFound:
+                continue  # gone by now
+            except BadFile as error:
+                found.append(Problem("unreadable", f"{FOLDER}/{path}", error.reason))
+        return sorted(found, key=lambda problem: problem.path)
+
+    def _last_first(self) -> Iterator[str]:
+        """By the time at which a file came to its place: a copy may carry any other."""
+        changed = self._disk.folder_times(FOLDER)
+        for folder in sorted(changed, key=changed.__getitem__, reverse=True):
+            came = self._disk.change_times(f"{FOLDER}/{folder}")
+            for name in sorted(came, key=came.__getitem__, reverse=True):
+                if numbered_paths.is_path(f"{folder}/{name}", "xml"):
+                    yield f"{folder}/{name}"
 
     def close(self) -> None:
         self.index_file.close()
