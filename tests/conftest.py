@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +19,9 @@ from hypothesis import HealthCheck, settings
 from in_process import Ran
 from nebula.language import use_language
 from nebula.sandbox.remembered import ON_DISK, remember
+
+sys.dont_write_bytecode = False
+"""Some machines turn it off for everyone; without it pytest prepares every file anew, a third of the fast part's time."""
 
 for profile, examples in (("quick", 10), ("thorough", 150)):
     settings.register_profile(
@@ -32,11 +37,28 @@ WHOLE_PROGRAM = ("e2e/", "web/", "server/conversation/test_conversation_", "serv
 """Tests that start the real commands over and over: sound, and too many for the fast part."""
 
 
+WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The fast part does not even read a file that has nothing for it, nor import what that would import."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return starts_the_program(collection_path) or bool(WHOLLY_SLOW.search(collection_path.read_bytes())) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = str(Path(__file__).parent) + os.sep
     for item in items:
-        if str(item.path).removeprefix(here).startswith(WHOLE_PROGRAM):
+        if starts_the_program(item.path):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what was collected stays to the end: the collector need not look at it thousands of times
+
+
+def starts_the_program(test_file: Path) -> bool:
+    return test_file.relative_to(Path(__file__).parent).as_posix().startswith(WHOLE_PROGRAM)
 
 
 @pytest.fixture(autouse=True)

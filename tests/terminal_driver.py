@@ -187,21 +187,20 @@ def sit_down(program: Callable[[], int], person: Callable[[Person], None], *, co
 
     before = sys.stdin, sys.stdout
     thread = threading.Thread(target=act)
-    with (
-        open(os.dup(slave), encoding="utf-8") as stdin,
-        open(os.dup(slave), "w", encoding="utf-8") as stdout,
-        create_app_session(),
-    ):
-        sys.stdin, sys.stdout = stdin, stdout
-        thread.start()
-        try:
+    try:
+        with (
+            open(os.dup(slave), encoding="utf-8") as stdin,
+            open(slave, "w", encoding="utf-8") as stdout,
+            create_app_session(),
+        ):
+            sys.stdin, sys.stdout = stdin, stdout
+            thread.start()
             code = program()
-        finally:
-            sys.stdin, sys.stdout = before
-            over.set()
-            thread.join()
-            os.close(slave)
-    child.close()
+    finally:
+        sys.stdin, sys.stdout = before
+        over.set()
+        thread.join()  # at once: with its other side closed, nothing more comes from the terminal
+        child.close()
     if problems:
         raise problems[0]
     return code, somebody

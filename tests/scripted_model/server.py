@@ -227,7 +227,9 @@ class ScriptedModel:
         return self._fact(request, wire), wire
 
     def _next_step(self, request: RecordedRequest) -> Turn | Fault:
-        request.is_turn = True
+        with self._changed:  # whoever waits for a turn has already seen a request that was none yet
+            request.is_turn = True
+            self._changed.notify_all()
         if callable(self.script):
             return self.script(request)
         if self._taken >= len(self.script):

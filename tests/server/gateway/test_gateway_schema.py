@@ -19,6 +19,8 @@ from nebula.server.gateway.app import create_gateway
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 
+pytestmark = pytest.mark.slow
+
 POLICY_ANSWERS = ["2xx", "400", "403", "404", "409", "413", "415"]
 """A request may be right by the schema and still ask for what the policy refuses; it is never malformed."""
 SOUND = GenerationMode.POSITIVE
@@ -43,7 +45,6 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield running
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("operation", "mode"), operations(), ids=lambda part: getattr(part, "path", part))
 def test_nothing_is_found(gateway: Gateway, operation: Any, mode: GenerationMode) -> None:
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
