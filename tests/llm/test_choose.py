@@ -9,8 +9,8 @@ import pytest
 
 from nebula.config import load_settings
 from nebula.llm.catalog import connect
-from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models, resolve_model
-from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, TextDelta, Usage
+from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models
+from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, TextDelta, Usage
 from nebula.llm.dialect.where_needed import DialectWhereNeeded
 from nebula.llm.errors import AuthError, BadReplyError, ModelError, NotFoundError
 from nebula.llm.gemini import GeminiModel
@@ -51,69 +51,6 @@ async def test_the_gemini_address_may_or_may_not_have_its_version(base: str) -> 
         await model.list_models()
         await model.aclose()
         assert server.requests[0].path == "/v1beta/models"
-
-
-def providers(server: ScriptedModel, *names: str) -> dict[str, Model]:
-    urls = {"openai": server.openai_url, "gemini": server.gemini_url, "ollama": server.ollama_url}
-    return {name: connect(name, base_url=urls[name], api_key="k", environ={}) for name in names}
-
-
-@pytest.mark.parametrize(
-    ("name", "expected", "asks"),
-    [
-        ("gpt-4.1-nano", ("openai", "gpt-4.1-nano"), False),
-        ("o4-mini", ("openai", "o4-mini"), False),
-        ("gemini-3-pro-preview", ("gemini", "gemini-3-pro-preview"), False),
-        ("ollama/gpt-4.1-nano", ("ollama", "gpt-4.1-nano"), False),
-        ("openai/org/model", ("openai", "org/model"), False),
-        ("gpt-oss:20b", ("ollama", "gpt-oss:20b"), True),
-        ("hermes3", ("ollama", "hermes3"), True),
-        ("org/own-model", ("openai", "org/own-model"), True),
-    ],
-)
-async def test_a_name_belongs_to_the_provider_that_lists_it(name: str, expected: tuple[str, str], asks: bool) -> None:
-    models = {"openai": ["org/own-model"], "gemini": ["gemini-x"], "ollama": ["gpt-oss:20b", "hermes3:latest"]}
-    with ScriptedModel(models=models) as server:
-        configured = providers(server, "openai", "gemini", "ollama")
-        assert await resolve_model(name, configured) == expected
-        for model in configured.values():
-            await model.aclose()
-        assert bool(server.requests) == asks
-
-
-async def test_a_name_that_nobody_lists_is_told_with_the_nearest() -> None:
-    with ScriptedModel() as server:
-        configured = providers(server, "openai", "ollama")
-        configured["gemini"] = connect("gemini", base_url=refused_url(), api_key="k", environ={})
-        with pytest.raises(NotFoundError) as error:
-            await resolve_model("qwen3:9b", configured)
-        for model in configured.values():
-            await model.aclose()
-    assert "ollama/qwen3:8b" in str(error.value) and "gemini did not answer" in str(error.value)
-
-
-async def test_a_server_that_lists_nothing_has_the_model_when_nobody_else_can() -> None:
-    with ScriptedModel(api_key="right") as server:
-        configured = {
-            "openai": connect("openai", base_url=server.openai_url, api_key="no listing for this one", environ={}),
-            "ollama": connect("ollama", base_url=refused_url(), environ={}),
-        }
-        assert await resolve_model("my-model", configured) == ("openai", "my-model")
-        configured["gemini"] = connect("gemini", base_url=server.gemini_url, api_key="right", environ={})
-        with pytest.raises(NotFoundError, match="openai lists no models"):
-            await resolve_model("my-model", configured)
-        for model in configured.values():
-            await model.aclose()
-
-
-async def test_a_single_provider_has_whatever_is_asked_of_it() -> None:
-    assert await resolve_model("scripted-1", {"openai": OpenAIModel(api_key="k")}) == ("openai", "scripted-1")
-    with pytest.raises(NotFoundError, match="OLLAMA_HOST"):
-        await resolve_model("ollama/x", {"openai": OpenAIModel(api_key="k")})
-    with pytest.raises(NotFoundError, match="OPENAI_API_KEY"):
-        await resolve_model("x", {})
-    with pytest.raises(NotFoundError, match="no provider"):
-        connect("anthropic")
 
 
 async def test_a_server_of_ones_own_needs_no_key() -> None:
@@ -201,6 +138,55 @@ async def chosen(
     return found
 
 
+def everything(server: ScriptedModel) -> dict[str, str]:
+    return {name: value for each in ("openai", "gemini", "ollama") for name, value in server.env(each).items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "asks"),
+    [
+        ("gpt-4.1-nano", ("openai", "gpt-4.1-nano"), False),
+        ("o4-mini", ("openai", "o4-mini"), False),
+        ("gemini-3-pro-preview", ("gemini", "gemini-3-pro-preview"), False),
+        ("ollama/gpt-4.1-nano", ("ollama", "gpt-4.1-nano"), False),
+        ("openai/org/model", ("openai", "org/model"), False),
+        ("gpt-oss:20b", ("ollama", "gpt-oss:20b"), True),
+        ("hermes3", ("ollama", "hermes3"), True),
+        ("org/own-model", ("openai", "org/own-model"), True),
+    ],
+)
+async def test_a_name_belongs_to_the_provider_that_lists_it(
+    tmp_path: Path, name: str, expected: tuple[str, str], asks: bool
+) -> None:
+    models = {"openai": ["org/own-model"], "gemini": ["gemini-x"], "ollama": ["gpt-oss:20b", "hermes3:latest"]}
+    with ScriptedModel(models=models) as server:
+        found = await chosen(tmp_path, everything(server), name)
+        assert (found.provider, found.name) == expected
+        assert any(request.path == "/api/tags" for request in server.requests) == asks
+
+
+async def test_a_name_that_nobody_lists_is_told_with_the_nearest(tmp_path: Path) -> None:
+    with ScriptedModel() as server, pytest.raises(NotFoundError) as error:
+        await chosen(tmp_path, everything(server) | {"GEMINI_BASE_URL": refused_url()}, "qwen3:9b")
+    assert "ollama/qwen3:8b" in str(error.value) and "gemini did not answer" in str(error.value)
+
+
+async def test_a_server_that_lists_nothing_has_the_model_when_nobody_else_can(tmp_path: Path) -> None:
+    with ScriptedModel(api_key="right") as server:
+        env = server.env("openai") | {"OPENAI_API_KEY": "no listing for this one"}
+        found = await chosen(tmp_path, env, "my-model")
+        assert (found.provider, found.name) == ("openai", "my-model")
+        with pytest.raises(NotFoundError, match="openai lists no models"):
+            await chosen(tmp_path, env | server.env("gemini") | {"GEMINI_API_KEY": "right"}, "my-model")
+
+
+async def test_a_single_provider_has_whatever_is_asked_of_it(tmp_path: Path) -> None:
+    found = await chosen(tmp_path, {}, "scripted-1")
+    assert (found.provider, found.name) == ("ollama", "scripted-1")
+    with pytest.raises(NotFoundError, match="no provider"):
+        connect("anthropic")
+
+
 @pytest.mark.parametrize(
     ("environment", "asked", "expected"),
     [
@@ -240,8 +226,7 @@ async def test_a_project_cannot_send_the_prompt_to_another_provider(
     tmp_path: Path, environment: dict[str, str], user: str, project: str, expected: tuple[str, str]
 ) -> None:
     with ScriptedModel([]) as server:
-        everything = {k: v for each in ("openai", "gemini", "ollama") for k, v in server.env(each).items()}
-        found = await chosen(tmp_path, everything | environment, user=user, project=project)
+        found = await chosen(tmp_path, everything(server) | environment, user=user, project=project)
     assert (found.provider, found.name) == expected
     assert project.rpartition("/")[2] in str(found.remark) and "ignored" in str(found.remark)
 
@@ -260,8 +245,7 @@ async def test_within_the_users_provider_a_project_names_the_model(
     tmp_path: Path, environment: dict[str, str], user: str, project: str, expected: tuple[str, str]
 ) -> None:
     with ScriptedModel([]) as server:
-        everything = {k: v for each in ("openai", "gemini", "ollama") for k, v in server.env(each).items()}
-        found = await chosen(tmp_path, everything | environment, user=user, project=project)
+        found = await chosen(tmp_path, everything(server) | environment, user=user, project=project)
     assert (found.provider, found.name) == expected and found.remark is None
 
 
@@ -318,8 +302,7 @@ async def test_a_role_has_its_own_model_within_the_same_bounds(
     tmp_path: Path, role: str, environment: dict[str, str], user: str, project: str, expected: tuple[str, str]
 ) -> None:
     with ScriptedModel([]) as server:
-        everything = {k: v for each in ("openai", "gemini", "ollama") for k, v in server.env(each).items()}
-        found = await chosen(tmp_path, everything | environment, user=user, project=project, role=role)
+        found = await chosen(tmp_path, everything(server) | environment, user=user, project=project, role=role)
     assert (found.provider, found.name) == expected
     assert (found.remark is None) == (project in ("", expected[1]))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nebula.config.settings import DEFAULT_MODEL, TABLE, variable_of
 from nebula.llm.contract import Model, Usage
@@ -19,8 +19,6 @@ from nebula.value import value
 if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.language import Sentence
-    from nebula.llm.http.client import Timeouts
-    from nebula.llm.http.retry import RetryPolicy
 
 DEFAULT_CONTEXT = 128_000
 """Tokens that a model is taken to have room for where nobody knows better."""
@@ -138,8 +136,6 @@ def connect(
     *,
     base_url: str = "",
     api_key: str = "",
-    retry: RetryPolicy | None = None,
-    timeouts: Timeouts | None = None,
     environ: Mapping[str, str] | None = None,
     remark: Sentence | None = None,
     home: str = "",
@@ -160,9 +156,7 @@ def connect(
     from nebula.llm.dialect.where_needed import DialectWhereNeeded
 
     module, _, name = row.connector.partition(":")
-    limits: dict[str, Any] = {"retry": retry, "timeouts": timeouts}
-    given = {key: value for key, value in limits.items() if value is not None}
-    model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
+    model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ)
     return DialectWhereNeeded(model, remark, PrintingModels(home, base_url or provider))
 
 

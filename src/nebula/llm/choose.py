@@ -8,7 +8,7 @@ chose: a clone must not decide where prompts go.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from nebula.config import Settings
@@ -174,7 +174,7 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         _require(likely, configured)
     own = [row for row in configured if row.has_own_address(settings)]
     try:
-        return await _asked_around(settings, wanted.model, configured)
+        return await _asked_around(settings, wanted.model, configured), wanted.model
     except NotFoundError:
         if likely is not None:
             _require(likely, configured)
@@ -225,16 +225,6 @@ async def _first_listed(settings: Settings, row: Provider) -> str:
     return answer[0].name
 
 
-async def _asked_around(settings: Settings, model: str, configured: Sequence[Provider]) -> tuple[Provider, str]:
-    connectors = {row.name: row.connect(settings) for row in configured}
-    try:
-        provider, model = await resolve_model(model, connectors)
-    finally:
-        for each in connectors.values():
-            await each.aclose()
-    return PROVIDERS[provider], model
-
-
 async def _described(settings: Settings, row: Provider, model: str, remark: Sentence | None) -> ChosenModel:
     """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
     connector = row.connect(settings, remark)
@@ -245,50 +235,25 @@ async def _described(settings: Settings, row: Provider, model: str, remark: Sent
     return ChosenModel(connector, model, context, remark)
 
 
-async def resolve_model(name: str, configured: Mapping[str, Model]) -> tuple[str, str]:
-    """Provider and model that `name` means, among the configured providers (in their order).
-
-    `provider/model` and well-known names need no question; else the provider that lists the model has it. Where
-    there is only one provider, it has it: a server of one's own need not list all it can.
-    """
-    outright, model = split_name(name)
-    if outright:
-        if outright not in configured:
-            advice = how_to_set_up(PROVIDERS[outright])
-            raise NotFoundError(
-                "'{name}' asks for {label}, which is not set up. {advice}",
-                name=printable(name, 200),
-                label=PROVIDERS[outright].label,
-                advice=advice,
-            )
-        return outright, model
-    known = known_provider(model)
-    if known in configured:
-        return known, model
+async def _asked_around(settings: Settings, model: str, configured: Sequence[Provider]) -> Provider:
+    """The provider that lists the model. Where there is only one, it has it: a server of one's own need not list all
+    it can."""
     if len(configured) == 1:
-        return next(iter(configured)), model
-    if not configured:
-        raise NotFoundError(
-            "No provider is set up for the model '{name}'. {advice}", name=printable(name, 200), advice=how_to_set_up()
-        )
-    return await _listing_provider(model, configured), model
-
-
-async def _listing_provider(model: str, configured: Mapping[str, Model]) -> str:
-    answers = await asyncio.gather(*(_models_of(each) for each in configured.values()))
+        return configured[0]
+    answers = await asyncio.gather(*(_listed(row, settings) for row in configured))
     names: list[str] = []
     reasons: list[Sentence] = []
-    unlisting: list[str] = []
-    for provider, answer in zip(configured, answers, strict=True):
+    unlisting: list[Provider] = []
+    for row, answer in zip(configured, answers, strict=True):
         if isinstance(answer, UnavailableError):
-            reasons.append(Sentence("{provider} did not answer: {problem}", provider=provider, problem=answer))
+            reasons.append(Sentence("{provider} did not answer: {problem}", provider=row.name, problem=answer))
         elif isinstance(answer, ModelError):
-            unlisting.append(provider)
-            reasons.append(Sentence("{provider} lists no models: {problem}", provider=provider, problem=answer))
+            unlisting.append(row)
+            reasons.append(Sentence("{provider} lists no models: {problem}", provider=row.name, problem=answer))
         elif _lists(answer, model):
-            return provider
+            return row
         else:
-            names += [f"{provider}/{info.name}" for info in answer]
+            names += [f"{row.name}/{info.name}" for info in answer]
     if len(unlisting) == 1 and not names:
         return unlisting[0]  # it is there, cannot say what it has, and nobody else has anything
     raise _not_listed(model, names, reasons)
@@ -307,16 +272,11 @@ def _not_listed(model: str, names: Sequence[str], reasons: Sequence[Sentence]) -
 async def _listed(row: Provider, settings: Settings) -> list[ModelInfo] | ModelError:
     connector = row.connect(settings)
     try:
-        return await _models_of(connector)
-    finally:
-        await connector.aclose()
-
-
-async def _models_of(model: Model) -> list[ModelInfo] | ModelError:
-    try:
-        return await model.list_models()
+        return await connector.list_models()
     except ModelError as error:
         return error
+    finally:
+        await connector.aclose()
 
 
 def _lists(models: Sequence[ModelInfo], name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
@@ -69,7 +70,7 @@ class GeminiModel(Connector):
         model = request.model.removeprefix("models/")
         # The two families of models see the same history differently, so each has its own remembered pieces.
         if wants_signatures(model):
-            contents = self._signing_fragments.pieces(request.messages, self._render_signed)
+            contents = self._signing_fragments.pieces(request.messages, partial(self._render, signed=True))
         else:
             contents = self._fragments.pieces(request.messages, self._render)
         parts = [b'{"contents":', *contents]
@@ -98,13 +99,7 @@ class GeminiModel(Connector):
         while len(self._signatures) > MAX_SIGNATURES:
             del self._signatures[next(iter(self._signatures))]
 
-    def _render(self, message: Message, before: Message | None) -> Iterable[object]:
-        return self._rendered(message, before, signed=False)
-
-    def _render_signed(self, message: Message, before: Message | None) -> Iterable[object]:
-        return self._rendered(message, before, signed=True)
-
-    def _rendered(self, message: Message, before: Message | None, *, signed: bool) -> Iterable[object]:
+    def _render(self, message: Message, before: Message | None, *, signed: bool = False) -> Iterable[object]:
         if isinstance(message, UserMessage):
             names = tool_names(before)
             parts = [_function_response(result, names) for result in message.tool_use_results or ()]

@@ -14,8 +14,8 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError
 from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
-from nebula.llm.wire import RawCall, result_text, to_bytes, tool_names
-from nebula.messages import Message, ToolSpec, UserMessage
+from nebula.llm.wire import RawCall, function_tool, result_text, to_bytes, tool_names
+from nebula.messages import Message, UserMessage
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
 DEFAULT_PORT = 11434
@@ -78,7 +78,7 @@ class OllamaModel(Connector):
         info = await self.describe(request.model)
         system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
         messages = self._fragments.pieces(request.messages, _render, system)
-        tools = to_bytes([_tool(spec) for spec in request.tools]) if request.tools else b""
+        tools = to_bytes([function_tool(spec) for spec in request.tools]) if request.tools else b""
         context, notices = self._context_for(request, info, sum(map(len, messages)) + len(tools))
         parts = [to_bytes(self._options(request, info, context))[:-1], b',"messages":', *messages]
         if tools:
@@ -189,11 +189,6 @@ def _name_and_port(address: str) -> tuple[str, str]:
         return f"[{address}]" if address != "::" else "::", ""
     name, _, port = address.partition(":")
     return name, port
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return {"type": "function", "function": function}
 
 
 def _render(message: Message, before: Message | None) -> Iterable[object]:

@@ -11,8 +11,8 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import SseParser, WholeParser
-from nebula.llm.wire import RawCall, result_text, to_bytes, to_text
-from nebula.messages import Message, ToolSpec, UserMessage
+from nebula.llm.wire import RawCall, function_tool, result_text, to_bytes, to_text
+from nebula.messages import Message, UserMessage
 from nebula.value import replace
 
 STOPS = {
@@ -75,7 +75,7 @@ class OpenAIModel(Connector):
         messages = self._fragments.pieces(request.messages, _render, system)
         parts = [to_bytes(self._options(request))[:-1], b',"messages":', *messages]
         if request.tools:
-            parts += [b',"tools":', to_bytes([_tool(spec) for spec in request.tools])]
+            parts += [b',"tools":', to_bytes([function_tool(spec) for spec in request.tools])]
         return Outgoing("/chat/completions", b"".join([*parts, b"}"]))
 
     def _options(self, request: ModelRequest) -> dict[str, Any]:
@@ -188,11 +188,6 @@ def _refused_parameter(body: str) -> str | None:
     if not any(word in text for word in REFUSING_WORDS):
         return None
     return next((name for name in OPTIONAL_PARAMETERS if f"'{name}'" in text or f'"{name}"' in text), None)
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return {"type": "function", "function": function}
 
 
 def _render(message: Message, _: Message | None) -> Iterable[object]:

@@ -8,7 +8,7 @@ from operator import is_
 from typing import Any
 
 from nebula.llm.contract import NO_USAGE, ModelReply
-from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolUseResult
+from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolSpec, ToolUseResult
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
 
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
@@ -85,6 +85,12 @@ class FragmentCache:
             while self._bytes > MAX_REMEMBERED_BYTES and len(self._known) > 1:
                 self._bytes -= len(self._known.pop(next(iter(self._known)))[2])
         return known[2]
+
+
+def function_tool(spec: ToolSpec) -> dict[str, Any]:
+    """A tool as OpenAI and Ollama are offered it."""
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return {"type": "function", "function": function}
 
 
 def tool_names(message: Message | None) -> dict[str, str]:

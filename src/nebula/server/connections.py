@@ -30,6 +30,8 @@ ACCEPTED_AT_ONCE: Final = 64
 """How many clients are let in before the connections made so far are counted again."""
 MOST_CONNECTIONS: Final = 512
 FEWEST_CONNECTIONS: Final = 32
+GRACE_S: Final = 10
+"""How long requests under way may take to finish when the server is asked to stop."""
 _OWING_STATES: Final = (h11.IDLE, h11.SEND_BODY)
 _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
 
@@ -85,9 +87,7 @@ class Connections:
 class LimitedConfig(uvicorn.Config):
     """How uvicorn runs our apps; `websocket_bytes` above 0 allows WebSockets with messages of that size."""
 
-    def __init__(
-        self, app: App, *, websocket_bytes: int = 0, limits: ConnectionLimits | None = None, grace_s: int = 10
-    ) -> None:
+    def __init__(self, app: App, *, websocket_bytes: int = 0, limits: ConnectionLimits | None = None) -> None:
         super().__init__(
             app,
             http=LimitedHttp,
@@ -100,7 +100,7 @@ class LimitedConfig(uvicorn.Config):
             proxy_headers=False,
             lifespan="on",
             loop="asyncio",
-            timeout_graceful_shutdown=grace_s,
+            timeout_graceful_shutdown=GRACE_S,
             backlog=ACCEPTED_AT_ONCE,
         )
         self.limits = limits or ConnectionLimits(most_connections())

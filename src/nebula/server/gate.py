@@ -18,12 +18,15 @@ import ipaddress
 import re
 from collections.abc import Callable
 from hmac import compare_digest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nebula.events import new_trace_id
 from nebula.server.asgi import App, Message, Receive, Scope, Send, welcome
 from nebula.server.refusals import Headers, Refusal, error_body, internal_error
 from nebula.value import record, value
+
+if TYPE_CHECKING:
+    from nebula.workspace.audit import AuditLog
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 BODY_ALLOWANCE: Final = 64 * 1024
@@ -118,6 +121,18 @@ class Passage:
 
 Record = Callable[[Passage, int], None]
 """Receives the passage and the status of its response, once each."""
+
+
+def recorder(audit: AuditLog | None, from_status: int = 0) -> Record | None:
+    """For the audit log: every request, or those alone whose response has this status or a higher one."""
+    if audit is None:
+        return None
+
+    def record(passage: Passage, status: int) -> None:
+        if status >= from_status:
+            audit.record(passage.trace_id, passage.method, passage.path, passage.size, status, passage.renames)
+
+    return record
 
 
 class Gate:
@@ -336,19 +351,16 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _answer(send: Send, refusal: Refusal, passage: Passage) -> None:
+async def _answer(send: Send, refusal: Refusal, passage: Passage, kind: str = "http") -> None:
     body = error_body(refusal.code, str(refusal), passage.trace_id)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{kind}.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{kind}.response.body", "body": body})
 
 
 async def _deny(scope: Scope, send: Send, refusal: Refusal, passage: Passage) -> None:
     """A WebSocket refused before it opened: with a proper answer where the server can give one."""
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008, "reason": str(refusal)})
-        return
-    body = error_body(refusal.code, str(refusal), passage.trace_id)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
-    await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body})
+    else:
+        await _answer(send, refusal, passage, "websocket.http")

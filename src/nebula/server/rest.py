@@ -15,10 +15,8 @@ from nebula import __version__
 from nebula.server.asgi import App, Receive, Scope, Send
 from nebula.server.bodies import ErrorReply, Health
 from nebula.server.docs_page import docs_page
-from nebula.server.gate import Passage
 from nebula.server.refusals import Refusal
 from nebula.value import value
-from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import WorkspaceError
 
 _SILENT: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -68,16 +66,6 @@ def _unrouted(problem: HTTPException) -> Refusal:
         headers = [(name.lower().encode(), value.encode()) for name, value in (problem.headers or {}).items()]
         return Refusal("This endpoint takes another method.", status=405, code="method_not_allowed", headers=headers)
     return Refusal("There is no such endpoint; see /docs.", status=problem.status_code, code="no_such_endpoint")
-
-
-def recorder(audit: AuditLog | None) -> Callable[[Passage, int], None] | None:
-    if audit is None:
-        return None
-
-    def record(passage: Passage, status: int) -> None:
-        audit.record(passage.trace_id, passage.method, passage.path, passage.size, status, passage.renames)
-
-    return record
 
 
 @value

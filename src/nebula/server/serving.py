@@ -19,15 +19,13 @@ from typing import Any, Final
 
 import uvicorn
 
+from nebula.errors import EXIT_INTERRUPTED
 from nebula.server.asgi import App
 from nebula.server.connections import LimitedConfig
 from nebula.server.gate import Rules, own_hosts
 from nebula.value import value
 
-GRACE_S: Final = 10
-"""How long requests under way may take to finish when the server is asked to stop."""
 BACKLOG: Final = 1024
-EXIT_INTERRUPTED: Final = 130
 
 
 @value
@@ -90,7 +88,7 @@ def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     # What strangers send is no news: uvicorn would print a line for each malformed request.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    config = LimitedConfig(app, websocket_bytes=websocket_bytes, grace_s=GRACE_S)
+    config = LimitedConfig(app, websocket_bytes=websocket_bytes)
     server = _Server(config, announce or listener.url)
     try:
         server.run(sockets=[listener.socket])

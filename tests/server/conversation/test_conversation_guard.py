@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from conversation_rig import command, serving, talk
+from conversation_rig import Failed, command, serving, talk
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +107,13 @@ async def test_the_token_in_all_three_places(nebula):
         answer = await client.ask("hello", token=nebula.token)
         assert answer["data"]["modes"] == ["agent", "plan"]
         assert (await client.ask("list_flows"))["status"] == "success"
+
+
+async def test_the_hello_that_shows_the_token_also_sets_the_language(nebula):
+    async with talk(nebula, token="") as client:
+        await client.ask("hello", token=nebula.token, lang="ja")
+        with pytest.raises(Failed, match="'node_id' は文字列"):
+            await client.ask("get_node", node_id=5)
 
 
 async def test_a_wrong_token_is_refused(nebula):

@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from gateway_rig import served
 from nebula.config import load_settings
 from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server
+from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.server.serving import listen, rules_for
 from nebula.tools.code_index import code_search
 from nebula.workspace.audit import AuditLog
@@ -181,6 +182,24 @@ async def test_roots_narrow(connect: Connect, root: Path) -> None:
         found = await call(client, "searchCode", query="hello from main")
         assert {chunk["path"] for chunk in found["chunks"]} == {"src/main.py"}
     assert not (root / "n.txt").exists()
+
+
+def test_a_root_within_another_adds_nothing(root: Path) -> None:
+    (root / "src" / "deep").mkdir()
+    offered = [str(root / "src"), str(root / "src" / "deep"), str(root / "other")]
+    assert folders_below(str(root), offered) == (("other",), ("src",))
+
+
+def test_what_is_cut_in_an_offered_folder_is_said_to_be_cut(root: Path) -> None:
+    for number in range(4):
+        (root / "src" / f"{number}.txt").write_text("hello\n", encoding="utf-8")
+    with open_workspace(str(root), Policy()) as inner:
+        narrowed = NarrowedWorkspace(inner, str(root), (("src",),))
+        listing = narrowed.list_files(".", recursive=True, max_items=2)
+        assert (len(listing.files), listing.truncated, bool(listing.remark)) == (2, True, True)
+        hits = narrowed.search(".", "hello", max_files=2)
+        assert (len(hits.files), hits.truncated, bool(hits.remark)) == (2, True, True)
+        assert not narrowed.list_files(".", recursive=True).truncated
 
 
 async def test_roots_never_widen(connect: Connect, root: Path) -> None:

@@ -33,6 +33,7 @@ from nebula.messages import (
     CancelledToolUses,
     Json,
     Message,
+    Prompt,
     Text,
     ToolResultStatus,
     ToolSpec,
@@ -69,20 +70,12 @@ PLAIN_RUNGS = ("json", "stripped", "tags", "tokens", "markup", "pythonic", "fenc
 class JsonDialect(WrappedModel):
     """`model`, asked and understood in the dialect whenever a request offers tools.
 
-    tool_role   results go back as messages of role `tool`; else as user messages, for templates that drop that role
-    constrain   hand the shape of the reply to the server as a JSON schema
+    With `tool_role` results go back as messages of role `tool`, else as user messages: some templates drop that role.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        tool_role: bool = False,
-        constrain: bool = True,
-    ) -> None:
+    def __init__(self, model: Model, *, tool_role: bool = False) -> None:
         super().__init__(model)
         self._tool_role = tool_role
-        self._constrain = constrain
         self._translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
         self._offered: tuple[Sequence[ToolSpec], Offer, str] | None = None
 
@@ -131,15 +124,12 @@ class JsonDialect(WrappedModel):
         return self._offered[1], self._offered[2]
 
     def _ask_in_dialect(self, request: ModelRequest, offer: Offer, prompt: str) -> ModelRequest:
-        schema = request.json_schema
-        if schema is None and self._constrain:
-            schema = reply_schema(offer)
         return replace(
             request,
             system=f"{offer.in_its_words(request.system)}\n\n{prompt}" if request.system else prompt,
             messages=self._translate(request.messages, offer),
             tools=(),
-            json_schema=schema,
+            json_schema=reply_schema(offer) if request.json_schema is None else request.json_schema,
         )
 
     def _translate(self, messages: Sequence[Message], offer: Offer) -> list[Message]:
@@ -168,13 +158,7 @@ class JsonDialect(WrappedModel):
         names = tool_names(before)
         blocks = "\n".join(_response_block(result, names.get(result.tool_use_id, "")) for result in results)
         prompt = f"{blocks}\n{message.prompt}" if message.prompt else blocks
-        context = replace(UserMessage.new_prompt(prompt), env_context=message.env_context)
-        return replace(
-            context,
-            additional_context=message.additional_context,
-            timestamp=message.timestamp,
-            images=message.images,
-        )
+        return replace(message, content=Prompt(prompt))
 
 
 def _with_offered_names(

@@ -14,6 +14,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
+from nebula.llm.wire import well_formed
 from nebula.value import value
 
 MAX_DEPTH = 100
@@ -243,7 +244,7 @@ class Reader:
         value = "".join(parts)
         if not self.repaired and _CONTROL.search(text, start, at):
             self.repaired = True
-        return _joined(value), at + len(fence)
+        return well_formed(value), at + len(fence)
 
     def _plain_string(self, at: int) -> tuple[str, int] | None:
         """A string whose only liberty is raw control characters, at the speed of the standard library."""
@@ -252,7 +253,7 @@ class Reader:
         except ValueError:
             return None
         self.repaired = self.repaired or bool(_CONTROL.search(self.text, at, end))
-        return _joined(value), end
+        return well_formed(value), end
 
     def _escape(self, at: int) -> tuple[str, int]:
         text = self.text
@@ -297,12 +298,3 @@ class Reader:
 
     def _refuse(self, at: int) -> NoReturn:
         raise Fault(f"expected a value, found {self.text[at]!r}", self.text, at)
-
-
-def _joined(text: str) -> str:
-    """Surrogate halves from \\u escapes joined into their character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text

@@ -25,6 +25,7 @@ MAX_HEADER_BYTES = 64 * 1024
 MAX_WHOLE_BODY_BYTES = 32 * 1024 * 1024
 MAX_STREAM_BYTES = 512 * 1024 * 1024
 IDLE_CONNECTION_S = 50.0
+DRAIN_S = 0.25
 IDLE_CONNECTIONS_PER_ROUTE = 4
 USER_AGENT = "nebula"
 _MANY_NEW_OBJECTS = 10_000
@@ -107,10 +108,10 @@ class HttpResponse:
             chunks.append(event.data)
         return b"".join(chunks)
 
-    async def drain(self, timeout_s: float = 0.25) -> None:
+    async def drain(self) -> None:
         """Read to the end, for a moment only, so that the connection can be used again."""
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(DRAIN_S):
                 while await self.read_piece() is not None:
                     pass
         except (TimeoutError, UnavailableError):

@@ -39,13 +39,11 @@ CHAT_MODES: Final = ("chat", "plan", "agent")
 GOODBYE_S: Final = 5.0
 
 
-def create_conversation(
-    graph: Graph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...], hub: Hub | None = None
-) -> App:
-    hub = hub or Hub()
+def create_conversation(graph: Graph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...]) -> App:
+    hub = Hub()
     watch = GraphWatch(graph, hub)
     turns = Turns(runner, hub, watch, settings.curtain)
-    server = ServerContext(graph, EditHistory(graph), hub, turns, settings, modes)
+    server = ServerContext(graph, EditHistory(graph), hub, turns, runner, settings, modes)
     pages = Pages()
 
     async def socket(websocket: WebSocket) -> None:

@@ -10,7 +10,7 @@ from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistory
 from nebula.server.conversation.hub import Hub, Subscriber
-from nebula.server.conversation.turns.turns import Turns
+from nebula.server.conversation.turns.turns import Runner, Turns
 from nebula.value import field, record, value
 
 P = ParamSpec("P")
@@ -23,6 +23,7 @@ class ServerContext:
     edits: EditHistory
     hub: Hub
     turns: Turns
+    runner: Runner
     settings: Settings
     modes: tuple[str, ...]
     """What `send_prompt` may ask for; the first is the default."""

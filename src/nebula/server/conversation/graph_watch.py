@@ -161,7 +161,7 @@ class GraphWatch:
         except NotFound:
             return False
         except BadFile:
-            return True
+            pass
         return True
 
     def _read(self, node_id: str) -> Node | None:
@@ -187,22 +187,24 @@ class GraphWatch:
         if name == events.NODE_UPDATED and self._content.get(node_id) == content:
             return
         self._content[node_id] = content
-        flows = [flow for flow in self._told.values() if any(entry.id == node_id for entry in flow.entries)]
+        aliases = self._flows_with(node_id)
         data: dict[str, Any] = {"node_id": node_id, "node": brief_node(node)}
         if name == events.SUMMARY_BUILT:
             data |= {"summary": node.summary, "tags": list(node.tags)}
-        if flows:
-            data["flow_id"] = flows[0].id
-        self._put(name, data, [alias for flow in flows for alias in (flow.id, flow.name)])
+        if aliases:
+            data["flow_id"] = aliases[0]
+        self._put(name, data, aliases)
 
     def _tell_deleted(self, node_id: str) -> None:
         if node_id in self._gone:
             return
         self._gone.add(node_id)
+        self._put(events.NODE_DELETED, {"node_id": node_id}, self._flows_with(node_id))
+
+    def _flows_with(self, node_id: str) -> list[str]:
+        """Ids and names of the flows that have this node."""
         flows = [flow for flow in self._told.values() if any(entry.id == node_id for entry in flow.entries)]
-        self._put(
-            events.NODE_DELETED, {"node_id": node_id}, [alias for flow in flows for alias in (flow.id, flow.name)]
-        )
+        return [alias for flow in flows for alias in (flow.id, flow.name)]
 
     def _put(self, name: str, data: dict[str, Any], flows: Iterable[str]) -> None:
         self._waiting.append((name, data, tuple(flows)))

@@ -43,18 +43,19 @@ _log = logging.getLogger(__name__)
 
 async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) -> None:
     passage: Passage = websocket.scope[PASSAGE]
+    client = Client(Subscriber(server.hub))
     await websocket.accept()
     try:
-        if not passage.authorized and not await _greeted(websocket, server, token):
+        if not passage.authorized and not await _greeted(websocket, server, client, token):
             await websocket.close(CLOSE_POLICY, "unauthorized")
             return
         welcome(websocket.scope)
-        await _converse(websocket, server)
+        await _converse(websocket, server, client)
     except WebSocketDisconnect:
         return
 
 
-async def _greeted(websocket: WebSocket, server: ServerContext, token: str) -> bool:
+async def _greeted(websocket: WebSocket, server: ServerContext, client: Client, token: str) -> bool:
     """Whether the first message is a hello with the token."""
     try:
         async with asyncio.timeout(HELLO_WITHIN_S):
@@ -71,12 +72,11 @@ async def _greeted(websocket: WebSocket, server: ServerContext, token: str) -> b
     except ActionError as refusal:
         await websocket.send_text(_refusal(refusal, refusal.request_id or request_id))
         return False
-    await websocket.send_text(await _result(server, Client(Subscriber(server.hub)), request, ACTIONS["hello"]))
+    await websocket.send_text(await _result(server, client, request, ACTIONS["hello"]))
     return True
 
 
-async def _converse(websocket: WebSocket, server: ServerContext) -> None:
-    client = Client(Subscriber(server.hub))
+async def _converse(websocket: WebSocket, server: ServerContext, client: Client) -> None:
     requests: asyncio.Queue[str | None] = asyncio.Queue(REQUESTS_AHEAD)
     server.hub.attach(client.subscriber)
     worker = asyncio.create_task(_work(server, client, requests))

@@ -17,9 +17,9 @@ from fastapi import FastAPI, Request
 
 from nebula.server.asgi import App
 from nebula.server.bodies import Malformed, read_body
-from nebula.server.gate import PASSAGE, Gate, Passage, Rules
+from nebula.server.gate import PASSAGE, Gate, Passage, Rules, recorder
 from nebula.server.gateway.operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation
-from nebula.server.rest import Endpoint, JsonResponse, Routed, add_operation, add_pages, new_api, recorder
+from nebula.server.rest import Endpoint, JsonResponse, Routed, add_operation, add_pages, new_api
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import ABSENT, Workspace
 from nebula.workspace.errors import Stale

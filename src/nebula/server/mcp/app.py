@@ -9,7 +9,7 @@ server that has shown its present content.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -23,7 +23,7 @@ from nebula import __version__
 from nebula.events import new_trace_id
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, clean_tool_arguments
 from nebula.server.asgi import App
-from nebula.server.gate import PASSAGE, Gate, Passage, Rules
+from nebula.server.gate import PASSAGE, Gate, Rules, recorder
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.tools.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, Tool
@@ -125,19 +125,8 @@ def create_mcp_app(server: Server[Any], rules: Rules, audit: AuditLog | None = N
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH, transport_security=open_inside, max_request_body_size=rules.max_body
     )
-    return Gate(app, rules, _refusals_to(audit))
-
-
-def _refusals_to(audit: AuditLog | None) -> Callable[[Passage, int], None] | None:
-    """Tool calls are recorded by the workspace itself; what never got so far is recorded here."""
-    if audit is None:
-        return None
-
-    def record(passage: Passage, status: int) -> None:
-        if status >= 400:
-            audit.record(passage.trace_id, passage.method, passage.path, passage.size, status)
-
-    return record
+    # Tool calls are recorded by the workspace itself; what never got so far is recorded here.
+    return Gate(app, rules, recorder(audit, from_status=400))
 
 
 def _trace_id(context: Context) -> str:
@@ -188,11 +177,13 @@ def _result(outcome: Outcome) -> types.CallToolResult:
     value: Any = next((block.value for block in outcome.content if isinstance(block, Json)), {})
     if outcome.status is ToolResultStatus.Error:
         return _failure(str(value.get("error", "The call failed.")))
-    text = json.dumps(value, ensure_ascii=False)
-    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value)
+    return _answer(value)
 
 
 def _failure(sentence: str) -> types.CallToolResult:
-    value = {"error": sentence}
+    return _answer({"error": sentence}, is_error=True)
+
+
+def _answer(value: Any, *, is_error: bool = False) -> types.CallToolResult:
     text = json.dumps(value, ensure_ascii=False)
-    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value, is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value, is_error=is_error)

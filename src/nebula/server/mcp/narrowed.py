@@ -42,7 +42,7 @@ def folders_below(root: str, offered: Sequence[str]) -> tuple[Parts, ...]:
             return ((),)
         if os.path.commonpath([base, real]) == base:
             found.add(tuple(os.path.relpath(real, base).split(os.sep)))
-    return tuple(sorted(found))
+    return tuple(folder for folder in sorted(found) if not any(folder[:depth] in found for depth in range(len(folder))))
 
 
 class NarrowedWorkspace:
@@ -72,12 +72,14 @@ class NarrowedWorkspace:
             seen = tuple(entry for entry in listing.files if self._leads_inside(entry))
             return Listing(listing.path, seen, listing.truncated, listing.remark)
         cap = max_items or DEFAULT_LIST_ITEMS
-        found: list[FileEntry] = []
-        for folder in below:
-            listing = self._inner.list_files("/".join(folder), recursive=True, extensions=extensions, max_items=cap)
-            found += [_renamed(entry, parts) for entry in listing.files]
-        remark = f"There are more than {cap} entries, the first are shown." if len(found) > cap else None
-        return Listing(normal_path(path).text, tuple(found[:cap]), len(found) > cap, remark)
+        listings = [
+            self._inner.list_files("/".join(folder), recursive=True, extensions=extensions, max_items=cap)
+            for folder in below
+        ]
+        found = [_renamed(entry, parts) for listing in listings for entry in listing.files]
+        truncated = len(found) > cap or any(listing.truncated for listing in listings)
+        remark = f"There are more than {cap} entries, the first are shown." if truncated else None
+        return Listing(normal_path(path).text, tuple(found[:cap]), truncated, remark)
 
     def read_file(self, path: str) -> FileText:
         self._require(path)
@@ -97,11 +99,11 @@ class NarrowedWorkspace:
         parts = normal_path(directory).parts
         if self._within(parts):
             return self._inner.search(directory, keyword, max_files=max_files)
-        found: list[str] = []
-        for folder in self._below(parts):
-            found += self._inner.search("/".join(folder), keyword, max_files=max_files).files
-        remark = f"More than {max_files} files match, the first are shown." if len(found) > max_files else None
-        return SearchHits(tuple(found[:max_files]), len(found) > max_files, remark)
+        hits = [self._inner.search("/".join(folder), keyword, max_files=max_files) for folder in self._below(parts)]
+        found = [path for each in hits for path in each.files]
+        truncated = len(found) > max_files or any(each.truncated for each in hits)
+        remark = f"More than {max_files} files match, the first are shown." if truncated else None
+        return SearchHits(tuple(found[:max_files]), truncated, remark)
 
     def probe(self, path: str) -> PathState:
         self._require(path)
@@ -118,8 +120,7 @@ class NarrowedWorkspace:
         return NarrowedWorkspace(self._inner.for_turn(trace_id), self._root, self._folders)
 
     def _require(self, path: str) -> None:
-        parts = normal_path(path).parts
-        if not self._within(parts):
+        if not self._within(normal_path(path).parts):
             raise _outside(path)
 
     def _within(self, parts: Parts) -> bool:

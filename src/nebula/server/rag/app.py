@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -19,11 +20,11 @@ from nebula.index.errors import IndexFailed, OutsideRoot
 from nebula.index.index import Index
 from nebula.server.asgi import App
 from nebula.server.bodies import RequestBody, read_body
-from nebula.server.gate import PASSAGE, Gate, Passage, Rules
+from nebula.server.gate import PASSAGE, Gate, Passage, Rules, recorder
 from nebula.server.rag import bodies, operations
 from nebula.server.rag.keeper import Keeper, OpenIndex
 from nebula.server.refusals import Refusal
-from nebula.server.rest import Endpoint, JsonResponse, Routed, add_operation, add_pages, new_api, recorder
+from nebula.server.rest import JsonResponse, Routed, add_operation, add_pages, new_api
 from nebula.tools.code_index import STATE_HEADER
 from nebula.workspace.audit import AuditLog
 
@@ -74,19 +75,8 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
         found = await searching.run(lambda index: operations.status(index, ready.is_set()))
         return JsonResponse(to_json(found), {})
 
-    def add(
-        name: str,
-        summary: str,
-        worker: _Worker,
-        run: Callable[[Index, Any], dict[str, Any]],
-        request: type[RequestBody],
-        reply: type[BaseModel],
-        example: dict[str, Any],
-    ) -> None:
-        endpoint = _endpoint(name, worker, run, request, ready)
-        add_operation(app, name, endpoint, summary, reply, request=request, example=example, errors=_ERRORS)
-
     app = new_api("EverContext index", _DESCRIPTION, lifespan)
+    add = partial(_add, app, ready)
     add(
         "ingest", "Bring files in step; answers when they are searchable", changing, operations.ingest,
         bodies.IngestBody, bodies.IngestReply, {"ingested": 1, "skipped": [], "deleted": 0, "renamed": 0},
@@ -108,13 +98,17 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
     return Gate(Routed(app), rules, recorder(audit))
 
 
-def _endpoint(
+def _add(
+    app: FastAPI,
+    ready: asyncio.Event,
     name: str,
+    summary: str,
     worker: _Worker,
     run: Callable[[Index, Any], dict[str, Any]],
     kind: type[RequestBody],
-    ready: asyncio.Event,
-) -> Endpoint:
+    reply_kind: type[BaseModel],
+    example: dict[str, Any],
+) -> None:
     async def endpoint(request: Request) -> JsonResponse:
         passage: Passage = request.scope[PASSAGE]
         passage.method = name
@@ -131,4 +125,4 @@ def _endpoint(
             raise Refusal("{problem}", problem=error, status=500, code="index_failed") from None
 
     endpoint.__name__ = name
-    return endpoint
+    add_operation(app, name, endpoint, summary, reply_kind, request=kind, example=example, errors=_ERRORS)

@@ -46,7 +46,7 @@ async def preview_context(
         model=model,
         attachments=attached,
     )
-    return ActionResult((await server.turns.preview(job)).to_json())
+    return ActionResult((await server.runner.preview(job)).to_json())
 
 
 def place_of(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str, str]:

@@ -62,11 +62,11 @@ class Action:
     """The client's next request does not wait for it."""
 
     @classmethod
-    def of(cls, handler: Handler, name: str = "", *, takes_long: bool = False) -> Action:
+    def of(cls, handler: Handler, *, takes_long: bool = False) -> Action:
         types = get_type_hints(handler)
         named = [each for each in inspect.signature(handler).parameters.values() if each.kind is each.KEYWORD_ONLY]
         keys = tuple(_key(each.name, types[each.name], each.default) for each in named)
-        return cls(name or handler.__name__, keys, handler, takes_long)
+        return cls(handler.__name__, keys, handler, takes_long)
 
     def arguments(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Raises ActionError for the first key that is missing or of another type."""

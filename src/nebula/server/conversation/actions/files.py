@@ -51,7 +51,7 @@ def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, An
 
 
 def _files(server: ServerContext) -> Workspace:
-    found = server.turns.files()
+    found = server.runner.files()
     if found is None:
         raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
     return found

@@ -15,7 +15,7 @@ async def hello(server: ServerContext, client: Client, *, lang: str = "") -> Act
         client.lang = lang
     settings = server.settings
     here = {"modes": list(server.modes), "model": settings.model}
-    if server.turns.has_files:
+    if server.runner.has_files:
         here |= {"root": settings.root, "editor_url": settings.editor_url}
     return ActionResult(_present(server) | here)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
@@ -48,8 +46,8 @@ async def send_prompt(
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, parents, flow_id)
     lang = lang if lang in LANGUAGES else server.settings.lang
-    job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, tuple(beside), tuple(without or ()), model)
-    job = replace(job, attachments=attached)
+    ways = tuple(beside), tuple(without or ()), model, attached
+    job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, *ways)
     server.turns.start(job, client)
     client.subscriber.subscribe(trace_id=job.trace_id)
     client.turns.append(job.trace_id)

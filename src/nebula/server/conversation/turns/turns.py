@@ -115,16 +115,6 @@ class Turns:
         self._running[job.trace_id] = turn
         turn.task = asyncio.create_task(self._run(turn))
 
-    async def preview(self, job: Job) -> TurnPreview:
-        return await self._runner.preview(job)
-
-    @property
-    def has_files(self) -> bool:
-        return self._runner.has_files
-
-    def files(self) -> Workspace | None:
-        return self._runner.files()
-
     def approve(self, approval_id: str, decision: Decision) -> None:
         """Raises ActionError for an unknown id, and for a part that the question does not have: it stays open then."""
         question, answer = self._questions.get(approval_id, (None, None))
