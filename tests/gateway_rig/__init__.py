@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -29,6 +30,8 @@ STARTING_S = 60.0
 MIB = 1 << 20
 EXTENSIONS = (".py", ".md", ".txt", ".json", ".yaml", ".yml")
 """The default of EC_ALLOW_EXT."""
+SEEN_BY_THEN = 5
+"""Rounds of the event loop until a connection that its client has closed is known to be."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Gateway:
 
 
 class QuickServer(uvicorn.Server):
-    """Stops at once; uvicorn's own looks ten times a second, which each test would wait for."""
+    """Stops at once; uvicorn's own looks ten times a second and then sleeps, which each test would wait for."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -98,6 +101,15 @@ class QuickServer(uvicorn.Server):
         self.running.set()
         while not self.should_exit:
             await self._wish.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for _ in range(SEEN_BY_THEN):
+            await asyncio.sleep(0)
+        if self.server_state.connections or self.server_state.tasks:
+            return await super().shutdown(sockets)
+        for server in self.servers:
+            server.close()
+        return await self.lifespan.shutdown()
 
     def stop(self) -> None:
         self.should_exit = True

@@ -28,7 +28,7 @@ class Site(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     server = ThreadingHTTPServer((ELSEWHERE, 0), Site)
     threading.Thread(target=server.serve_forever, daemon=True).start()
