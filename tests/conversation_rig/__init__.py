@@ -57,7 +57,7 @@ class Server:
     def stop(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 def command(kind: str, *args: str) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from marked_processes import a_mark, wait_until_none_is_left
 from nebula.llm.contract import ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError, NotFoundError, UnavailableError
 from nebula.llm.gemini_command import GeminiCommand
@@ -70,30 +69,18 @@ async def test_what_it_says_in_json_is_the_reason(command):
 
 
 @pytest.mark.slow
-async def test_one_that_never_answers_is_ended_with_all_that_it_started(command, tmp_path):
+async def test_one_that_never_answers_is_ended_with_all_that_it_started(command):
+    mark = a_mark()
     command(
         "import subprocess, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "pathlib.Path(__file__).with_name('child').write_text(str(child.pid)); time.sleep(600)"
+        f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)', '{mark}']); time.sleep(600)"
     )
     with pytest.raises(UnavailableError, match="no answer"):
         await ask(GeminiCommand(timeout_s=1.0))
-    child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 10
-    while _runs(child):
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)  # the kernel takes a moment to end it
+    wait_until_none_is_left(mark)
 
 
 async def test_without_the_command_a_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(NotFoundError, match="not installed"):
         await ask(GeminiCommand())
-
-
-def _runs(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"

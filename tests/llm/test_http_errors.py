@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
@@ -104,10 +104,8 @@ async def test_retry_after_in_seconds_is_kept(wait: str) -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_server_that_asks_for_an_hour_is_not_asked_again(status: int) -> None:
-    started = time.monotonic()
-    with pytest.raises(ModelError, match="60 min"):
+    with pytest.raises(ModelError, match="60 min"):  # the test's own time limit is far below an hour
         await items_from([Fault.status_code(status, retry_after="3600"), Turn("hello")])
-    assert time.monotonic() - started < 5
 
 
 def test_retry_after_as_a_date() -> None:
@@ -286,7 +284,7 @@ def test_pauses_grow_and_stay_within_bounds() -> None:
 @pytest.mark.parametrize("fault", [Fault.slow(3600), Fault.stall(60)], ids=["before the answer", "within it"])
 async def test_a_hung_server_is_reported_at_growing_intervals(wire: str, fault: Fault) -> None:
     with ScriptedModel([Turn("one two three four five six seven", fault=fault)]) as server:
-        model = model_at(server.url, wire, timeouts=Timeouts(notice_s=0.05))
+        model = model_at(server.url, wire, timeouts=Timeouts(notice_s=0.02))
         request = ModelRequest("some-model", "", [UserMessage.new_prompt("hi")])
         heard: list[ModelNotice] = []
         async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
@@ -299,14 +297,21 @@ async def test_a_hung_server_is_reported_at_growing_intervals(wire: str, fault: 
         server.wait_until(lambda: server.turns and server.turns[-1].disconnected)
     assert {each.kind for each in heard} == {"waiting"} and server.url.removeprefix("http://") in str(heard[0].text)
     seconds = [each.text.values["seconds"] for each in heard]
-    assert seconds[0] >= 0.05 and seconds[1] >= 0.1 and seconds[2] >= 0.2
+    assert seconds[0] >= 0.02 and seconds[1] >= 0.04 and seconds[2] >= 0.08
 
 
 @everywhere
 async def test_a_late_answer_is_whole_after_the_notices(wire: str) -> None:
-    items = await items_from([Turn("late", fault=Fault.slow(0.3))], wire, timeouts=Timeouts(notice_s=0.05))
-    assert isinstance(items[0], ModelNotice)
-    assert isinstance(items[-1], ModelReply) and items[-1].message.content == "late"
+    noticed, last = threading.Event(), None
+    with ScriptedModel([Turn("late", until=noticed)]) as server:
+        model = model_at(server.url, wire, timeouts=Timeouts(notice_s=0.01))
+        request = ModelRequest("some-model", "", [UserMessage.new_prompt("hi")])
+        async for item in model.stream(request):
+            if isinstance(item, ModelNotice):
+                noticed.set()
+            last = item
+        await model.aclose()
+    assert isinstance(last, ModelReply) and last.message.content == "late"
 
 
 async def test_a_retry_says_what_failed_and_how_often_it_may() -> None:

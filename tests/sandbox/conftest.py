@@ -1,10 +1,18 @@
-"""Where the upper side lies: each test that asks for it runs with one in memory and one on disk."""
+"""A small project, and where the upper side lies: a test that asks for that runs with one in memory and one on disk."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "hello.txt").write_text("hello\n")
+    return folder
 
 
 @pytest.fixture(params=["memory", pytest.param("disk", marks=pytest.mark.slow)])

@@ -30,14 +30,6 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "hello.txt").write_text("hello\n")
-    return folder
-
-
-@pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "nebula-home"
 

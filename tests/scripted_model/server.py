@@ -21,6 +21,8 @@ DEFAULT_MODELS = {
     "gemini": ("gemini-2.5-flash", "gemini-3-pro-preview"),
     "ollama": ("qwen3:8b", "hermes3:8b"),
 }
+PATIENCE_S = 45.0
+"""Much more than a busy machine takes, less than a test may."""
 GEMINI_ROUTE = re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent|countTokens)$")
 
 
@@ -84,13 +86,13 @@ class ScriptedModel:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main(ready)), daemon=True)
         self._thread.start()
-        if not ready.wait(10):
+        if not ready.wait(PATIENCE_S):
             raise RuntimeError("the scripted model did not start")
 
     def stop(self) -> None:
         if self._loop is not None and self._thread is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stopping.set)
-            self._thread.join(10)
+            self._thread.join(PATIENCE_S)
 
     # what tests ask for
 
@@ -124,7 +126,7 @@ class ScriptedModel:
         """The requests that took a turn of the script."""
         return [request for request in self.requests if request.is_turn]
 
-    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
         """Wait for something this server records (`lambda: server.turns[0].disconnected`)."""
         with self._changed:
             if not self._changed.wait_for(condition, timeout_s):

@@ -31,6 +31,14 @@ def ended(*arguments: str, env: dict[str, str] | None = None, cwd: Path | None =
     return process.returncode, output, errors
 
 
+def wait_until_refused(port: int) -> None:
+    """The server has heard that it is to end: it takes no new connections."""
+    with pytest.raises(ConnectionRefusedError):
+        while True:
+            socket.create_connection(("127.0.0.1", port)).close()
+            time.sleep(0.01)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_ends_gracefully_when_asked(root: Path, number: signal.Signals, code: int) -> None:
     with gateway_command(root) as gateway:
@@ -38,14 +46,15 @@ def test_ends_gracefully_when_asked(root: Path, number: signal.Signals, code: in
         slow = socket.create_connection(("127.0.0.1", gateway.port))
         body = json.dumps({"path": "late.txt", "content": "late\n", "mode": "create"}).encode()
         head = f"POST /write_file HTTP/1.1\r\nhost: 127.0.0.1:{gateway.port}\r\ncontent-type: application/json\r\n"
-        slow.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body[:5])
-        time.sleep(0.3)
+        slow.sendall(f"{head}content-length: {len(body)}\r\nexpect: 100-continue\r\n\r\n".encode())
+        assert slow.recv(4096).startswith(b"HTTP/1.1 100"), "it waits for the rest of the request"
+        slow.sendall(body[:5])
         gateway.process.send_signal(number)
-        time.sleep(0.3)
+        wait_until_refused(gateway.port)
         slow.sendall(body[5:])
         assert slow.recv(4096).startswith(b"HTTP/1.1 200"), "a request under way is finished"
         slow.close()
-        assert gateway.process.wait(20) == code
+        assert gateway.process.wait(60) == code
         _, errors = gateway.process.communicate()
         assert errors == ""
     assert (root / "late.txt").read_text(encoding="utf-8") == "late\n"

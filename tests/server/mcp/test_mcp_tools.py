@@ -316,7 +316,7 @@ def test_stdio_ends_when_asked_to(root: Path, number: signal.Signals | None, cod
     assert '"result"' in process.stdout.readline()
     if number is not None:
         process.send_signal(number)
-        assert process.wait(20) == code
+        assert process.wait(60) == code
     _, errors = process.communicate(timeout=20)
     assert process.returncode == code
     assert errors == ""
