@@ -5,8 +5,8 @@
         for hit in index.search("where is the session saved?"):
             print(f"{hit.path}#{hit.span}", hit.symbol)
 
-`index` is the face, `contract` what a store does, `values` what goes in and out, `constants` every number with its
-reason. Below them: `chunks` (files into chunks), `terms` (texts into words), `ranking`, `building` (segments, by
-several processes), `stores` (SQLite, PostgreSQL), `embedders`, `worktree` and `follow` (git and files), `queue`, `hook`
-and `watch`. Importing this package imports nothing.
+`index` is the face, `values` what goes in and out, `constants` every number with its reason. Below them: `chunks`
+(files into chunks), `terms` (texts into words), `ranking`, `building` (segments, by several processes), `stores`
+(SQLite, PostgreSQL), `embedders`, and `in_step` (git and files, the queue, hook and watch). Importing this package
+imports nothing.
 """

@@ -130,7 +130,7 @@ RANK_ROUNDS: Final = 12
 
 # --- in step with the files -----------------------------------------------------------------------------------------
 GIT_TIMEOUT_S: Final = 60.0
-"""FileListing a very large repository on a slow disk; usually 10 ms."""
+"""Listing a very large repository on a slow disk; usually 10 ms."""
 MAX_NESTED_REPOSITORIES: Final = 4
 """Submodules in submodules, so deep and no deeper."""
 SETTLED_NS: Final = 2_000_000_000

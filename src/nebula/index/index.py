@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES, OUTLINE_FILES
-from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Embedder
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.queue import Change, Queue
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
-from nebula.index.records import Source
+from nebula.index.records import Candidate
 from nebula.index.repair import repairing
 from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
+from nebula.index.stores.store import Store
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
 
@@ -249,9 +249,7 @@ class Index:
         hits = []
         for score, each in found:
             if each.path not in files:
-                source = self.root.read(each.path, 0, 0)
-                same = isinstance(source, Source) and source.blob == each.blob
-                files[each.path] = Lines(source.data) if isinstance(source, Source) and same else None
+                files[each.path] = self.root.lines(each.path, each.blob)
             lines = files[each.path]
             if lines is not None:
                 text = lines.text(each.start, each.end)

@@ -8,7 +8,7 @@ import stat
 import time
 
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.index.chunks.lines import why_not
+from nebula.index.chunks.lines import Lines, why_not
 from nebula.index.constants import MAX_FILE_BYTES, SETTLED_NS
 from nebula.index.records import Source
 from nebula.index.values import Skipped
@@ -46,6 +46,11 @@ class Root:
         if reason:
             return Skipped(path, reason)
         return Source(path, data, self.blob_id(data), size, settled(mtime_ns))
+
+    def lines(self, path: str, blob: str) -> Lines | None:
+        """Of a file that still has this content."""
+        source = self.read(path, 0, 0)
+        return Lines(source.data) if isinstance(source, Source) and source.blob == blob else None
 
     def blob_id(self, data: bytes) -> str:
         return hashlib.new(self.hash_name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

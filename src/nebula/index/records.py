@@ -1,6 +1,9 @@
-"""A file as it was read, and a segment as it is kept."""
+"""What goes into a store, and what comes out of it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from nebula.value import value
 
@@ -40,10 +43,63 @@ class FileRow:
 
 @value
 class Segment:
-    files: tuple[FileRow, ...]
-    terms: tuple[tuple[str, bytes, bytes], ...]
+    files: tuple[FileRow, ...] = ()
+    terms: tuple[tuple[str, bytes, bytes], ...] = ()
     """(term, postings in chunks, postings in files), by term."""
 
     @property
     def chunk_count(self) -> int:
         return sum(len(file.chunks) for file in self.files)
+
+
+class IndexedFile(NamedTuple):
+    """What is known of an indexed file: enough to tell whether it changed. Thousands are made for each look."""
+
+    blob: str
+    size: int
+    mtime_ns: int
+    committed: bool = False
+
+
+@value
+class Shape:
+    """How large the index is, for the rarity of terms, and which places of it are dead."""
+
+    generation: int
+    files: int
+    chunks: int
+    segments: Mapping[int, tuple[int, int]]
+    """Segment → (chunks, files), dead ones included."""
+    dead_chunks: Mapping[int, frozenset[int]]
+    dead_files: Mapping[int, frozenset[int]]
+
+
+class Candidate(NamedTuple):
+    """A chunk that may be a hit, with what ranks it. Hundreds are made for each search."""
+
+    segment: int
+    place: int
+    file: int
+    start: int
+    end: int
+    symbol: str
+    digest: str
+    path: str
+    blob: str
+    language: str
+    kind: int
+    rank: float
+    file_place: int
+    committed: bool
+
+
+@value
+class Unembedded:
+    """A text that has no vector yet: these lines of a file with this content."""
+
+    digest: str
+    path: str
+    blob: str
+    start: int
+    end: int
+    symbol: str

@@ -36,10 +36,6 @@ class SegmentBuilder:
         self._in_chunks: defaultdict[str, list[int]] = defaultdict(list)
         self._in_files: defaultdict[str, list[int]] = defaultdict(list)
 
-    @property
-    def chunk_count(self) -> int:
-        return self._chunk_count
-
     def add(self, source: Source) -> None:
         lines = Lines(source.data)
         language = language_of(source.path)

@@ -7,10 +7,7 @@ head; a function is not looked into (`whole`), its lines are cut into windows.
 
 from __future__ import annotations
 
-from nebula.index.chunks.suffixes import language_of
 from nebula.value import value
-
-__all__ = ["LANGUAGES", "Language", "language_of"]
 
 
 @value

@@ -10,10 +10,10 @@ import threading
 
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import EMBED_BATCH
-from nebula.index.contract import Store, Unembedded
 from nebula.index.embedders.contract import Embedder
 from nebula.index.reading import Root
-from nebula.index.records import Source
+from nebula.index.records import Unembedded
+from nebula.index.stores.store import Store
 from nebula.index.values import Progress
 from nebula.index.vectors import pack
 
@@ -53,9 +53,7 @@ def _texts(root: Root, rows: list[Unembedded]) -> dict[str, str]:
     texts = {}
     for row in rows:
         if row.path not in files:
-            source = root.read(row.path, 0, 0)
-            same = isinstance(source, Source) and source.blob == row.blob
-            files[row.path] = Lines(source.data) if isinstance(source, Source) and same else None
+            files[row.path] = root.lines(row.path, row.blob)
         lines = files[row.path]
         if lines is not None:
             texts[row.digest] = f"{row.symbol}\n{lines.text(row.start, row.end)}"

@@ -16,7 +16,6 @@ from nebula.index.embedders.contract import Vector
 from nebula.index.embedders.prefixes import with_prefix
 from nebula.index.errors import IndexFailed
 
-PROVIDER = "onnx"
 _MARK_BYTES = 65_536
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -28,7 +27,7 @@ class OnnxEmbedder:
         for each in (self._path, self._tokenizer_path):
             if not os.path.isfile(each):
                 raise IndexFailed("The embedder's file {path} is not there.", path=each)
-        self.name = f"{PROVIDER}/{self._path}#{_mark(self._path)}"
+        self.name = f"onnx/{self._path}#{_mark(self._path)}"
         self._kind = "/".join(self._path.split("/")[-2:])
 
     def embed(self, texts: Sequence[str], *, is_question: bool = False) -> list[Vector]:

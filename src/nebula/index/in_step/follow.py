@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from nebula.index.building.batches import Built, Wanted, build
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
-from nebula.index.contract import IndexedFile, Store
 from nebula.index.errors import OutsideRoot
 from nebula.index.in_step.worktree import committed_blobs, list_files, list_some
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import Root
-from nebula.index.records import Source
+from nebula.index.records import IndexedFile, Segment, Source
+from nebula.index.stores.store import Store
 from nebula.index.values import Progress, Report, Skipped, joined
 
 
@@ -45,7 +45,7 @@ class Follower:
 
     def ingest(self, paths: Sequence[str]) -> Report:
         wanted = [self.inside(path) for path in paths]
-        known = self._known_below(wanted)
+        known = self._store.states_below(wanted)
         new = [path for path in wanted if path not in known]
         listed = {path for path in wanted if path in known} | set(list_some(self._root.path, new) if new else ())
         report = self._bring(sorted(listed), known, known.keys() - listed)
@@ -53,13 +53,13 @@ class Follower:
         return report
 
     def prune(self, paths: Sequence[str]) -> Report:
-        gone = self._known_below([self.inside(path) for path in paths])
-        self._store.add(build(self._root, ()).segment, gone=sorted(gone))
+        gone = self._store.states_below([self.inside(path) for path in paths])
+        self._store.add(Segment(), gone=sorted(gone))
         return Report(deleted=len(gone))
 
     def clear(self) -> None:
         gone = self._store.states().keys() | self._store.skipped().keys()
-        self._store.add(build(self._root, ()).segment, gone=sorted(gone))
+        self._store.add(Segment(), gone=sorted(gone))
 
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
         """Those whose content is unchanged are moved; the others are taken out and read."""
@@ -78,10 +78,6 @@ class Follower:
         if inner == ".." or inner.startswith("../") or os.path.isabs(inner) or "\0" in path:
             raise OutsideRoot("{path}: outside the project.", path=path)
         return "" if inner == "." else inner
-
-    def _known_below(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
-        """What is indexed of these files, and of all files below those that are folders."""
-        return self._store.states_below(list(paths))
 
     # --- the change itself
 
@@ -152,13 +148,13 @@ class Follower:
                 self._progress(added + len(skipped), len(read) + len(rest))
             skipped += [each for each, _, _ in built.skipped]
         if first:
-            self._store.add(build(self._root, ()).segment, gone=gone)
+            self._store.add(Segment(), gone=gone)
         return added, skipped
 
     def _note_unnameable(self, names: Sequence[str]) -> Report:
         new = [Skipped(name, "its name is not UTF-8") for name in names if name not in self._store.skipped()]
         if new:
-            self._store.add(build(self._root, ()).segment, [(each, 0, 0) for each in new])
+            self._store.add(Segment(), [(each, 0, 0) for each in new])
         return Report(skipped=tuple(new))
 
     # --- what follows from it

@@ -23,11 +23,8 @@ from nebula.value import value
 class Change:
     """One path of a staged change, as `git diff --cached --raw -z -M` writes it."""
 
-    status: str
-    """A, M, D, R or T."""
     path: str
     moved_from: str = ""
-    blob: str = ""
 
 
 class Queue:
@@ -73,13 +70,12 @@ def parse_changes(data: bytes) -> list[Change]:
         about = fields[at].lstrip(b":").split(b" ")
         if len(about) != 5 or not about[4]:
             break
-        status, blob = about[4][:1].decode("ascii", "replace"), about[3].decode("ascii", "replace")
+        status = about[4][:1]
         first = os.fsdecode(fields[at + 1])
-        if status in "RC" and at + 2 < len(fields):
-            second = os.fsdecode(fields[at + 2])
-            changes.append(Change(status, second, first if status == "R" else "", blob))
+        if status in b"RC" and at + 2 < len(fields):
+            changes.append(Change(os.fsdecode(fields[at + 2]), first if status == b"R" else ""))
             at += 3
         else:
-            changes.append(Change(status, first, "", blob))
+            changes.append(Change(first))
             at += 2
     return changes

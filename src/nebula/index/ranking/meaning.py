@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.index.constants import NEAREST
-from nebula.index.contract import Candidate, Store
 from nebula.index.embedders.contract import Vector
+from nebula.index.records import Candidate
+from nebula.index.stores.store import Store
 from nebula.index.vectors import cosine, unit
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from nebula.index.constants import OUTLINE_HITS, OUTLINE_SYMBOLS
-from nebula.index.contract import Store
 from nebula.index.ranking.search import rank
+from nebula.index.stores.store import Store
 from nebula.index.terms.question import question_terms
 from nebula.index.terms.words import terms_of, words_of
 

@@ -16,8 +16,8 @@ from nebula.index.constants import (
     RANK_DAMPING,
     RANK_ROUNDS,
 )
-from nebula.index.contract import Store
 from nebula.index.postings import WEIGHTS
+from nebula.index.stores.store import Store
 from nebula.index.terms.words import terms_of
 
 _IS_A_NAME = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z][a-z]")

@@ -17,11 +17,12 @@ from nebula.index.constants import (
     RANK_WEIGHT,
     VECTOR_WEIGHT,
 )
-from nebula.index.contract import Candidate, Store
 from nebula.index.ranking.kinds import CODE, asked_for
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.names import name_score
 from nebula.index.ranking.scoring import Scored, best_places, highest
+from nebula.index.records import Candidate
+from nebula.index.stores.store import Store
 from nebula.index.terms.question import question_terms
 
 

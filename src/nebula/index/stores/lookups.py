@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nebula.index.contract import Candidate, Shape
+from nebula.index.records import Candidate
 from nebula.index.stores.database import StoreDatabase
 
 CANDIDATE_COLUMNS = (
-    "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.size, f.mtime_ns, f.language,"
-    " f.kind, f.rank, f.place, f.committed"
+    "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.language, f.kind,"
+    " f.rank, f.place, f.committed"
 )
 """In the order of the fields of a Candidate."""
 IN_FEW_PATHS = "(SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = value LIMIT ?) AS counted) <= ?"
@@ -20,10 +20,8 @@ IN_FEW_PATHS = "(SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = valu
 class Lookups:
     db: StoreDatabase
 
-    def shape(self) -> Shape:
-        raise NotImplementedError
-
     def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
+        """Segment → term → (postings in chunks, postings in files)."""
         found: dict[int, dict[str, tuple[bytes, bytes]]] = {}
         for segment, term, in_chunks, in_files in self.db.execute(
             "SELECT segment, term, in_chunks, in_files FROM posting WHERE segment IN (SELECT id FROM segment)"
@@ -34,6 +32,7 @@ class Lookups:
         return found
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
+        """Term → (file, weight); a term in more than `at_most` paths is left out."""
         rows = self.db.execute(
             "SELECT term, file, weight FROM path_term"  # noqa: S608
             f" WHERE term IN (SELECT value FROM json_each(?) WHERE {IN_FEW_PATHS})",
@@ -45,6 +44,7 @@ class Lookups:
         return found
 
     def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
+        """Segment → (first chunk, count of chunks) of the files that fit; "" fits all."""
         found: dict[int, list[tuple[int, int]]] = {}
         for segment, first, count in self.db.execute(
             "SELECT segment, first_chunk, chunks FROM file WHERE path >= ? AND path < ? AND (language = ? OR ? = '')",
@@ -54,6 +54,7 @@ class Lookups:
         return found
 
     def chunks_of(self, files: Sequence[int]) -> list[tuple[int, int, int]]:
+        """(segment, first chunk, count of chunks) of each of these files."""
         return self.db.execute(
             "SELECT segment, first_chunk, chunks FROM file"
             " WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
@@ -61,6 +62,7 @@ class Lookups:
         ).fetchall()
 
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
+        """The live chunks among these places, by segment."""
         return [
             Candidate._make(row)
             for segment, wanted in places.items()
@@ -73,6 +75,7 @@ class Lookups:
         ]
 
     def ranked_files(self, limit: int, paths: Sequence[str]) -> list[tuple[int, str, float]]:
+        """(file, path, rank) of these files, and of the code that is referred to most."""
         wanted = json.dumps(list(paths))
         named = "SELECT id, path, rank FROM file WHERE path IN (SELECT value FROM json_each(?))"
         best = "SELECT id, path, rank FROM file WHERE kind = 0 ORDER BY rank DESC, path LIMIT ?"
@@ -81,12 +84,15 @@ class Lookups:
     # --- references
 
     def file_places(self) -> dict[tuple[int, int], int]:
+        """(segment, place) → file, of all live files."""
         return {(segment, place): id for id, segment, place in self.db.execute("SELECT id, segment, place FROM file")}
 
     def symbols(self) -> Iterable[tuple[int, str]]:
+        """(file, symbol) of every chunk that has one."""
         return self.db.execute("SELECT file, symbol FROM chunk WHERE symbol != ''")
 
     def in_files(self, terms: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+        """(segment, term, postings in files)."""
         yield from self.db.execute(
             "SELECT segment, term, in_files FROM posting WHERE segment IN (SELECT id FROM segment)"
             " AND term IN (SELECT value FROM json_each(?))",

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from nebula.index import postings
 from nebula.index.constants import MAX_DEAD_SHARE, MAX_SEGMENTS, MERGED_SEGMENTS, SEGMENT_CHUNKS
-from nebula.index.contract import Shape
+from nebula.index.records import Shape
 from nebula.index.stores.database import StoreDatabase
 
 

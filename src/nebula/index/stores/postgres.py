@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from nebula.index.constants import FORMAT
-from nebula.index.contract import Candidate
 from nebula.index.errors import IndexFailed
+from nebula.index.records import Candidate
 from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS
-from nebula.index.stores.sql_store import SqlStore
+from nebula.index.stores.store import Store
 from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed
 
@@ -120,7 +120,7 @@ class PostgresDatabase:
             connection.execute("ALTER TABLE vector ADD COLUMN near public.halfvec")
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """Vectors are also kept as pgvector's own, with an index for each model."""
 
     def add_vectors(self, model: str, vectors: Sequence[tuple[str, Packed]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from nebula.files.database import ForeignDatabase, connect, transaction
 from nebula.index.constants import APPLICATION_ID, FORMAT
 from nebula.index.errors import IndexFailed
-from nebula.index.stores.sql_store import SqlStore
+from nebula.index.stores.store import Store
 from nebula.index.stores.tables import TABLES
 
 _SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "mmap_size = 268435456")
@@ -61,22 +61,22 @@ class SqliteDatabase:
         self._connection.close()
 
 
-def open_sqlite(path: str) -> SqlStore:
+def open_sqlite(path: str) -> Store:
     """The store in this file. One that is damaged, or of another version, is made anew: it can be derived again."""
     try:
-        return SqlStore(SqliteDatabase(path))
+        return Store(SqliteDatabase(path))
     except (sqlite3.DatabaseError, ForeignDatabase) as error:
         if isinstance(error, sqlite3.OperationalError):  # not a reason to throw it away
             raise unusable(error) from None
     return renewed_sqlite(path)
 
 
-def renewed_sqlite(path: str) -> SqlStore:
+def renewed_sqlite(path: str) -> Store:
     """An empty store in place of the one in this file."""
     for name in (path, f"{path}-wal", f"{path}-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
-    return SqlStore(SqliteDatabase(path))
+    return Store(SqliteDatabase(path))
 
 
 def unusable(error: sqlite3.Error) -> IndexFailed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from nebula.index.contract import Shape, Unembedded
+from nebula.index.records import Shape, Unembedded
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.vector_matrix import VectorMatrix
 from nebula.index.vectors import Packed
@@ -18,7 +18,15 @@ class Vectors:
     def shape(self) -> Shape:
         raise NotImplementedError
 
+    def add_to_meta(self, key: str, step: int) -> None:
+        self.db.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
+            " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)",
+            (key, str(step), step),
+        )
+
     def models(self) -> dict[str, int]:
+        """Name → how many chunks have a vector of it."""
         rows = self.db.execute(
             "SELECT m.name, (SELECT count(*) FROM chunk c JOIN vector v ON v.model = m.id AND v.digest = c.digest)"
             " FROM model m"
@@ -41,11 +49,7 @@ class Vectors:
                 "INSERT INTO vector (model, digest, scale, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [(number, digest, scale, data) for digest, (scale, data) in vectors],
             )
-            self.db.execute(
-                "INSERT INTO meta VALUES ('embedded_total', ?) ON CONFLICT (key) DO UPDATE"
-                " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)",
-                (str(len(vectors)), len(vectors)),
-            )
+            self.add_to_meta("embedded_total", len(vectors))
 
     def vectors(self, model: str, digests: Sequence[str]) -> dict[str, Packed]:
         rows = self.db.execute(
@@ -55,6 +59,7 @@ class Vectors:
         return {digest: (scale, data) for digest, scale, data in rows}
 
     def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
+        """(segment, place) of the chunks nearest in meaning; none where the means to search them are missing."""
         if self._matrix is None:
             self._matrix = VectorMatrix()
         key = (model, self.shape().generation, self.models().get(model, 0))

@@ -1,13 +1,17 @@
-"""Files, chunks and postings in tables."""
+"""The store of the index: files, chunks and postings in the tables of a database. Both databases pass the same tests.
+
+It keeps files, their chunks and postings in segments that never change. Replacing a file adds it to a new segment and
+marks its old place dead; a rename only moves the path. Each method that changes something is one transaction: it is
+done wholly or, after a crash, not at all.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from nebula.index.contract import IndexedFile, Shape
 from nebula.index.ranking.kinds import kind_of
-from nebula.index.records import FileRow, Segment
+from nebula.index.records import FileRow, IndexedFile, Segment, Shape
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
@@ -15,15 +19,8 @@ from nebula.index.stores.vectors import Vectors
 from nebula.index.terms.paths import path_terms
 from nebula.index.values import Skipped
 
-_ADD_TO_META = (
-    "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
-    " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)"
-)
 
-
-class SqlStore(Lookups, Vectors):
-    """See `nebula.index.contract.Store`."""
-
+class Store(Lookups, Vectors):
     def __init__(self, db: StoreDatabase) -> None:
         self.db = db
         self._shape: Shape | None = None
@@ -71,6 +68,7 @@ class SqlStore(Lookups, Vectors):
         )
 
     def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
+        """What is indexed, by path; of these paths, or of all."""
         if paths is None:
             rows = self.db.execute("SELECT path, blob, size, mtime_ns, committed FROM file")
         else:
@@ -81,6 +79,7 @@ class SqlStore(Lookups, Vectors):
         return {path: IndexedFile(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
 
     def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
+        """What is indexed of these files and below these folders; "" is everything."""
         found: dict[str, IndexedFile] = {}
         for path in paths:
             low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
@@ -92,15 +91,18 @@ class SqlStore(Lookups, Vectors):
         return found
 
     def skipped(self) -> dict[str, tuple[str, int, int]]:
+        """Path → (reason, size, mtime)."""
         rows = self.db.execute("SELECT path, reason, size, mtime_ns FROM skipped")
         return {path: (reason, size, mtime) for path, reason, size, mtime in rows}
 
     def lines(self) -> int:
+        """Of all files together."""
         return int(self.db.execute("SELECT coalesce(sum(lines), 0) FROM file").fetchone()[0])
 
     # --- changes
 
     def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
+        """New or changed files, files that cannot be indexed (with size and mtime), and paths that are no more."""
         with self.db.writing():
             replaced = [file.path for file in segment.files] + [each.path for each, _, _ in skipped] + list(gone)
             changed = max(self._remove(replaced), len(segment.files))
@@ -153,6 +155,7 @@ class SqlStore(Lookups, Vectors):
         return len(rows)
 
     def rename(self, moves: Sequence[tuple[str, str]]) -> int:
+        """(from, to) of files whose content is the same. The way to `to` must be free, or be moved away, too."""
         with self.db.writing():
             found = []
             for old, new in moves:
@@ -172,6 +175,7 @@ class SqlStore(Lookups, Vectors):
         return len(found)
 
     def touch(self, states: Mapping[str, IndexedFile]) -> None:
+        """New times for files whose content is the same."""
         with self.db.writing():
             self.db.executemany(
                 "UPDATE file SET size = ?, mtime_ns = ?, committed = ? WHERE path = ?",
@@ -187,9 +191,11 @@ class SqlStore(Lookups, Vectors):
             self._set_meta("changed", "0")
 
     def changed_since_rank(self) -> int:
+        """How many files were added, replaced or removed since `set_ranks`."""
         return int(self.meta("changed") or 0)
 
     def tidy(self) -> None:
+        """Merges small segments and writes those anew that are mostly dead, if there are too many."""
         for segments in segments_to_merge(self.shape()):
             with self.db.writing():
                 merge(self.db, segments)
@@ -197,5 +203,5 @@ class SqlStore(Lookups, Vectors):
 
     def _next_generation(self, changed: int = 0) -> None:
         self._shape = None
-        for key, step in (("generation", 1), ("changed", changed)):
-            self.db.execute(_ADD_TO_META, (key, str(step), step))
+        self.add_to_meta("generation", 1)
+        self.add_to_meta("changed", changed)
