@@ -25,10 +25,18 @@ KEYS, LIVE = 40, 5
 SIZE = {"width": 1280, "height": 800}
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-precise-memory-info"]
 
-FIRST_TITLES = """new Promise((done) => { const look = () => {
-    const row = document.querySelector('[role="treeitem"] .title');
-    const there = row && row.textContent.startsWith("prompt") && document.querySelector("#graph .picture").width > 0;
-    if (there) requestAnimationFrame(() => done(performance.now())); else requestAnimationFrame(look); }; look(); })"""
+# The same for whoever draws: from navigation to the frame after titles are drawn. The libraries say when they have
+# drawn (`titled()`); we are asked for a title on the canvas and one in the outline.
+TITLES_SEEN = """(() => { const pen = CanvasRenderingContext2D.prototype; const fillText = pen.fillText;
+    window.first = new Promise((done) => {
+        window.titled = () => requestAnimationFrame(() => done(performance.now())); });
+    const outlined = () => document.querySelector('[role="treeitem"] .title')?.textContent.startsWith("prompt");
+    const ours = () => outlined() ? window.titled() : requestAnimationFrame(ours);
+    pen.fillText = function (text, ...at) { fillText.call(this, text, ...at);
+        if (!text.startsWith("prompt")) return;
+        pen.fillText = fillText;
+        if (this.canvas.matches("#graph .picture")) ours(); };
+    })()"""
 FRAMES = """([selector, kind, count]) => new Promise((done) => { const target = document.querySelector(selector);
     const wheel = (more) => target.dispatchEvent(new WheelEvent("wheel", { cancelable: true, bubbles: true, ...more }));
     const moves = { pan: (down) => wheel({ deltaY: down ? 60 : -60 }),
@@ -92,16 +100,22 @@ async def seen_live(page: Any, server: Server) -> float:
     return statistics.median(times)
 
 
+async def first_titles(page: Any, address: str) -> float:
+    """Milliseconds after navigation, the best of three: with a warm cache, and a server that has read the flow."""
+    await page.add_init_script(TITLES_SEEN)
+    await page.goto(address, wait_until="commit")
+    await page.evaluate("window.first")
+    firsts = []
+    for _ in range(3):
+        await page.reload(wait_until="commit")
+        firsts.append(float(await page.evaluate("window.first")))
+    return min(firsts)
+
+
 async def measured(server: Server) -> dict[str, float]:
     async with chromium() as browser:
         page = await browser.new_page(viewport=SIZE)
-        await page.goto(server.address)
-        await page.evaluate(FIRST_TITLES)
-        firsts = []
-        for _ in range(3):  # warm: the server has read the flow
-            await page.reload(wait_until="commit")
-            firsts.append(float(await page.evaluate(FIRST_TITLES)))
-        found = {"first": min(firsts)}
+        found = {"first": await first_titles(page, server.address)}
         picture = "#graph .picture"
         found["pan"] = await frames_a_second(page, picture, "pan")
         found["zoom"] = await frames_a_second(page, picture, "zoom")

@@ -39,7 +39,7 @@ test("a circle made by hand hangs nothing", () => {
   const circle = topologyOf(flow("ab", "ba", "bc"));
   assert.deepEqual(rowsOf(circle).map((row) => row.id).sort(), ["a", "b", "c"]);
   assert.equal(pathTo(circle, "c").length, 3);
-  assert.equal(layoutOf(circle).lane.length, 3);
+  assert.deepEqual(layoutOf(circle).lane.map((lane) => lane >= 0), [true, true, true]);
   assert.equal(nextFork(circle, "b", "up"), null);
 });
 

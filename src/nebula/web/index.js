@@ -28,6 +28,7 @@ import { isOver } from "./state/turn.js";
 import { createTranscript } from "./transcript/transcript.js";
 
 const REST_MS = 150;
+const BEGIN_WITHIN_MS = 100;
 
 /** @param {string} id @returns {any} */
 const find = (id) => document.getElementById(id);
@@ -207,7 +208,13 @@ function drawNow() {
   if (changed.news(turns, view.notify, words)) tellNews(turns, view.notify, words);
   if (state.outdated && state.status === "open") server.refresh();
 }
-const draw = onNextFrame(drawNow);
+const draw = onNextFrame(() => begun && drawNow());
+// Mostly the flow is there before an empty page could be seen: that one is not drawn then.
+let begun = false;
+function begin() {
+  begun = true;
+  draw();
+}
 
 function drawFrame({ view, status, notice, turns }, words) {
   const { body, documentElement: root } = document;
@@ -265,12 +272,13 @@ const rememberView = remembered((chosen, flow, selected, figures, here) => {
   if (flow.id) preferences.keepPlace(flow.id, selected);
   address.show({ flow: flow.name, node: selected, figures }, pace.isPassing);
 });
-draw();
+setTimeout(begin, BEGIN_WITHIN_MS);
 listen({
   onstatus: (status) => store.change("status", { status }),
   onevent: (name, data) => store.change("event", { name, data, now: Date.now() }),
   async onready(hello, resumed) {
     await server.arrive(hello, resumed, first.node);
+    begun = true;
     drawNow(); // titles are asked for now, not with the next frame
     if (!arrived && first.figures !== null) await server.showFigures(first.figures);
     arrived = true;

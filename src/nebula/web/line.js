@@ -1,7 +1,7 @@
 // The line to the server, and what the page asks first. This module is small and runs while the others are still being
 // loaded: when they are there, the answers mostly are, too.
 
-import { readPlace } from "./lib/address.js";
+import { questionsAt, readPlace } from "./lib/address.js";
 import { Link } from "./lib/link.js";
 import { language, takeToken } from "./lib/preferences.js";
 
@@ -27,10 +27,7 @@ export const link = new Link(
     onevent: (name, data) => hand((to) => to.onevent(name, data)),
     onready: (hello, resumed) => hand((to) => to.onready(hello, resumed)),
   },
-  [
-    { action: "get_flow", data: { flow_id: place.flow ?? FIRST_FLOW, compact: true } },
-    { action: "list_flows", data: {} },
-  ],
+  questionsAt(place.flow ?? FIRST_FLOW, place.node),
 );
 
 /** @param {Listener} to */

@@ -135,6 +135,9 @@ async def test_flows(client):
     assert (await client.ask("get_flow", flow_id=flow["flow_id"]))["data"] == flow
     compact = (await client.ask("get_flow", compact=True))["data"]
     assert (compact["flow_id"], compact["ids"], compact["pairs"]) == (flow["id"], [one, two, three], [[0, 1], [1, 2]])
+    await client.ask("disconnect_nodes", source_id=one, target_id=two)
+    assert (await client.ask("get_flow", compact=True))["data"]["pairs"] == [[1, 2]]
+    await client.ask("undo")
     other = (await client.ask("create_flow", name="別の流れ", description="d"))["data"]
     assert (other["name"], other["description"], other["nodes"]) == ("別の流れ", "d", [])
     flows = (await client.ask("list_flows"))["data"]["flows"]
@@ -224,6 +227,19 @@ async def test_many_nodes_in_short(client):
     ]
     assert await refused(client, "get_nodes", node_ids=["x"] * 501) == "bad_request"
     assert (await client.ask("get_history", node_id=ids[1]))["data"]["node_ids"] == ids
+
+
+async def test_nodes_that_are_seen_first(client):
+    ids = await chain(client, *(f"turn {number}" for number in range(130)))
+
+    async def seen(**data):
+        return [node["title"] for node in (await client.ask("first_nodes", **data))["data"]["nodes"]]
+
+    assert await seen() == [f"turn {number}" for number in (*range(40), *range(109, 130), *range(90, 109))]
+    assert await seen(near=ids[80]) == [f"turn {number}" for number in (*range(40), *range(60, 100), *range(41, 60))]
+    await client.ask("create_flow", name="empty")
+    assert await seen(flow_id="empty") == []
+    assert await refused(client, "first_nodes", flow_id="none") == "not_found"
 
 
 async def test_preview_context(client):

@@ -6,9 +6,11 @@ import re
 from typing import Any
 
 from nebula.graph.values import Flow, Node
+from nebula.server.conversation.protocol import encode
 
 TITLE_LENGTH = 120
 OPENING_LENGTH = 240
+SEEN_FIRST = 40
 _SIGNS = re.compile(r"[*`#|]+")
 
 
@@ -56,6 +58,39 @@ def compact_flow(flow: Flow) -> dict[str, Any]:
         [place[edge.source], place[edge.target]] for edge in flow.edges if edge.source in place and edge.target in place
     ]
     return {"flow_id": flow.id, "name": flow.name, "ids": flow.nodes, "pairs": pairs}
+
+
+class CompactFlows:
+    """Flows in compact form, as text: worked out once for as long as a flow stays as it is."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Flow, str]] = {}
+
+    def written(self, flow: Flow) -> str:
+        known = self._known.get(flow.id)
+        if known is None or known[0] is not flow:
+            known = self._known[flow.id] = flow, encode(compact_flow(flow))
+        return known[1]
+
+
+def seen_first(flow: Flow, near: str | None = None) -> list[str]:
+    """Ids of nodes that a reader who comes to a flow probably sees: its beginning, and where they were or its end, with
+    what leads there. A guess by the order of the file: what is missing is asked for."""
+    ids = flow.nodes
+    if not ids:
+        return []
+    here = ids.index(near) if near in ids else len(ids) - 1
+    around = ids[max(0, here - SEEN_FIRST // 2) : here + SEEN_FIRST // 2]
+    return list(dict.fromkeys((*ids[:SEEN_FIRST], *around, *_leading_to(flow, here))))
+
+
+def _leading_to(flow: Flow, place: int) -> list[str]:
+    way = [flow.entries[place].index]
+    for edge in reversed(flow.edges):  # mostly a node's connections are written after those of its parents
+        if len(way) < SEEN_FIRST and edge.target == way[-1]:
+            way.append(edge.source)
+    wanted = set(way)
+    return [entry.id for entry in flow.entries if entry.index in wanted]
 
 
 def parents_of(flow: Flow, node_id: str) -> list[dict[str, Any]]:

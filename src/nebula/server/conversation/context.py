@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistory
+from nebula.server.conversation.briefs import CompactFlows
 from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.turns import Runner, Turns
 from nebula.value import field, record, value
@@ -27,6 +28,7 @@ class ServerContext:
     settings: Settings
     modes: tuple[str, ...]
     """What `send_prompt` may ask for; the first is the default."""
+    compact_flows: CompactFlows = field(default_factory=CompactFlows)
 
     async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """A change that can be undone."""

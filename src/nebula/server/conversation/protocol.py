@@ -50,6 +50,8 @@ class ActionResult:
 
     data: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
+    written: str = ""
+    """The data as JSON, where that is at hand."""
 
 
 def read_request(text: str) -> ActionRequest:
@@ -108,6 +110,9 @@ def _refuse_lone_surrogates(found: object, request_id: Any) -> None:
 
 
 def success(result: ActionResult, request_id: Any) -> str:
+    if result.written:
+        beside = "" if request_id is None else f',"id":{encode(request_id)}'
+        return f'{{"status":"success","data":{result.written}{beside}}}'
     return _written({"status": "success", "data": dict(result.data)} | dict(result.beside), request_id)
 
 

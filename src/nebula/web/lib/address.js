@@ -2,6 +2,7 @@
 
 const STAY_MS = 300;
 
+/** @import { Question } from "./link.js" */
 /** @typedef {{ flow: string | null, node: string | null, figures?: number | null }} Place `figures`: of so many days, 0 is all. */
 
 /** @param {string} search @returns {Place} */
@@ -19,6 +20,16 @@ export function writePlace({ flow, node, figures = null }) {
   if (figures !== null) written.set("figures", figures ? String(figures) : "all");
   const text = written.toString();
   return text ? `?${text}` : "";
+}
+
+// What has to be known before a place can be shown. It is asked as soon as there is a line, before anybody is there to ask.
+/** @param {string} flow @param {string | null} node @returns {[Question, Question, Question]} */
+export function questionsAt(flow, node) {
+  return [
+    { action: "get_flow", data: { flow_id: flow, compact: true } },
+    { action: "first_nodes", data: { flow_id: flow, ...(node ? { near: node } : {}) } },
+    { action: "list_flows", data: {} },
+  ];
 }
 
 // One step back for each stay, not for each turn that was passed. Writing costs a browser milliseconds, and who does it too

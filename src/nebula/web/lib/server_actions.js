@@ -1,5 +1,6 @@
 // What the page asks of the server, and where the answers go: into the state.
 
+import { questionsAt } from "./address.js";
 import { createLookActions } from "./look_actions.js";
 import { placeIn } from "./preferences.js";
 
@@ -54,10 +55,10 @@ export function createServerActions(store, link, say) {
     const wanted = store.state.flowId;
     const { flow: before } = store.state;
     store.change("asking");
-    const asking = link().ask("get_flow", { flow_id: wanted, compact: true }).catch(unlessNotShown);
-    const { flows } = await link().ask("list_flows");
+    const [flow, first, all] = questionsAt(wanted, node).map(({ action, data }) => link().ask(action, data));
+    const [found, { nodes }, { flows }] = await Promise.all([flow.catch(unlessNotShown), first.catch(unlessNotShown), all]);
     store.change("flows", { flows });
-    const found = await asking;
+    store.change("briefs", { nodes: nodes ?? [] });
     if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
     // What was heard while the answer was on its way may be newer than the answer: then it is asked for again.
     if (store.state.flow !== before) store.change("outdated");
@@ -66,9 +67,8 @@ export function createServerActions(store, link, say) {
       return;
     }
     const { flow_id: id, name, ids, pairs } = found;
-    const first = store.state.flow.id !== id;
     const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({ source: ids[source], target: ids[target] }));
-    const place = node ?? (first && store.state.selected === null ? placeIn(id) : null);
+    const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
     store.change("flow", { flow: { id, name, nodes: ids, connections }, place });
   }
 

@@ -1,7 +1,7 @@
 // The outline: search on top, below it the flow as a tree. Only the rows in sight are elements.
 //
 //   const outline = createOutline(root, page);
-//   outline.draw(state, say, rows, places);
+//   outline.draw(state, say, rows, place); // of the chosen turn, or -1
 
 import { NODE } from "../composer/composer.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
@@ -38,19 +38,18 @@ export function createOutline(root, page) {
   Object.assign(view, { onsearchkey, search: (event) => search(event.target.value), onkey: (event) => onKey(event, view, page), onclick: (event) => onClick(event, view, page, tree(root)), redraw });
   return {
     focusSearch: () => root.querySelector("#search").focus(),
-    draw(state, say, rows, places) {
-      const place = places.get(state.selected);
-      const moved = view.selected !== state.selected && place !== undefined;
+    draw(state, say, rows, place) {
+      const moved = view.selected !== state.selected && place >= 0;
       const searched = view.hits !== state.search.hits;
       Object.assign(view, { state, say, rows, selected: state.selected, hits: state.search.hits });
-      view.active = Math.max(0, Math.min(place ?? view.active, rows.length - 1));
+      view.active = Math.max(0, Math.min(place < 0 ? view.active : place, rows.length - 1));
       if (!view.list) begin();
       const { list } = view;
       // First the place, then the rows: what is read here was laid out already, and the rows are drawn once.
       const tall = `${rows.length * view.height}px`;
       if (view.tall !== tall) list.firstElementChild.style.height = view.tall = tall;
       if (searched) list.scrollTop = 0;
-      if (moved || (searched && place !== undefined)) bringIntoSight(view, place);
+      if (moved || (searched && place >= 0)) bringIntoSight(view, place);
       redraw();
     },
   };

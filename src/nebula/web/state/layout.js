@@ -12,13 +12,15 @@
  * @property {number[]} run The first place of the folded run a place is in, else -1.
  * @property {Map<number, number>} runs How many turns a folded run has, by its first place.
  * @property {Line[]} line By place.
- * @property {boolean[][]} taken By row and lane: whether a line is there or passes.
+ * @property {Uint8Array[]} taken By row and lane: whether a line is there or passes.
  * @property {number} lanes How many there are.
  * @property {number[][]} byRow Places that are drawn.
  * @property {[number, number][]} far Connections over more than one row, as parent and child.
  */
 
 const SHORTEST_RUN = 3;
+/** A row that nobody has come to. */
+const FREE = new Uint8Array(0);
 
 /**
  * @param {Topology} topology
@@ -50,9 +52,10 @@ function put(layout, { parents, primary }, place) {
   const { lane, row, run, line, byRow, far } = layout;
   const inside = run[place] >= 0 && run[place] !== place;
   let down = 0;
-  for (const parent of parents[place]) if (line[parent] !== undefined) down = Math.max(down, row[parent] + (inside ? 0 : 1));
+  const above = parents[place];
+  for (let number = 0; number < above.length; number++) if (line[above[number]] !== undefined) down = Math.max(down, row[above[number]] + (inside ? 0 : 1));
   row[place] = down;
-  const from = parents[place][0];
+  const from = above[0];
   const before = from !== undefined && primary[from] === place ? line[from] : undefined;
   if (before && isFree(layout, lane[from], before.bottom + 1, down + 1)) {
     lane[place] = lane[from];
@@ -60,33 +63,48 @@ function put(layout, { parents, primary }, place) {
     take(layout, lane[place], before.bottom + 1, down);
     before.bottom = down;
   } else {
-    lane[place] = nearestFree(layout, lane[from] ?? 0, down);
+    lane[place] = nearestFree(layout, Math.max(0, lane[from] ?? 0), down);
     line[place] = { bottom: down };
     take(layout, lane[place], down, down);
   }
   if (inside) return;
   (byRow[down] ??= []).push(place);
-  for (const parent of parents[place]) if (line[parent] !== undefined && down - row[parent] > 1) far.push([parent, place]);
+  for (let number = 0; number < above.length; number++) if (line[above[number]] !== undefined && down - row[above[number]] > 1) far.push([above[number], place]);
 }
 
 /** @param {Layout} layout @param {number} lane @param {number} top @param {number} bottom */
 function take(layout, lane, top, bottom) {
-  for (let row = top; row <= bottom; row++) (layout.taken[row] ??= [])[lane] = true;
-  layout.lanes = Math.max(layout.lanes, lane + 1);
+  for (let row = top; row <= bottom; row++) {
+    const known = layout.taken[row];
+    const lanes = known !== undefined && lane < known.length ? known : (layout.taken[row] = wider(known, lane));
+    lanes[lane] = 1;
+  }
+  if (lane >= layout.lanes) layout.lanes = lane + 1;
+}
+
+/** @param {Uint8Array | undefined} lanes @param {number} lane */
+function wider(lanes, lane) {
+  const more = new Uint8Array(Math.max(8, 2 * lane));
+  if (lanes) more.set(lanes);
+  return more;
 }
 
 /** @param {Layout} layout @param {number} lane @param {number} top @param {number} bottom */
 function isFree({ taken }, lane, top, bottom) {
-  for (let row = top; row <= bottom; row++) if (taken[row]?.[lane]) return false;
+  for (let row = top; row <= bottom; row++) if (taken[row] !== undefined && taken[row][lane]) return false;
   return true;
 }
 
 /** @param {Layout} layout @param {number} origin @param {number} row */
-function nearestFree(layout, origin, row) {
-  const { lanes } = layout;
+function nearestFree({ lanes, taken }, origin, row) {
+  const above = taken[row - 1] ?? FREE;
+  const here = taken[row] ?? FREE;
+  const below = taken[row + 1] ?? FREE;
   for (let away = 0; away <= lanes; away++) {
-    if (origin + away < lanes && isFree(layout, origin + away, row - 1, row + 1)) return origin + away;
-    if (origin >= away && isFree(layout, origin - away, row - 1, row + 1)) return origin - away;
+    const right = origin + away;
+    if (right < lanes && !here[right] && !below[right] && !above[right]) return right;
+    const left = origin - away;
+    if (left >= 0 && !here[left] && !below[left] && !above[left]) return left;
   }
   return lanes;
 }

@@ -225,10 +225,10 @@ function toggled(state, id) {
 
 /** @param {State} state @param {State["flow"]} flow */
 function withFlow(state, flow) {
-  const here = new Set(flow.nodes);
-  const selected = state.selected !== null && here.has(state.selected) ? state.selected : null;
-  const turns = foundAgain(state.turns, here);
-  const next = { ...state, flow: { ...flow, base: {} }, selected, turns, merging: state.merging.filter((id) => here.has(id)) };
+  const isHere = (/** @type {string} */ id) => flow.nodes.includes(id); // asked of few
+  const selected = state.selected !== null && isHere(state.selected) ? state.selected : null;
+  const turns = foundAgain(state.turns, isHere);
+  const next = { ...state, flow: { ...flow, base: {} }, selected, turns, merging: state.merging.filter(isHere) };
   const unanswered = [...turnsOfFlow(next).values()].find((turn) => turn.status === LOST && state.sent.has(turn.traceId));
   return withReturned(next, unanswered ?? null);
 }

@@ -61,7 +61,7 @@ export function createSelectors() {
   });
   const rows = remembered(rowsOf);
   const path = remembered(pathTo);
-  const places = remembered((/** @type {Row[]} */ shown) => new Map(shown.map((row, place) => [row.id, place])));
+  const placeOf = remembered((/** @type {Row[]} */ shown, /** @type {string | null} */ id) => (id === null ? -1 : shown.findIndex((row) => row.id === id)));
   const hits = remembered((/** @type {string[]} */ found) => found.map((id) => ({ ...HIT, id })));
   const marked = remembered((/** @type {string[] | null} */ found) => (found ? new Set(found) : null));
 
@@ -72,7 +72,7 @@ export function createSelectors() {
     layout: (/** @type {State} */ state) => layout(shape(state), state.view.folding, state.view.opened),
     path: (/** @type {State} */ state) => path(shape(state), state.selected),
     rows: shownRows,
-    placeOfRow: (/** @type {State} */ state) => places(shownRows(state)),
+    placeOfRow: (/** @type {State} */ state) => placeOf(shownRows(state), state.selected),
     hits: (/** @type {State} */ state) => marked(state.search.hits),
   };
 }

@@ -26,6 +26,12 @@
  * @property {boolean} folded
  */
 
+// What is worked out for every turn before the first title is seen is written in plain loops, and no list is made for nothing.
+/** @type {number[]} What most turns have no more of; never added to. */
+const NONE = [];
+/** @type {string[]} */
+const NO_IDS = [];
+
 /** @param {Flow} flow @returns {Topology} */
 export function topologyOf(flow) {
   return grown({ ids: [], index: new Map(), parents: [], children: [], order: [], primary: [] }, flow.nodes, flow.connections);
@@ -45,27 +51,37 @@ export function grown(before, nodes, connections) {
   for (const id of nodes) {
     index.set(id, ids.length);
     ids.push(id);
-    parents.push([]);
-    children.push([]);
+    parents.push(NONE);
+    children.push(NONE);
     primary.push(-1);
   }
-  for (const { source, target } of connections) {
-    const from = index.get(source);
-    const to = index.get(target);
+  let inOrder = true; // as mostly: then nothing has to be sorted
+  for (let number = 0; number < connections.length; number++) {
+    const from = index.get(connections[number].source);
+    const to = index.get(connections[number].target);
     if (from === undefined || to === undefined) continue;
-    children[from].push(to);
-    parents[to].push(from);
+    if (from >= to) inOrder = false;
+    join(children, from, to);
+    join(parents, to, from);
     if (primary[from] < 0 && parents[to][0] === from) primary[from] = to;
   }
-  putInOrder(before, start);
+  if (inOrder) for (let place = start; place < ids.length; place++) before.order.push(place);
+  else putInOrder(before, start);
   return { ...before };
+}
+
+/** @param {number[][]} lists @param {number} at @param {number} place */
+function join(lists, at, place) {
+  if (lists[at] === NONE) lists[at] = [place];
+  else lists[at].push(place);
 }
 
 /** @param {Topology} topology @param {number} start */
 function putInOrder({ parents, children, order }, start) {
   const open = new Int32Array(parents.length - start); // parents that are not in order yet
   for (let place = start; place < parents.length; place++) {
-    for (const parent of parents[place]) if (parent >= start) open[place - start]++;
+    const above = parents[place];
+    for (let number = 0; number < above.length; number++) if (above[number] >= start) open[place - start]++;
   }
   /** @type {number[]} */
   const ready = [];
@@ -73,7 +89,11 @@ function putInOrder({ parents, children, order }, start) {
     if (open[next - start] === 0) ready.push(next);
     for (let place = ready.pop(); place !== undefined; place = ready.pop()) {
       order.push(place);
-      for (const child of children[place]) if (child >= start && --open[child - start] === 0 && child < next) ready.push(child);
+      const below = children[place];
+      for (let number = 0; number < below.length; number++) {
+        const child = below[number];
+        if (child >= start && --open[child - start] === 0 && child < next) ready.push(child);
+      }
     }
   }
   open.forEach((count, offset) => count > 0 && order.push(start + offset));
@@ -97,48 +117,49 @@ export function pathTo(topology, id) {
 // that branch off it, each begun by its own first turn. What is below a folded first turn is left out.
 /** @param {Topology} topology @param {ReadonlySet<string>} folded @returns {Row[]} */
 export function rowsOf(topology, folded = new Set()) {
-  const { ids, parents, children, primary } = topology;
+  const { ids, parents, primary } = topology;
   /** @type {Row[]} */
   const rows = [];
-  /** @type {Set<number>} */
-  const seen = new Set();
+  const seen = new Uint8Array(ids.length);
   const pending = /** @type {{ head: number, level: number, hidden: boolean }[]} */ ([]);
   const walk = (/** @type {number} */ start) => {
     pending.push({ head: start, level: 1, hidden: false });
     for (let line = pending.pop(); line; line = pending.pop()) {
-      if (seen.has(line.head)) continue;
+      if (seen[line.head]) continue;
       const turns = lineOf(line.head, primary, seen);
-      const sides = turns.flatMap((place) => sidesOf(topology, place)).filter((place) => !seen.has(place));
-      const isFolded = folded.has(ids[line.head]);
-      const hidden = line.hidden || isFolded;
-      const holds = turns.length > 1 || sides.length > 0;
-      turns.forEach((place, number) => {
-        if (number ? hidden : line.hidden) return;
+      const sides = turns.map((place) => sidesOf(topology, place));
+      const leaving = sides.flat().filter((place) => !seen[place]);
+      const holds = turns.length > 1 || leaving.length > 0;
+      const isFolded = holds && folded.has(ids[line.head]);
+      const shown = line.hidden ? 0 : isFolded ? 1 : turns.length;
+      for (let number = 0; number < shown; number++) {
+        const place = turns[number];
         const kind = number ? "turn" : line.level === 1 ? "start" : "branch";
         const from = kind === "branch" ? ids[parents[place][0]] : null;
-        const merges = parents[place].slice(1).map((parent) => ids[parent]);
-        const level = number ? line.level + 1 : line.level;
-        rows.push({ id: ids[place], level, kind, from, merges, branches: sidesOf(topology, place).length, holds: !number && holds, folded: !number && holds && isFolded });
-      });
-      for (const head of sides.reverse()) pending.push({ head, level: line.level + 1, hidden });
+        const merges = parents[place].length > 1 ? parents[place].slice(1).map((parent) => ids[parent]) : NO_IDS;
+        rows.push({ id: ids[place], level: number ? line.level + 1 : line.level, kind, from, merges, branches: sides[number].length, holds: !number && holds, folded: !number && isFolded });
+      }
+      for (const head of leaving.reverse()) pending.push({ head, level: line.level + 1, hidden: line.hidden || isFolded });
     }
   };
-  parents.forEach((above, place) => above.length === 0 && walk(place));
-  ids.forEach((_, place) => seen.has(place) || walk(place));
+  for (let place = 0; place < ids.length; place++) if (!parents[place].length) walk(place);
+  for (let place = 0; place < ids.length; place++) if (!seen[place]) walk(place);
   return rows;
-
-  /** @param {Topology} all @param {number} place */
-  function sidesOf(all, place) {
-    return children[place].filter((child) => all.parents[child][0] === place && child !== primary[place]);
-  }
 }
 
-/** @param {number} head @param {number[]} primary @param {Set<number>} seen */
+// Turns that branch off here. A child alone goes on in line, or belongs to another parent's line.
+/** @param {Topology} topology @param {number} place */
+function sidesOf({ parents, children, primary }, place) {
+  if (children[place].length < 2) return NONE;
+  return children[place].filter((child) => parents[child][0] === place && child !== primary[place]);
+}
+
+/** @param {number} head @param {number[]} primary @param {Uint8Array} seen */
 function lineOf(head, primary, seen) {
   /** @type {number[]} */
   const line = [];
-  for (let place = head; place >= 0 && !seen.has(place); place = primary[place]) {
-    seen.add(place);
+  for (let place = head; place >= 0 && !seen[place]; place = primary[place]) {
+    seen[place] = 1;
     line.push(place);
   }
   return line;

@@ -71,12 +71,12 @@ export function waiting(turns) {
 /**
  * Lost turns after a look at the flow: one that became a node all the same (its id is the turn's) ended well.
  * @param {Turns} turns
- * @param {ReadonlySet<string>} nodes
+ * @param {(id: string) => boolean} isHere
  */
-export function foundAgain(turns, nodes) {
+export function foundAgain(turns, isHere) {
   let next = turns;
   for (const turn of turns.values()) {
-    if (turn.status === LOST && !turn.nodeId && nodes.has(turn.traceId)) next = withTurn(next, { ...turn, nodeId: turn.traceId });
+    if (turn.status === LOST && !turn.nodeId && isHere(turn.traceId)) next = withTurn(next, { ...turn, nodeId: turn.traceId });
   }
   return next;
 }

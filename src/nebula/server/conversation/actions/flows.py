@@ -7,7 +7,7 @@ from typing import Any
 from nebula.graph.values import DEFAULT_FLOW, Connection, Flow
 from nebula.server.conversation.actions.declared import Objects, Texts
 from nebula.server.conversation.actions.nodes import node_json
-from nebula.server.conversation.briefs import brief_flow, compact_flow
+from nebula.server.conversation.briefs import brief_flow
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 
@@ -31,7 +31,7 @@ async def get_flow(
 ) -> ActionResult:
     """`compact` spares a page megabytes: connections as pairs of places in the list of ids, and nothing else."""
     flow = await in_thread(server.graph.get_flow, flow_id)
-    return ActionResult(await in_thread(compact_flow, flow)) if compact else flow_result(flow)
+    return ActionResult(written=await in_thread(server.compact_flows.written, flow)) if compact else flow_result(flow)
 
 
 async def create_flow(server: ServerContext, _: Client, *, name: str, description: str = "") -> ActionResult:

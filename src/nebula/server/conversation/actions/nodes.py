@@ -13,7 +13,7 @@ from nebula.language import Sentence
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.actions.declared import Texts
-from nebula.server.conversation.briefs import brief_node
+from nebula.server.conversation.briefs import brief_node, seen_first
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 
@@ -62,18 +62,30 @@ async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> Act
     if len(node_ids) > MAX_NODES_AT_ONCE:
         raise ActionError("ask for {count} nodes at a time", count=MAX_NODES_AT_ONCE)
 
+    return ActionResult({"nodes": await in_thread(_briefs, server, node_ids)})
+
+
+async def first_nodes(
+    server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, near: str | None = None
+) -> ActionResult:
+    """As `get_nodes`, of those nodes of a flow that are probably seen first: who asks need not know their ids."""
+
     def read() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        for node_id in node_ids:
-            try:
-                found.append(brief_node(server.graph.get_node(node_id)))
-            except NotFound:
-                continue
-            except BadFile as problem:
-                found.append({"id": node_id, "problem": str(problem)})
-        return found
+        return _briefs(server, seen_first(server.graph.get_flow(flow_id), near))
 
     return ActionResult({"nodes": await in_thread(read)})
+
+
+def _briefs(server: ServerContext, node_ids: list[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for node_id in node_ids:
+        try:
+            found.append(brief_node(server.graph.get_node(node_id)))
+        except NotFound:
+            continue
+        except BadFile as problem:
+            found.append({"id": node_id, "problem": str(problem)})
+    return found
 
 
 async def update_node(

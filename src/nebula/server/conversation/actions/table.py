@@ -12,6 +12,7 @@ _ACTIONS = (
     Action.of(nodes.create_node),
     Action.of(nodes.get_node),
     Action.of(nodes.get_nodes),
+    Action.of(nodes.first_nodes),
     Action.of(nodes.update_node),
     Action.of(nodes.delete_node),
     Action.of(nodes.undo),
