@@ -27,6 +27,8 @@ class Commit:
         self._store = store
         self._change = change
         self._moment = now()
+        self._recorded = store.recorded.inverses
+        """Where whoever wants to take the change back later collects the inverses; None where nobody does."""
         self._operations: list[Operation] = []
         self._created: dict[str, Node] = {}
         self._edited: list[tuple[Node, Node]] = []
@@ -35,8 +37,8 @@ class Commit:
         self._flows: list[tuple[_FlowEdit, Put | Extend]] = []
         self._inverse_flows: list[FlowChange] = []
 
-    def run(self) -> GraphChange:
-        """Carries the change out and returns its inverse; on an exception nothing has happened."""
+    def run(self) -> None:
+        """Carries the change out and records its inverse; on an exception nothing has happened."""
         store, edits = self._store, self._flow_edits()
         try:
             self._create_nodes()
@@ -45,7 +47,7 @@ class Commit:
             for edit in edits:
                 self._edit_flow(edit)
             if not self._operations:
-                return GraphChange()
+                return
             with store.disk.commit(self._operations):
                 for path, node in self._created.items():
                     store.nodes.index_file.append(path, node.id, node.timestamp)
@@ -59,7 +61,8 @@ class Commit:
                 store.flows.forget(edit.loaded.path)
             raise
         self._report()
-        return self._inverse()
+        if self._recorded is not None:
+            self._recorded.append(self._inverse())
 
     def _flow_edits(self) -> list[_FlowEdit]:
         """The flows to change, each once; those that a removed node is in are among them."""
@@ -110,20 +113,21 @@ class Commit:
             self._gone_paths += paths
 
     def _edit_flow(self, edit: _FlowEdit) -> None:
-        loaded, change = edit
+        (loaded, change), records = edit, self._recorded is not None
         operation: Put | Extend | None
         if change.only_adds():
-            inverse = additions_taken_back(loaded.file.flow.id, loaded.topology, change)
+            inverse = additions_taken_back(loaded.file.flow.id, loaded.topology, change) if records else None
             operation = self._store.flows.extension(loaded, change.add, change.connect, self._moment)
         else:
             before = loaded.flow
             after = changed(before, change)
-            inverse = difference(after, before)
+            inverse = difference(after, before) if records else None
             operation = self._store.flows.replacement(loaded, after) if after != before else None
         if operation is not None:
             self._operations.append(operation)
             self._flows.append((edit, operation))
-            self._inverse_flows.append(inverse)
+            if inverse is not None:
+                self._inverse_flows.append(inverse)
 
     # Afterwards
 
@@ -148,13 +152,9 @@ class Commit:
         return {"flow_id": "", "parents": []}
 
     def _inverse(self) -> GraphChange:
-        inverse = GraphChange(
+        return GraphChange(
             create=tuple(node for _, node in self._removed if node),
             edit=tuple(old for old, _ in self._edited),
             remove=tuple(node.id for node in self._created.values()),
             flows=tuple(self._inverse_flows),
         )
-        recorded = self._store.recorded.inverses
-        if recorded is not None:
-            recorded.append(inverse)
-        return inverse

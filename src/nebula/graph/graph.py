@@ -101,10 +101,11 @@ class Graph:
     def apply(self, change: GraphChange) -> GraphChange:
         """Carries out a change as one durable step: all of it, or none and an exception. Returns its inverse, which
         can be applied in turn."""
-        with self._store.writing():
+        with self._store.writing(), self.recording() as inverses:
             for node in change.create:
                 self._refuse_taken(node.id)
-            return Commit(self._store, change).run()
+            Commit(self._store, change).run()
+        return inverses[0] if inverses else GraphChange()
 
     @contextmanager
     def recording(self) -> Iterator[list[GraphChange]]:

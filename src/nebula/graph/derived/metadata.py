@@ -121,7 +121,7 @@ class Metadata:
         """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
         self._node_index.refresh()
         self._node_index.read_all()
-        with self._disk.lock:
+        with self._disk.exclusive():
             # Nodes that came in while the lock was not held are few.
             self._node_index.refresh()
             self._node_index.read_all()

@@ -37,7 +37,7 @@ class DataFolder(Files):
     def __init__(self, root: str) -> None:
         super().__init__(root)
         self.lock = StoreLock(lambda: self.open_state("lock", create=True))
-        self.journal = Journal(self)
+        self.journal = Journal(self, self.lock)
         self.write_extended: Callable[[set[str]], None] = _nothing_to_write
         """Writes the flows at these paths with what the journal adds to them; set by the flow files."""
         self.finish_step: Callable[[], object] = self.recover
@@ -132,10 +132,12 @@ class DataFolder(Files):
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """The lock, with the journal looked at once, and what the holder before left in the middle finished."""
-        with self.lock, self.journal.held():
-            if self.lock.depth == 1 and self.journal.outline() and self.lock.note != bytes(self.journal.mark()):
-                self.finish_step()
-                self.lock.leave_note(bytes(self.journal.mark()))
+        with self.lock:
+            if self.lock.depth == 1:
+                self.journal.look()
+                if self.journal.outline() and self.lock.note != bytes(self.journal.mark()):
+                    self.finish_step()
+                    self.lock.leave_note(bytes(self.journal.mark()))
             yield
 
     def flush(self, *, anyway: bool = False) -> None:

@@ -16,7 +16,6 @@ whoever reads the flow before that adds them to what the file says.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple
 
 from nebula.files.syscalls import REAL
 from nebula.graph.disk.files import STATE, Files
+from nebula.graph.disk.lock import StoreLock
 from nebula.graph.disk.numbered_paths import KINDS, is_path
 from nebula.graph.errors import BadFile
 from nebula.graph.values import Connection
@@ -103,27 +103,18 @@ def boot_id() -> str:
 
 
 class Journal:
-    """The file. `append` and `drop` need the store's lock; looking does not, a record counts when it is whole."""
+    """The file. `append` and `drop` need the store's lock; looking does not, a record counts when it is whole. Whoever
+    takes the lock calls `look`: while it is held, nobody else can have written."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, lock: StoreLock) -> None:
         self._files = files
+        self._lock = lock
         self._handle = -1
         self._boot = ""
-        self._held = 0
         self._last = 0
         self.foreign = 0
         """Grows whenever another process was seen to have recorded something."""
         self._begin(-1)
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Looks once, and not again until the end: for as long as the caller holds the store's lock."""
-        self._look()
-        self._held += 1
-        try:
-            yield
-        finally:
-            self._held -= 1
 
     def append(self, operations: Sequence[Operation]) -> bool:
         """Records a step, on the disk on return. False when there is no room before a checkpoint."""
@@ -149,7 +140,7 @@ class Journal:
         os.pwrite(self._handle, bytes(_RECORD_HEADER.size), self._last)
         os.fdatasync(self._handle)
         self._begin(-1)
-        self._look(anyway=True)
+        self.look()
 
     def mark(self) -> Mark:
         """Changes whenever a step is recorded or a checkpoint taken, by any process."""
@@ -250,18 +241,19 @@ class Journal:
 
     def _note(self, step: JournalStep) -> None:
         """Contents are kept in the file only: a process that lives long would gather megabytes."""
-        ops = tuple(op._replace(data=b"") if isinstance(op, Put) else op for op in step.operations)
+        ops = tuple(Put(op.path, b"", op.before) if isinstance(op, Put) else op for op in step.operations)
         self._steps.append(JournalStep(step.boot, ops))
         for op in ops:
             if isinstance(op, Extend):
                 self._extended.setdefault(op.path, []).append(op)
 
-    def _look(self, *, create: bool = False, anyway: bool = False) -> None:
+    def _look(self, *, create: bool = False) -> None:
+        if self._handle < 0 or not self._lock.depth:
+            self.look(create=create)
+
+    def look(self, *, create: bool = False) -> None:
         """Follows what other processes recorded since we last looked."""
-        if self._handle < 0:
-            if not self._open(create):
-                return
-        elif self._held and not anyway:
+        if self._handle < 0 and not self._open(create):
             return
         epoch = self._stored_epoch()
         if epoch != self._epoch:
