@@ -24,14 +24,14 @@ async def refuse(_):
 
 
 class Audited:
-    def __init__(self, root, approver=allow_all, kind="agent", log=None):
+    def __init__(self, root, approver=allow_all, kind="agent", log=None, after_change=()):
         self.root = root
         log = log or AuditLog.of_project(str(root))
         audit = CallAudit(log, "trace-1", Redactor([KEY]).text)
         workspace = open_workspace(str(root), read_only=kind == "plan")
         kit = ToolKit(workspace, ReadLedger(), Checks(("true",), str(root)), lambda _: None, kind == "plan")
         self.tools = {
-            "agent": lambda: agent_tools(kit, Approvals(approver), audit=audit),
+            "agent": lambda: agent_tools(kit, Approvals(approver), audit=audit, after_change=after_change),
             "plan": lambda: plan_tools(kit, audit=audit),
             "mcp": lambda: mcp_tools(kit, audit=audit),
         }[kind]()
@@ -122,6 +122,16 @@ def test_a_call_that_is_given_up_is_one_line(project):
 
     asyncio.run(cancelled())
     assert of(audited) == [("write_file", "b.txt", None, 499)]
+
+
+def test_a_write_is_recorded_as_made_though_it_is_given_up_while_others_hear_of_it(project):
+    async def given_up(change, call):
+        raise asyncio.CancelledError
+
+    audited = Audited(project, after_change=[given_up])
+    with pytest.raises(asyncio.CancelledError):
+        audited.run("writeFile", path="b.txt", content="x")
+    assert of(audited) == [("write_file", "b.txt", 1, 200)]
 
 
 def test_a_key_used_as_a_path_is_not_recorded(project):
