@@ -27,8 +27,18 @@ Status = Literal["ok", "error", "refused", "interrupted", "limit"]
 StepState = Literal["started", "done", "failed", "skipped", "not_run"]
 
 
+class Facts:
+    """Base of the values that an event holds: as JSON they are their fields."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: _plain(getattr(self, name)) for name in self.__match_args__}
+
+
 @value
-class Usage:
+class Usage(Facts):
     """Tokens of one model call, or summed over several."""
 
     input_tokens: int = 0
@@ -37,12 +47,9 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
 
-    def to_json(self) -> dict[str, int]:
-        return {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
-
 
 @value
-class FileChange:
+class FileChange(Facts):
     """What a turn did to one file. Empty `before`: the turn created it; empty `after`: it is gone."""
 
     path: str
@@ -51,30 +58,18 @@ class FileChange:
     before: str = ""
     after: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "path": self.path,
-            "added": self.added,
-            "removed": self.removed,
-            "before": self.before,
-            "after": self.after,
-        }
-
 
 @value
-class CheckRun:
+class CheckRun(Facts):
     """A configured check and how it ended."""
 
     name: str
     passed: bool
     summary: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "passed": self.passed, "summary": self.summary}
-
 
 @value
-class StepOutcome:
+class StepOutcome(Facts):
     """How a step of a plan ended."""
 
     id: str
@@ -85,12 +80,11 @@ class StepOutcome:
     attempts: int = 1
 
     def to_json(self) -> dict[str, Any]:
-        names = ("id", "state", "title", "remark", "duration_s", "attempts")
-        return {name: getattr(self, name) for name in names} | {"remark": _said(self.remark)}
+        return Facts.to_json(self) | {"remark": _said(self.remark)}
 
 
 @value
-class Evidence:
+class Evidence(Facts):
     """Lines of a file that the model was shown, and the content they were taken from."""
 
     path: str
@@ -99,36 +93,28 @@ class Evidence:
     blob: str = ""
     commit: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        return {"path": self.path, "span": self.span, "blob": self.blob, "commit": self.commit}
-
 
 @value
-class Citations:
+class Citations(Facts):
     """How many of the places that an answer cites (`path:Lx-Ly`) are there as it says."""
 
     held: int
     total: int
 
-    def to_json(self) -> dict[str, Any]:
-        return {"held": self.held, "total": self.total}
-
 
 @value
-class Event:
+class Event(Facts):
     """Base of all events; `type` is the tag on the wire."""
 
     type: ClassVar[str] = ""
 
     def to_json(self) -> dict[str, Any]:
         """The event's own keys. A field that is None is left out, so that optional facts cost nothing on the wire."""
-        body: dict[str, Any] = {"type": self.type}
-        names: tuple[str, ...] = self.__match_args__
-        for name in names:
-            fact = getattr(self, name)
-            if fact is not None:
-                body[name] = _plain(fact)
-        return body
+        return _without_none({"type": self.type} | Facts.to_json(self))
+
+
+def _without_none(body: dict[str, Any]) -> dict[str, Any]:
+    return {key: fact for key, fact in body.items() if fact is not None}
 
 
 def _said(remark: Sentence | None) -> str:
@@ -247,16 +233,9 @@ class Message(Event):
     """Why it ended early: `length` (cut at the output limit), `filter` (held back by the provider), `missing`."""
 
     def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "type": self.type,
-            "role": "assistant",
-            "text": self.message.content,
-            "tool_calls": [{"id": use.id, "name": use.name, "args": use.args} for use in self.message.tool_uses or ()],
-            "message": self.message.to_json(),
-            "usage": self.usage.to_json(),
-        }
-        optional = {"rung": self.rung, "task_id": self.task_id, "duration_s": self.duration_s, "stop": self.stop}
-        return body | {key: value for key, value in optional.items() if value is not None}
+        calls = [{"id": use.id, "name": use.name, "args": use.args} for use in self.message.tool_uses or ()]
+        own = {"type": self.type, "role": "assistant", "text": self.message.content, "tool_calls": calls}
+        return own | Event.to_json(self)
 
 
 @value
@@ -353,8 +332,6 @@ class ToolResult(Event):
             "tool_use_id": self.result.tool_use_id,
             "status": self.result.status.value,
             "result": self.result.to_json(),
-        }
-        optional = {
             "decision": self.decision,
             "duration_s": self.duration_s,
             "task_id": self.task_id,
@@ -362,7 +339,7 @@ class ToolResult(Event):
             "check": self.check.to_json() if self.check else None,
             "evidence": [each.to_json() for each in self.evidence] or None,
         }
-        return body | {key: value for key, value in optional.items() if value is not None}
+        return _without_none(body)
 
 
 @value
@@ -420,8 +397,7 @@ class Notice(_Spoken, Event):
     task_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        optional = {"task_id": self.task_id} if self.task_id is not None else {}
-        return {"type": self.type, "message": self.message, **optional}
+        return _without_none({"type": self.type, "message": self.message, "task_id": self.task_id})
 
 
 @value
@@ -437,9 +413,8 @@ class Error(_Spoken, Event):
     """Where a bug showed itself; for the trace, never for the audience."""
 
     def to_json(self) -> dict[str, Any]:
-        optional = {"task_id": self.task_id, "detail": self.detail}
         body = {"type": self.type, "kind": self.kind, "message": self.message}
-        return body | {key: value for key, value in optional.items() if value is not None}
+        return _without_none(body | {"task_id": self.task_id, "detail": self.detail})
 
 
 @value
