@@ -141,10 +141,22 @@ def token_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def network_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-network",
+        action="store_true",
+        help=translate("let commands that ask for the network have it, this machine's own servers included"),
+    )
+
+
 def trust_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
     )
+
+
+def reference_option(parser: argparse.ArgumentParser, about: str, metavar: str = "ID|#TAG") -> None:
+    parser.add_argument("--ref", dest="references", metavar=metavar, action="append", default=[], help=about)
 
 
 def version_option(parser: argparse.ArgumentParser) -> None:
@@ -200,6 +212,24 @@ def command_list(commands: Mapping[str, Sentence]) -> str:
     width = max(map(len, commands))
     lines = [f"  {name:{width}}  {explain(about)}" for name, about in commands.items()]
     return "\n".join([translate("commands (each has its own --help):"), *lines])
+
+
+def take_option(argv: Sequence[str], name: str) -> tuple[str | None, list[str]]:
+    """The value of an option that may stand before a command or anywhere behind it, None where it is not there; and the
+    words without it."""
+    given: str | None = None
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == name:
+            given = next(words, "")
+        elif word.startswith(f"{name}="):
+            given = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return given, rest
 
 
 def dispatch(package: str, name: str, rest: Sequence[str]) -> int:

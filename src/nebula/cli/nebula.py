@@ -14,6 +14,8 @@ from nebula.cli.arguments import (
     command_list,
     dispatch,
     model_options,
+    network_option,
+    reference_option,
     root_option,
     trust_option,
     unknown_command,
@@ -129,11 +131,7 @@ def _permission_options(parser: Parser) -> None:
     )
     parser.add_argument("--yes", action="store_true", help=translate("allow ordinary writes without asking"))
     allow_option(parser)
-    parser.add_argument(
-        "--allow-network",
-        action="store_true",
-        help=translate("let commands that ask for the network have it, this machine's own servers included"),
-    )
+    network_option(parser)
     trust_option(parser)
 
 
@@ -178,13 +176,10 @@ def _node_options(parser: Parser) -> None:
             "with -p and --from: put the files back as that turn left them, too; what changes is shown first"
         ),
     )
-    parser.add_argument(
-        "--ref",
-        dest="references",
+    reference_option(
+        parser,
+        translate("with -p: show the model this node, or those with this tag, too (repeatable)"),
         metavar="NODE|#TAG",
-        action="append",
-        default=[],
-        help=translate("with -p: show the model this node, or those with this tag, too (repeatable)"),
     )
     parser.add_argument(
         "--image",

@@ -11,6 +11,7 @@ from nebula.cli.arguments import (
     UsageError,
     command_list,
     no_command,
+    take_option,
     unknown_command,
     version_option,
 )
@@ -41,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    data_dir, rest = take_data_dir(argv)
+    given, rest = take_option(argv, "--data-dir")
+    data_dir = _data_dir(given)
     if rest and rest[0] in COMMANDS:
         return run_command(rest[0], data_dir, rest[1:], f"vizprompt {rest[0]}")
     if rest and not rest[0].startswith("-"):
@@ -61,26 +63,13 @@ def run_command(name: str, data_dir: str, argv: Sequence[str], prog: str) -> int
     return code
 
 
-def take_data_dir(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The data folder, and the words without it: `--data-dir` may stand before the command or anywhere behind it."""
-    folder = os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR
-    rest: list[str] = []
-    words = iter(argv)
-    for word in words:
-        if word == "--":
-            rest += [word, *words]
-        elif word == "--data-dir":
-            folder = next(words, "")
-        elif word.startswith("--data-dir="):
-            folder = word.partition("=")[2]
-        else:
-            rest.append(word)
-            continue
-        if not folder:
-            raise UsageError("--data-dir needs a folder")
+def _data_dir(given: str | None) -> str:
+    if given == "":
+        raise UsageError("--data-dir needs a folder")
+    folder = given or os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError("{folder} is not a folder", folder=folder)
-    return folder, rest
+    return folder
 
 
 def _parser() -> Parser:

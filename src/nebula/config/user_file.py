@@ -38,7 +38,7 @@ def save_choice(settings: Settings, **choices: Any) -> None:
     """
     said = {**read_user_file(settings.config_path), **choices}
     kept = {key: each for key, each in said.items() if each is not None}
-    _write_private(settings.config_path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
+    write_private(settings.config_path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
 
 
 def is_trusted(settings: Settings) -> bool:
@@ -69,7 +69,7 @@ def _unreadable(path: str, reason: str) -> ConfigError:
     return ConfigError("{path} cannot be read ({reason}); fix or remove it", path=printable(path), reason=reason)
 
 
-def _write_private(path: str, text: str) -> None:
+def write_private(path: str, text: str) -> None:
     """Whole or not at all, readable by its owner alone."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}.tmp"

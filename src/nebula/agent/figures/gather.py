@@ -84,6 +84,12 @@ def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: date
             found.renames_held += min(asked, count_in(renames, "held"))
 
 
+def moment(text: str) -> datetime:
+    """An ISO date or time; without a zone it is ours. Raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.astimezone()
+
+
 def is_since(moment: str, since: datetime) -> bool:
     """A moment that cannot be read is not left out: what happened is better counted once too often."""
     try:

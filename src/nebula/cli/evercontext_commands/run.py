@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser, UsageError, allow_option, app_root, app_root_option, check_allowed
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
-from nebula.cli.printing import print_json
 from nebula.cli.settings import open_settings, remark_on_trust
-from nebula.events import Final, Stamped
+from nebula.events import Stamped
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -32,7 +31,10 @@ def main(argv: Sequence[str]) -> int:
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings)
-    return asyncio.run(_run(settings, request, _face(options.output_format, settings)))
+    from nebula.cli.evercontext_commands.task_view import TaskView
+    from nebula.cli.headless.text import chosen_face
+
+    return asyncio.run(_run(settings, request, chosen_face(options.output_format, lambda: TaskView(settings))))
 
 
 async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped], None]) -> int:
@@ -83,16 +85,6 @@ def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskReq
 
     kept = find_plan(derived_folder(settings.root, settings.home), trace_id)
     return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
-
-
-def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
-    if output_format == "stream-json":
-        return lambda stamped: print_json(stamped.to_json())
-    if output_format == "json":
-        return lambda stamped: print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
-    from nebula.cli.evercontext_commands.task_view import TaskView
-
-    return TaskView(settings)
 
 
 def _parser() -> argparse.ArgumentParser:

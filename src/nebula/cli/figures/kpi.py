@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
-from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects
+from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects, moment
 from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
 from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
@@ -53,11 +53,10 @@ def _print(found: TracedTasks, by: Sequence[str]) -> None:
 
 def _moment(text: str) -> datetime:
     try:
-        found = datetime.fromisoformat(text)
+        return moment(text)
     except ValueError:
         message = translate("expected a date such as 2026-01-31, or a time such as 2026-01-31T09:00")
         raise argparse.ArgumentTypeError(message) from None
-    return found if found.tzinfo else found.astimezone()
 
 
 def _kinds(text: str) -> list[str]:

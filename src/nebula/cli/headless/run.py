@@ -14,8 +14,8 @@ from nebula.agent.assembly import open_session
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
 from nebula.cli.headless.prompt import read_images, read_prompt, refuse_session_command
-from nebula.cli.headless.text import TextFace
-from nebula.cli.printing import compacted, print_json, print_remark
+from nebula.cli.headless.text import TextFace, chosen_face
+from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
@@ -53,7 +53,7 @@ def run_headless(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
-    show = _face(options.output_format, settings)
+    show = chosen_face(options.output_format, lambda: TextFace(settings))
     remark_on_trust("nebula", settings)
     try:
         session = await open_session(
@@ -228,11 +228,3 @@ def _trace(settings: Settings) -> tuple[Reader, ...]:
     if not prepare_state_folder(settings.root).keeps_records:
         return ()
     return (TraceReader(os.path.join(settings.state_dir, "trace.jsonl")),)
-
-
-def _face(output_format: str, settings: Settings) -> Callable[[Stamped], None]:
-    if output_format == "stream-json":
-        return lambda stamped: print_json(stamped.to_json())
-    if output_format == "json":
-        return lambda stamped: print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
-    return TextFace(settings)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from nebula.cli.printing import print_remark, print_words
+from collections.abc import Callable
+
+from nebula.cli.printing import print_json, print_remark, print_words
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Retry, Stamped
 from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
+
+Face = Callable[[Stamped], None]
+
+
+def chosen_face(output_format: str, text_face: Callable[[], Face]) -> Face:
+    """What shows a turn: every event or the last one as JSON, else what `text_face` makes."""
+    if output_format == "stream-json":
+        return lambda stamped: print_json(stamped.to_json())
+    if output_format == "json":
+        return lambda stamped: print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
+    return text_face()
 
 
 class TextFace:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from nebula.cli import vizprompt
-from nebula.cli.arguments import Parser, checked_root, command_list, root_option, unknown_command
+from nebula.cli.arguments import Parser, checked_root, command_list, root_option, take_option, unknown_command
 from nebula.cli.printing import print_line, print_remark
 from nebula.language import translate
 
@@ -15,7 +15,7 @@ COMMANDS = ("flow", "node", "search", "context", "check", "build")
 
 
 def main(argv: Sequence[str]) -> int:
-    root, rest = _take_root(argv)
+    root, rest = take_option(argv, "--root")
     data_dir = os.path.join(checked_root(root), ".nebula", "graph")
     if rest and rest[0] in COMMANDS:
         return vizprompt.run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
@@ -31,21 +31,6 @@ def main(argv: Sequence[str]) -> int:
     root_option(parser)
     parser.parse_args(rest)
     return _show_maps(data_dir)
-
-
-def _take_root(argv: Sequence[str]) -> tuple[str | None, list[str]]:
-    """`--root` may stand before the command or behind it."""
-    root: str | None = None
-    rest: list[str] = []
-    words = iter(argv)
-    for word in words:
-        if word == "--root":
-            root = next(words, "")
-        elif word.startswith("--root="):
-            root = word.partition("=")[2]
-        else:
-            rest.append(word)
-    return root, rest
 
 
 def _show_maps(data_dir: str) -> int:

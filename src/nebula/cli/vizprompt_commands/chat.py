@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, reference_option
 from nebula.cli.vizprompt_commands.build import provider_options
 from nebula.cli.vizprompt_commands.create_node import read_text
 from nebula.language import translate
@@ -94,14 +94,7 @@ def _parser(prog: str) -> Parser:
     parser.add_argument(
         "--from", dest="from_nodes", metavar="ID", action="append", default=[], help=translate("go on from this node")
     )
-    parser.add_argument(
-        "--ref",
-        dest="references",
-        metavar="ID|#TAG",
-        action="append",
-        default=[],
-        help=translate("show the model this node, or the nodes with this tag, beside the path"),
-    )
+    reference_option(parser, translate("show the model this node, or the nodes with this tag, beside the path"))
     parser.add_argument(
         "--budget", metavar="N", type=int, help=translate("tokens for the past (default: what the model has room for)")
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, reference_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.language import translate
 
@@ -53,14 +53,7 @@ def _parser(prog: str) -> Parser:
     )
     parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
     parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
-    parser.add_argument(
-        "--ref",
-        dest="references",
-        metavar="ID|#TAG",
-        action="append",
-        default=[],
-        help=translate("show this node, or the nodes with this tag, beside the path"),
-    )
+    reference_option(parser, translate("show this node, or the nodes with this tag, beside the path"))
     parser.add_argument(
         "--full", metavar="ID", action="append", default=[], help=translate("show this node in full wherever it stands")
     )

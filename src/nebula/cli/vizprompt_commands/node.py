@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import node_line, show_node, split_tags
+from nebula.cli.vizprompt_commands.showing import node_line, run_on_graph, show_node, split_tags
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
-    options = _parser(prog).parse_args(argv)
-    run: Callable[[Graph, argparse.Namespace], int] = options.run
-    from nebula.graph.graph import Graph
-
-    with Graph(data_dir) as graph:
-        return run(graph, options)
+    return run_on_graph(_parser(prog), data_dir, argv)
 
 
 def _show(graph: Graph, options: argparse.Namespace) -> int:

@@ -1,15 +1,16 @@
-"""How nodes and flows look in a terminal, as one line, in full, and as JSON.
+"""What the commands on the graph share: how nodes and flows are named, and how they look in a terminal.
 
 `nebula.stage` is imported where text is shown: a third of the start-up of commands that show none.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import UsageError
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line, print_remark
 from nebula.language import explain, translate
 
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
     from nebula.graph.values import Flow, Node
 
 COLUMNS = 100
+
+
+def run_on_graph(parser: Parser, data_dir: str, argv: Sequence[str]) -> int:
+    """What the parser gives as `run`, on the graph in this folder."""
+    options = parser.parse_args(argv)
+    run: Callable[[Graph, argparse.Namespace], int] = options.run
+    from nebula.graph.graph import Graph
+
+    with Graph(data_dir) as graph:
+        return run(graph, options)
 
 
 def split_list(text: str | None) -> list[str]:

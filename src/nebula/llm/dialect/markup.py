@@ -14,8 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.llm.dialect.lenient_json import Fault, parse_value
-from nebula.llm.dialect.spoken import FormatFailure, KnownTools
+from nebula.llm.dialect.spoken import FormatFailure, KnownTools, whole_value
 
 _DSML = r"(?:[|｜]DSML[|｜]\s*)?"
 FUNCTION = rf"{_DSML}(?:function|invoke)(?:\s*=\s*|\s+name\s*=\s*)[\"']?(?P<function>[\w.:-]{{1,100}})[\"']?\s*>"
@@ -105,13 +104,7 @@ def _refuse_loose_end(loose: object, name: str) -> None:
 def _typed(raw: str, tool: str, name: str, schema: Mapping[str, Any], is_string: str | None) -> Any:
     if is_string == "true" or (is_string is None and _may_be_string(schema)):
         return raw
-    try:
-        parsed = parse_value(raw)
-    except Fault as fault:
-        raise FormatFailure(f"{name} of {tool} cannot be read: {fault}") from None
-    if raw[parsed.end :].strip():
-        raise FormatFailure(f"{name} of {tool} cannot be read: something follows the value")
-    return parsed.value
+    return whole_value(raw, f"{name} of {tool}")
 
 
 def _may_be_string(schema: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from nebula.config.user_file import write_private
 from nebula.files.digest import digest
 from nebula.messages.redaction.key_shapes import holds_key
 
@@ -57,12 +58,5 @@ class PrintingModels:
     def _write(self, lines: list[str]) -> None:
         if not self._path:
             return
-        temporary = f"{self._path}.{os.getpid()}"
         with suppress(OSError):  # then it is found out again
-            with open(temporary, "w", encoding="utf-8", opener=_private) as file:
-                file.write("".join(f"{line}\n" for line in lines))
-            os.replace(temporary, self._path)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+            write_private(self._path, "".join(f"{line}\n" for line in lines))

@@ -194,11 +194,16 @@ def decoded(value: Any, what: str) -> Any:
     for _ in range(MAX_ENCODINGS):
         if not isinstance(value, str) or not value.strip():
             return value
-        try:
-            parsed = parse_value(value)
-        except Fault as fault:
-            raise FormatFailure(f"{what} cannot be read: {fault}") from None
-        if value[parsed.end :].strip():
-            raise FormatFailure(f"{what} cannot be read: something follows the JSON value")
-        value = parsed.value
+        value = whole_value(value, what)
     return value
+
+
+def whole_value(text: str, what: str) -> Any:
+    """The JSON value that a text is, with nothing behind it."""
+    try:
+        parsed = parse_value(text)
+    except Fault as fault:
+        raise FormatFailure(f"{what} cannot be read: {fault}") from None
+    if text[parsed.end :].strip():
+        raise FormatFailure(f"{what} cannot be read: something follows the JSON value")
+    return parsed.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -22,20 +23,22 @@ NAMED = 60
 
 
 async def graph(terminal: TerminalSession, argument: str) -> None:
-    await asyncio.to_thread(_show_map, terminal, everything=argument == "all")
+    await asyncio.to_thread(_show, terminal, argument, _show_map)
 
 
 async def tree(terminal: TerminalSession, argument: str) -> None:
-    await asyncio.to_thread(_show_tree, terminal, everything=argument == "all")
+    await asyncio.to_thread(_show, terminal, argument, _show_tree)
 
 
-def _show_map(terminal: TerminalSession, *, everything: bool) -> None:
+def _show(terminal: TerminalSession, argument: str, draw: Callable[[TerminalSession, Graph, Flow], None]) -> None:
+    found = _flow(terminal, everything=argument == "all")
+    if found is not None:
+        draw(terminal, *found)
+
+
+def _show_map(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
     from nebula.graph.flows.chain_map import draw_map
 
-    found = _flow(terminal, everything=everything)
-    if found is None:
-        return
-    graph, flow = found
     for line in draw_map(flow).split("\n"):
         terminal.screen.verbatim(line)
     terminal.screen.line()
@@ -46,13 +49,9 @@ def _show_map(terminal: TerminalSession, *, everything: bool) -> None:
     terminal.screen.line(translate("The numbers are those of the drawing; commands such as /fork take the id."), "dim")
 
 
-def _show_tree(terminal: TerminalSession, *, everything: bool) -> None:
+def _show_tree(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
     from nebula.graph.flows.topology import Topology
 
-    found = _flow(terminal, everything=everything)
-    if found is None:
-        return
-    graph, flow = found
     labels = _labels(terminal, graph, flow)
     for indent, index, again in tree_order(Topology(flow)):
         mark, name = labels.get(index, (" ", str(index)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from nebula.agent.figures.gather import flows_of, gather, known_projects
+from nebula.agent.figures.gather import flows_of, gather, known_projects, moment
 from nebula.agent.figures.kpis import figures_json
 from nebula.config import Settings
 from nebula.language import Sentence
@@ -28,9 +28,8 @@ def _figures(settings: Settings, since: datetime | None, every: bool) -> dict[st
 
 def _moment(text: str) -> datetime:
     try:
-        found = datetime.fromisoformat(text)
+        return moment(text)
     except ValueError:
         raise ActionError(
             "'{key}' must be {description}", key="since", description=Sentence("a date such as 2026-01-31")
         ) from None
-    return found if found.tzinfo else found.astimezone()
