@@ -15,7 +15,7 @@ import pytest
 
 from nebula.workspace import LocalWorkspace, Policy
 from nebula.workspace.search.explore import Explorer
-from nebula.workspace.search.walk import Engine, LibraryWalk, Ripgrep
+from nebula.workspace.search.walk import Engine, LibraryWalk, Ripgrep, Walked
 
 Open = Callable[..., LocalWorkspace]
 
@@ -40,6 +40,21 @@ def explored(request: pytest.FixtureRequest, open_at: Open) -> LocalWorkspace:
     chosen = Chosen(workspace._jail, workspace._judge, writing=workspace._writing)
     chosen.engine = Ripgrep(str(program)) if request.param == "ripgrep" else LibraryWalk()
     return chosen
+
+
+def test_a_walk_that_takes_too_long_is_said(open_at: Open) -> None:
+    class Slow:
+        def files(self, *_: object, **__: object) -> Walked:
+            raise TimeoutError
+
+        candidates = files
+
+    workspace = open_at()
+    slow = Chosen(workspace._jail, workspace._judge, writing=workspace._writing)
+    slow.engine = Slow()
+    for found in (slow.list_files(recursive=True), slow.search(".", "needle")):
+        assert (found.files, found.truncated) == ((), True)
+        assert "too long" in str(found.remark)
 
 
 @pytest.fixture

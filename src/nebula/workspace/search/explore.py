@@ -47,7 +47,10 @@ class Explorer:
         return _listing(path.text, files, cap, odd)
 
     def list_tree(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
-        found = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
+        try:
+            found = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
+        except TimeoutError:
+            return Listing(path.text, (), True, "The listing took too long; choose a smaller directory.")
         files: list[FileEntry] = []
         seen: set[str] = set()
         odd = 0
