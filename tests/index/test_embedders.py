@@ -40,7 +40,9 @@ def project(tmp_path: Path, url: str) -> Project:
 
 
 def opened(project: Project, *embedders: Embedder) -> Index:
-    return Index.open(str(project.root), home=str(project.home), url=project.url, embedders=embedders)
+    index = Index.open(str(project.root), home=str(project.home), url=project.url)
+    index.embedders = embedders
+    return index
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,15 @@ def open_inside(root_fd: int, parts: Sequence[str], flags: int) -> int:
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
             raise
-    return opener(root_fd, _without_links(opener, root_fd, parts), flags)
+    return opener(root_fd, without_links(opener, root_fd, parts), flags)
 
 
-def _without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str]) -> list[str]:
+def without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str], root: str = "") -> list[str]:
+    """The names with all links replaced by what they stand for. Text in, text out: opening them is the check.
+
+    OSError with EXDEV where one leads out, as every absolute one does but for those below the path `root`; with ELOOP
+    where they go in circles.
+    """
     waiting = list(reversed(parts))
     real: list[str] = []
     links = 0
@@ -77,18 +82,23 @@ def _without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str]) -> l
                 raise OSError(errno.EXDEV, "the link leaves the folder")
             real.pop()
             continue
-        target = _link_target(opener, root_fd, real, name)
+        target = link_target(opener, root_fd, real, name)
         if target is None:
             real.append(name)
             continue
         links += 1
-        if links > MAX_LINKS or target.startswith("/"):
-            raise OSError(errno.ELOOP, "the link leaves the folder or goes in circles")
+        if links > MAX_LINKS:
+            raise OSError(errno.ELOOP, "the links go in circles")
+        if target.startswith("/"):
+            if not root or not f"{target}/".startswith(f"{root}/"):
+                raise OSError(errno.EXDEV, "the link leaves the folder")
+            target = target[len(root) :]
+            real.clear()
         waiting.extend(part for part in reversed(target.split("/")) if part not in ("", "."))
     return real
 
 
-def _link_target(opener: OpenBeneath, root_fd: int, parents: Sequence[str], name: str) -> str | None:
+def link_target(opener: OpenBeneath, root_fd: int, parents: Sequence[str], name: str) -> str | None:
     try:
         here = opener(root_fd, parents, FOLDER_FLAGS)
     except OSError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
-from nebula.index.constants import FRESH_ROUNDS, MAX_FILE_BYTES, OUTLINE_FILES
+from nebula.index.constants import FRESH_ROUNDS, OUTLINE_FILES
 from nebula.index.embedders.contract import Embedder
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.queue import Change, Queue
@@ -50,17 +50,15 @@ class Index:
         store: Store,
         *,
         home: str | None = None,
-        max_bytes: int = MAX_FILE_BYTES,
-        embedders: Sequence[Embedder] = (),
         hides: Hides = hides_nothing,
         renew: Callable[[], Store] | None = None,
     ) -> None:
-        """`embedders`: the chosen one first, then those that may answer until it has seen everything.
-        `renew`: an empty store in place of one that is damaged."""
-        self.root = Root(root, limit=max_bytes)
+        """`renew`: an empty store in place of one that is damaged."""
+        self.root = Root(root)
         self.store = store
         self.queue = Queue(root, home)
-        self.embedders = tuple(embedders)
+        self.embedders: Sequence[Embedder] = ()
+        """The chosen one first, then those that may answer until it has seen everything."""
         self.hides = hides
         self.heard_renames: Callable[[int, int], None] | None = None
         """Hears how many files a commit moved, and how many of them the index followed."""
@@ -69,16 +67,7 @@ class Index:
         self._renew = renew
 
     @classmethod
-    def open(
-        cls,
-        root: str,
-        *,
-        home: str | None = None,
-        max_bytes: int = MAX_FILE_BYTES,
-        embedders: Sequence[Embedder] = (),
-        url: str = "",
-        hides: Hides = hides_nothing,
-    ) -> Index:
+    def open(cls, root: str, *, home: str | None = None, url: str = "", hides: Hides = hides_nothing) -> Index:
         """The index of a project, made if there is none. One that is damaged, or from another version, is made anew.
 
         `url` of a PostgreSQL database keeps it there instead of in a file.
@@ -92,7 +81,7 @@ class Index:
         else:
             path = os.path.join(derived_folder(root, home), DATABASE_NAME)
             store, renew = open_sqlite(path), partial(renewed_sqlite, path)
-        return cls(root, store, home=home, max_bytes=max_bytes, embedders=embedders, hides=hides, renew=renew)
+        return cls(root, store, home=home, hides=hides, renew=renew)
 
     def make_anew(self) -> None:
         """Throws a damaged store away and reads all files again."""

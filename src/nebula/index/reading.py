@@ -17,10 +17,9 @@ from nebula.index.values import Skipped
 class Root:
     """The project's folder, held open."""
 
-    def __init__(self, path: str, hash_name: str = "sha1", limit: int = MAX_FILE_BYTES) -> None:
+    def __init__(self, path: str, hash_name: str = "sha1") -> None:
         self.path = os.path.realpath(path)
         self.hash_name = hash_name
-        self.limit = limit
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self) -> None:
@@ -37,7 +36,7 @@ class Root:
     def read(self, path: str, size: int, mtime_ns: int) -> Source | Skipped:
         """The file, with the size and time it had before it was read."""
         try:
-            data = read_below(self._fd, path, self.limit, follow=False)
+            data = read_below(self._fd, path, MAX_FILE_BYTES, follow=False)
         except UnreadableFile as error:
             return Skipped(path, error.reason)
         if data is None:

@@ -8,24 +8,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from nebula.index.stores.sqlite import is_damage, unusable
+
+if TYPE_CHECKING:
+    from nebula.index.index import Index
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Repairable(Protocol):
-    def make_anew(self) -> None: ...
-
-
-M = TypeVar("M", bound=Repairable)
-
-
-def repairing(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
+def repairing(method: Callable[Concatenate[Index, P], R]) -> Callable[Concatenate[Index, P], R]:
     @wraps(method)
-    def repaired(index: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def repaired(index: Index, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(index, *args, **kwargs)
         except sqlite3.DatabaseError as error:

@@ -50,7 +50,7 @@ def _in_processes(root: Root, work: list[list[Wanted]], count: int) -> Iterator[
 
 
 def _start(root: Root) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "nebula.index.building.worker", root.path, root.hash_name, str(root.limit)]
+    command = [sys.executable, "-m", "nebula.index.building.worker", root.path, root.hash_name]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 

@@ -66,20 +66,16 @@ class CommandChanges:
         minor = not self.proposed and not self.repository
         return minor and all(CACHES.intersection(change.path.split("/")) for change in self.ignored)
 
-    @property
-    def ignored_size(self) -> int:
-        return sum(change.after.size for change in self.ignored if change.after is not None)
-
     def remarks(self) -> tuple[Sentence, ...]:
         """What else there is to know before the answer."""
         said = []
         if self.ignored:
-            count, size = len(self.ignored), _size(self.ignored_size)
+            size = sum(change.after.size for change in self.ignored if change.after is not None)
             said.append(
                 Sentence(
                     "Ignored by git, kept or dropped with the same answer, not restorable by undo: {count} ({size}).",
-                    count=f"{count:,}",
-                    size=size,
+                    count=f"{len(self.ignored):,}",
+                    size=_size(size),
                 )
             )
         if self.repository:
@@ -103,22 +99,21 @@ class CommandChanges:
             for folder in self.folders
             if paths is None or any(change.path.startswith(f"{folder.path}/") for change in chosen)
         ]
-        merged: dict[str, LayerChange] = {}
-        for change in sorted((*folders, *chosen), key=lambda each: (each.path, each.kind != "deleted")):
-            merged[change.path] = change
-        return [self._path_change(change) for change in merged.values()]
+        return self._last_of_each(sorted((*folders, *chosen), key=lambda each: (each.path, each.kind != "deleted")))
 
     def known(self, paths: Iterable[str]) -> list[str]:
         return [path for path in paths if path in self.by_path]
 
     def repository_changes(self) -> list[PathChange]:
         """Contents before what names them: a branch never points at a commit that is not there yet."""
-        merged = {change.path: change for change in self.repository}
-        ordered = sorted(merged.values(), key=lambda change: "/objects/" not in f"{change.path}/")
-        return [self._path_change(change) for change in ordered]
+        return self._last_of_each(sorted(self.repository, key=lambda change: "/objects/" not in f"{change.path}/"))
 
     def ignored_changes(self) -> list[PathChange]:
-        merged = {change.path: change for change in self.ignored}
+        return self._last_of_each(self.ignored)
+
+    def _last_of_each(self, changes: Iterable[LayerChange]) -> list[PathChange]:
+        """What stands in the place of something deleted comes after it, and is what the path shall become."""
+        merged = {change.path: change for change in changes}
         return [self._path_change(change) for change in merged.values()]
 
     def _path_change(self, change: LayerChange) -> PathChange:

@@ -15,9 +15,8 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import Final
 
-from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, best_opener
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, best_opener, link_target, without_links
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import (
     AlreadyExists,
@@ -32,7 +31,6 @@ from nebula.workspace.errors import (
 )
 from nebula.workspace.guard.paths import NormalPath, normal_path
 
-MAX_LINKS: Final = 16
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
 JudgePath = Callable[[NormalPath], None]
@@ -126,55 +124,17 @@ class Jail:
             os.close(parent)
 
     def resolve(self, path: NormalPath) -> NormalPath:
-        """The path with all links replaced by what they stand for. Text in, text out: opening it is the check."""
-        waiting = list(reversed(path.parts))
-        real: list[str] = []
-        links = 0
-        while waiting:
-            name = waiting.pop()
-            if name == "..":
-                if not real:
-                    raise PathEscape("{path}: a link in it leads out of the root.", path=path.text)
-                real.pop()
-                continue
-            target = self._link_target(real, name)
-            if target is None:
-                real.append(name)
-                continue
-            links += 1
-            if links > MAX_LINKS:
-                raise PathEscape("{path}: its links go in circles.", path=path.text)
-            inside, names = self._read_target(target, path)
-            if inside:
-                real.clear()
-            waiting.extend(reversed(names))
+        """The path with all links replaced by what they stand for."""
+        try:
+            real = without_links(self._open, self.fd, path.parts, self.root)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise PathEscape("{path}: its links go in circles.", path=path.text) from None
+            raise PathEscape("{path}: a link in it leads out of the root.", path=path.text) from None
         try:
             return normal_path("/".join(real) or ".")
         except MalformedRequest:
             raise PathRefused("{path}: a link in it names something that is not UTF-8.", path=path.text) from None
-
-    def _read_target(self, target: str, path: NormalPath) -> tuple[bool, list[str]]:
-        """Whether it starts at the root again, and the names to go on with."""
-        if not target.startswith("/"):
-            return False, [name for name in target.split("/") if name not in {"", "."}]
-        for root in {self.root, os.path.normpath(self.root)}:
-            rest = target[len(root) :]
-            if target.startswith(root) and rest[:1] in {"", "/"}:
-                return True, [name for name in rest.split("/") if name not in {"", "."}]
-        raise PathEscape("{path}: a link in it leads out of the root.", path=path.text)
-
-    def _link_target(self, parents: list[str], name: str) -> str | None:
-        try:
-            here = self._open(self.fd, parents, FOLDER_FLAGS)
-        except OSError:
-            return None  # missing or changed: the open that follows says so
-        try:
-            target = os.readlink(name, dir_fd=here)
-        except OSError:
-            return None
-        finally:
-            os.close(here)
-        return target
 
     def _status_through(self, path: NormalPath) -> os.stat_result | None:
         real = self.resolve(path)
@@ -186,7 +146,7 @@ class Jail:
         if error.errno not in _LINKED:
             return translate(error, path.text)
         for depth in range(1, len(path.parts)):
-            if self._link_target(list(path.parts[: depth - 1]), path.parts[depth - 1]) is not None:
+            if link_target(self._open, self.fd, path.parts[: depth - 1], path.parts[depth - 1]) is not None:
                 return PathEscape("{path}: part of the path is a link, and a write follows none.", path=path.text)
         return AlreadyExists("{path}: part of the path is a file; choose another place.", path=path.text)
 

@@ -32,8 +32,7 @@ class Judge:
     def reading(self, path: NormalPath) -> None:
         """Refuse a file that may not be read."""
         self._file(path)
-        if path.standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
-            raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
+        self._no_secret(path)
 
     def writing(self, path: NormalPath) -> None:
         """Refuse a file that may not be written."""
@@ -41,8 +40,7 @@ class Judge:
         standing = path.standing
         if standing.untouchable:
             raise ProtectedPath("{path}: .git and .nebula are never written; choose another place.", path=path.text)
-        if standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
-            raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
+        self._no_secret(path)
         if standing.control and not is_named(path.parts, self._allowed, with_folders=True):
             raise ProtectedPath("{path}: controls other programs; the user must allow it by name.", path=path.text)
 
@@ -60,6 +58,10 @@ class Judge:
         except WorkspaceError:
             return False
         return True
+
+    def _no_secret(self, path: NormalPath) -> None:
+        if path.standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
+            raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
 
     def _file(self, path: NormalPath) -> None:
         if path.names_directory:

@@ -9,7 +9,7 @@ between, which our own gateway rules out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from nebula.files.digest import digest
 from nebula.workspace.contract import (
@@ -36,24 +36,15 @@ from nebula.workspace.errors import (
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.guard.protected import UNTOUCHABLE, fold_name
 
+if TYPE_CHECKING:
+    from nebula.workspace.remote.workspace import RemoteWorkspace
+
 MAX_FOLDERS: Final = 500
 MAX_READ: Final = 2_000
 _UNSIFTED = "This gateway cannot tell what git ignores; everything it lists is here."
 
 
-class SeedGateway(Protocol):
-    """The three things every gateway can do."""
-
-    def list_files(
-        self, path: str = ".", *, extensions: Sequence[str] | None = None, max_items: int | None = None
-    ) -> Listing: ...
-
-    def read_file(self, path: str) -> FileText: ...
-
-    def send_write(self, path: str, content: str, mode: WriteMode, expected: str | None = None) -> object: ...
-
-
-def list_tree(gateway: SeedGateway, path: str, extensions: Sequence[str] | None, max_items: int | None) -> Listing:
+def list_tree(gateway: RemoteWorkspace, path: str, extensions: Sequence[str] | None, max_items: int | None) -> Listing:
     base = normal_path(path)
     cap = max_items or DEFAULT_LIST_ITEMS
     kinds = tuple(kind.lower() if kind.startswith(".") else f".{kind.lower()}" for kind in extensions or ())
@@ -72,7 +63,7 @@ def list_tree(gateway: SeedGateway, path: str, extensions: Sequence[str] | None,
     return Listing(base.text, tuple(files), remark=_UNSIFTED)
 
 
-def search(gateway: SeedGateway, directory: str, keyword: str, max_files: int) -> SearchHits:
+def search(gateway: RemoteWorkspace, directory: str, keyword: str, max_files: int) -> SearchHits:
     if not isinstance(keyword, str) or not keyword:
         raise MalformedRequest("The keyword must be a string of at least 1 character.")
     hits: list[str] = []
@@ -97,7 +88,7 @@ def search(gateway: SeedGateway, directory: str, keyword: str, max_files: int) -
     return SearchHits(tuple(sorted(hits)))
 
 
-def probe(gateway: SeedGateway, path: str) -> PathState:
+def probe(gateway: RemoteWorkspace, path: str) -> PathState:
     place = normal_path(path).text
     try:
         text = gateway.read_file(path)
@@ -111,7 +102,7 @@ def probe(gateway: SeedGateway, path: str) -> PathState:
     return PathState(place, "file", text.size, text.sha256)
 
 
-def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> PathState:
+def check_write(gateway: RemoteWorkspace, path: str, mode: WriteMode) -> PathState:
     place = normal_path(path).text
     try:
         text = gateway.read_file(path)
@@ -125,7 +116,7 @@ def check_write(gateway: SeedGateway, path: str, mode: WriteMode) -> PathState:
     return PathState(place, "file", text.size, text.sha256)
 
 
-def write_file(gateway: SeedGateway, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteResult:
+def write_file(gateway: RemoteWorkspace, path: str, content: str, mode: WriteMode, expected: str | None) -> WriteResult:
     try:
         before: FileText | None = gateway.read_file(path)
     except (PathNotFound, NotUtf8, TooLarge):
@@ -139,7 +130,7 @@ def write_file(gateway: SeedGateway, path: str, content: str, mode: WriteMode, e
     return WriteResult(normal_path(path).text, before.sha256 if before else None, digest(data), len(data))
 
 
-def _walk(gateway: SeedGateway, path: str) -> Iterator[FileEntry]:
+def _walk(gateway: RemoteWorkspace, path: str) -> Iterator[FileEntry]:
     """Breadth first, so that a cap leaves out what lies deepest."""
     waiting = [path]
     for _ in range(MAX_FOLDERS):
@@ -153,7 +144,7 @@ def _walk(gateway: SeedGateway, path: str) -> Iterator[FileEntry]:
                 waiting.append(entry.path)
 
 
-def _folder_or_missing(gateway: SeedGateway, path: str) -> PathState:
+def _folder_or_missing(gateway: RemoteWorkspace, path: str) -> PathState:
     place = normal_path(path).text
     try:
         gateway.list_files(path, max_items=1)
@@ -162,7 +153,7 @@ def _folder_or_missing(gateway: SeedGateway, path: str) -> PathState:
     return PathState(place, "directory")
 
 
-def _as_listed(gateway: SeedGateway, path: str, refused: WorkspaceError) -> PathState:
+def _as_listed(gateway: RemoteWorkspace, path: str, refused: WorkspaceError) -> PathState:
     """A file that may not be read is still named by its folder."""
     place = normal_path(path)
     if not isinstance(refused, ExtensionRefused | Forbidden):

@@ -28,6 +28,7 @@ from nebula.workspace.contract import (
 )
 from nebula.workspace.errors import NotKept, NotUtf8, ReadOnly
 from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.remote import composed
 from nebula.workspace.remote.client import GatewayAnswer, GatewayClient, GatewayFailed
 
 
@@ -66,8 +67,6 @@ class RemoteWorkspace:
         if not recursive:
             return self._listing(path, self._call("list_files", asked))
         if not self._has("list_tree"):
-            from nebula.workspace.remote import composed
-
             return composed.list_tree(self, path, extensions, max_items)
         body = self._call("list_tree", asked).body
         files = tuple(_tree_entry(entry) for entry in _field(body, "files", list))
@@ -93,8 +92,6 @@ class RemoteWorkspace:
     ) -> WriteResult:
         self._require_writable()
         if not self._has("check_write"):
-            from nebula.workspace.remote import composed
-
             return composed.write_file(self, path, content, mode, expected)
         answer = self.send_write(path, content, mode, expected)
         after, size = answer.headers.get("etag", "").strip('"'), answer.headers.get("x-size", "")
@@ -115,24 +112,18 @@ class RemoteWorkspace:
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
         if not self._has("search_files"):
-            from nebula.workspace.remote import composed
-
             return composed.search(self, directory, keyword, max_files)
         body = self._call("search_files", {"path": directory, "keyword": keyword, "max_files": max_files}).body
         return SearchHits(tuple(_field(body, "files", list)), bool(body.get("truncated")), body.get("remark"))
 
     def probe(self, path: str) -> PathState:
         if not self._has("probe"):
-            from nebula.workspace.remote import composed
-
             return composed.probe(self, path)
         return _state(self._call("probe", {"path": path}).body)
 
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         self._require_writable()
         if not self._has("check_write"):
-            from nebula.workspace.remote import composed
-
             return composed.check_write(self, path, mode)
         return _state(self._call("check_write", {"path": path, "mode": mode, "content": content}).body)
 
