@@ -52,6 +52,14 @@ def test_a_screen_without_styles_shows_the_words_as_they_were_written():
     assert out.getvalue() == "# Title\n**bold** ␛[31mred<U+009B>0m\n\na␍b␇\n"
 
 
+def test_too_many_words_are_shown_as_they_were_written() -> None:
+    """Setting one paragraph of 5 MB took ten seconds."""
+    out = io.StringIO()
+    text = "**bold** " + "word " * 1_000_000 + "end"
+    Screen(out, capable=True).say(text)
+    assert out.getvalue() == f"{text}\n\n"
+
+
 def test_the_live_line_never_wraps_and_leaves_nothing_behind():
     out = io.StringIO()
     screen = Screen(out, capable=True)

@@ -14,6 +14,9 @@ from nebula.value import record
 CLEAR_TO_END = "\x1b[K"
 _STYLES: Mapping[str, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _WITHOUT_COLOUR = frozenset({"dim", "bold"})
+_LONGEST_SET = 200_000
+"""Characters that are set as Markdown. Setting takes half a second for so many, and more than twice as long for twice
+as many: with one paragraph of some megabytes the terminal stood still for ten seconds."""
 
 
 @record
@@ -61,10 +64,10 @@ class Screen:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if wanted else text
 
     def say(self, text: str) -> None:
-        """The model's words: set as Markdown on a terminal, elsewhere as they were written."""
+        """The model's words: set as Markdown on a terminal; elsewhere, and where there are too many, as written."""
         self.end_live()
         text = neutralise(text).strip("\n")
-        if self.capable:
+        if self.capable and len(text) <= _LONGEST_SET:
             from nebula.cli.terminal.output.markdown import rendered
 
             text = rendered(text, self.columns, colour=self.colour)
