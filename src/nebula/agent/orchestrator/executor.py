@@ -153,4 +153,4 @@ class Executor:
 
 
 def _why(final: Final) -> Sentence | None:
-    return Sentence("A write was refused by the policy.") if final.status == "refused" else None
+    return Sentence("A change was refused and not made.") if final.status == "refused" else None
