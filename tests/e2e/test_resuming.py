@@ -88,3 +88,21 @@ def test_a_killed_turn_of_a_session_that_branched_is_there_too(bench):
     for said, ends in zip(sent, ([], ["one"], ["one", "two"]), strict=True):
         assert said[1] == "nought" and "do it" in said[2] and said[3] == "Writing." and "cut short" in said[5]
         assert [each for each in said[6:] if each in ("one", "two")] == ends
+
+
+def test_a_killed_turn_stays_with_the_branch_it_was_asked_on(bench):
+    """It is no part of a branch that begins before it, and there again for whoever goes back."""
+    write = Call("writeFile", {"path": "a.txt", "content": "1\n"})
+    killed = [Turn("Writing.", [write]), Turn("late", fault=Fault.slow(30))]
+    answers = [Turn(each) for each in ("elsewhere", "still elsewhere")]
+    with ScriptedModel([Turn("zero"), Turn("one"), *killed, *answers]) as server:
+        bench.run("nebula", stdin="begin\ngo on\nexit\n", **server.env())
+        with bench.start("nebula", "-p", "do it", "--resume", "--yes", **server.env()) as running:
+            server.wait_until(lambda: len(server.turns) == 4)
+            running.kill()
+        first = next(each["node_id"] for each in bench.trace() if each["type"] == "final")
+        bench.run("nebula", "--resume", stdin=f"/fork {first}\nanother way\nexit\n", **server.env())
+        assert bench.run("nebula", "-p", "and then?", "--resume", **server.env()).code == 0
+    said = [message["content"] for message in server.turns[5].json["messages"][1:]]
+    assert [each for each in said if each in ("zero", "one", "elsewhere")] == ["zero", "elsewhere"]
+    assert "Writing." not in said

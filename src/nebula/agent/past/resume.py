@@ -2,12 +2,12 @@
 
 The memory knows every message, also of a turn that was killed before it could become a node; the graph knows the
 path, branches and merges included. A session that went straight on is taken from memory alone. One that branched is
-taken from the graph, and from memory what no node speaks of: each such turn stands before the node that came next.
+taken from the graph, and from memory what no node of this branch speaks of, where it was said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,9 @@ def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, sess
     if leaf is None:
         return remembered
     path = [turn_of(node) for node in archive.path_to([leaf.id])]
-    return _with_unfinished(path, remembered) if len(kept) == len(made) else path + _after(remembered, leaf.prompt)
+    if len(kept) < len(made):
+        return path + _after(remembered, leaf.prompt)
+    return _with_unfinished(path, remembered, {node.node_id: node.parents for node in made})
 
 
 def _went_straight_on(made: Sequence[SessionNode]) -> bool:
@@ -61,16 +63,28 @@ def _is_of(turn: PastTurn, node: Node) -> bool:
     return (turn.prompt.strip(), turn.answer.strip()) == (node.prompt.strip(), node.response.strip())
 
 
-def _with_unfinished(path: Sequence[PastTurn], remembered: Sequence[PastTurn]) -> list[PastTurn]:
-    """The path, and the turns without a node where they happened: before the node that was made next, or at the end."""
-    unfinished: dict[str | None, list[PastTurn]] = {}
+def _with_unfinished(
+    path: Sequence[PastTurn], remembered: Sequence[PastTurn], parents: Mapping[str, str]
+) -> list[PastTurn]:
+    """The path, and the turns without a node where they happened: before the node that was made next, or at the end.
+
+    Where that node continued another one the user had gone elsewhere meanwhile: what was unfinished stays behind, with
+    the branch it belongs to.
+    """
+    before: dict[str | None, list[PastTurn]] = {}
+    after: dict[str | None, list[PastTurn]] = {}
     waiting: list[PastTurn] = []
+    last: str | None = None
     for turn in remembered:
         if turn.node_id is None:
             waiting.append(turn)
+            continue
+        if last is None or parents[turn.node_id] == last:
+            before[turn.node_id] = waiting
         else:
-            unfinished[turn.node_id], waiting = waiting, []
-    found = [each for turn in path for each in (*unfinished.get(turn.node_id, ()), turn)]
+            after[last] = waiting
+        waiting, last = [], turn.node_id
+    found = [each for turn in path for each in (*before.get(turn.node_id, ()), turn, *after.get(turn.node_id, ()))]
     return found + waiting
 
 
