@@ -127,7 +127,7 @@ def after(project: Path, disk: str | None) -> After:
 
     def ran(line: str) -> CommandResult:
         was = tree(project)
-        done = run(Command(str(project), line, env=IDENTITY, disk=disk))
+        done = run(Command(str(project), line, git_user=("a", "a@a"), disk=disk))
         assert tree(project) == was
         return done
 

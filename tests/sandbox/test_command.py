@@ -87,11 +87,6 @@ def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.Monk
     }  # fmt: skip
 
 
-def test_variables_of_the_caller_are_added(project: Path) -> None:
-    done = run(Command(str(project), "echo $COLOUR", env={"COLOUR": "red"}), read_back=False)
-    assert done.output == "red\n"
-
-
 def test_the_walls_do_not_stand_in_the_way_of_ordinary_work(project: Path) -> None:
     program = str(Path(sandbox_rig.__file__).parent / "ordinary_work.py")
     done = run(Command(str(project), f"/usr/bin/python3 {program}", read_only=(program,)), read_back=False)

@@ -18,7 +18,7 @@ from nebula.agent.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.files.home import derived_folder
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel, choose_model
 from nebula.memory.errors import UnknownSession
 from nebula.memory.log import LogReader
@@ -75,7 +75,7 @@ async def open_session(
         chosen=chosen,
         project=project,
         archive=archive,
-        recorders=(*_recorders(settings, memory, session_id, state), *map_readers(settings)),
+        recorders=(MemoryReader(memory, session_id), *project_recorders(settings, state), *map_readers(settings)),
         redactor=redactor,
         memory=memory,
         lock=lock,
@@ -95,7 +95,7 @@ async def open_session(
     if resume is not None:
         from nebula.agent.past.resume import resumed_turns
 
-        turns = memory.turns(session_id, lambda row: session.remark(Sentence(row.sentence, **row.values)))
+        turns = memory.turns(session_id, lambda row: session.remark(sentence_of(row)))
         session.conversation = Conversation(resumed_turns(turns, archive, session_id))
         learn_from(session.ledger, session.conversation.messages())
         session.recall()
@@ -241,10 +241,6 @@ def open_archive(
     if open_graph is not None:
         return TurnArchive(open_graph, made)
     return TurnArchive(graph_opener(settings) if state.has_graph else None, made, read_only=not state.keeps_records)
-
-
-def _recorders(settings: Settings, memory: Sessions, session_id: str, state: StateFolder) -> tuple[Reader, ...]:
-    return (MemoryReader(memory, session_id), *project_recorders(settings, state))
 
 
 def project_recorders(settings: Settings, state: StateFolder) -> tuple[Reader, ...]:

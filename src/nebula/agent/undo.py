@@ -64,7 +64,7 @@ def difference(history: FileHistory, path: str, old: str | None, new: str | None
     """Lines, and above them what lines do not show: another mode, a link or a folder that came or went."""
     from nebula.workspace.journal.states import parse_state
 
-    diff = diff_texts(path, _text(history, old), _text(history, new))
+    diff = diff_texts(path, text_of(history, old), text_of(history, new))
     before, after = (None if each is None else parse_state(each) for each in (old, new))
     if before and after and before.kind == after.kind and None not in (before.mode, after.mode):
         note = f"mode {before.mode:o} → {after.mode:o}\n" if before.mode != after.mode else ""
@@ -129,8 +129,6 @@ def _moment(timestamp: str) -> datetime:
     return moment if moment.tzinfo else moment.astimezone()
 
 
-def _text(history: FileHistory, sha256: str | None) -> str | None:
-    if sha256 is None:
-        return None
-    content = history.content(sha256)
+def text_of(history: FileHistory, state: str | None) -> str | None:
+    content = history.content(state) if state is not None else None
     return None if content is None else content.decode("utf-8", "replace")

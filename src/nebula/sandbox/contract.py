@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nebula.sandbox.secrets import SecretFinder
@@ -41,8 +40,6 @@ class Command:
     """Relative paths that are not there for the command; nothing it makes under them is proposed."""
     secrets: SecretFinder | None = None
     """Finds the files (or folders) that are empty for the command; keep one for a session, it remembers."""
-    env: Mapping[str, str] | None = None
-    """Added to the short list of variables a command gets."""
     disk: str | None = None
     """Where a tmpfs cannot hold the upper side: nebula's home, in which it lies on disk instead."""
     git_user: tuple[str, str] = ("", "")

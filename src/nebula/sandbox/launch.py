@@ -90,7 +90,7 @@ class Launch:
         env = reduced_environment(os.environ, network=self.command.network)
         if any(self.command.git_user):
             env["GIT_CONFIG_SYSTEM"] = GIT_SETTINGS
-        return env | dict(self.command.env or {})
+        return env
 
     def _read_only(self) -> tuple[str, ...]:
         return self.command.read_only + (_resolver_files() if self.command.network else ())

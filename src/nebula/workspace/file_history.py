@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.value import field, record, replace, value
 from nebula.workspace.errors import NotKept, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
@@ -155,7 +155,7 @@ class FileHistory:
         try:
             current = self._current(path, {*known, target})
         except WorkspaceError as error:
-            return FileStep(path, None, target, Sentence(error.sentence, **error.values))
+            return FileStep(path, None, target, sentence_of(error))
         if not same_state(current, target) and not is_among(current, known):
             changed = Sentence("{path}: changed since; nothing was touched.", path=path)
             return FileStep(path, current, target, changed)
@@ -166,7 +166,7 @@ class FileHistory:
         try:
             current = self._current(path, {*contents, target})
         except WorkspaceError as error:
-            return FileStep(path, None, target, Sentence(error.sentence, **error.values))
+            return FileStep(path, None, target, sentence_of(error))
         known = is_among(current, contents)
         odd = current is not None and parse_state(current).kind != "file"
         if (odd and not known) or (target is None and current is not None and not (None in contents and known)):

@@ -9,7 +9,7 @@ from nebula.agent.attached.mentions import Mention, mentioned_files
 from nebula.attachments import Attachment, shared_room
 from nebula.events import Notice
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.messages import MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.result_limits import cut_middle
@@ -99,7 +99,7 @@ class Gathered:
             else:
                 self._attach_text(mention, files)
         except (WorkspaceError, BadImage) as problem:
-            self._not_attached(mention.name, Sentence(problem.sentence, **problem.values))
+            self._not_attached(mention.name, sentence_of(problem))
 
     def _attach_text(self, mention: Mention, files: Workspace) -> None:
         if mention.has_no_lines:
@@ -164,7 +164,7 @@ def _why_not(refused: WorkspaceError | None) -> Sentence:
         return Sentence("there is no such file")
     if isinstance(refused, PathEscape):
         return Sentence("outside the project; files are named by their path in it")
-    return Sentence(refused.sentence, **refused.values)
+    return sentence_of(refused)
 
 
 def _size_of(attachment: Attachment) -> Sentence:

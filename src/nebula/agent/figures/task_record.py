@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nebula.agent.figures.plan_shape import digest, plan_shape
+from nebula.agent.plan.plan import BadPlan, read_plan, step_graph
 from nebula.llm.catalog import known_provider
 from nebula.value import field, record
 
@@ -106,7 +108,7 @@ def _plan_reply(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if line.get("given") is not True:  # one that was handed in says nothing of a planner
-        task.plans.append(plan_shape(line.get("plan")))
+        task.plans.append(_plan_shape(line.get("plan")))
     task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
     if line.get("usage") and not task.planner_replies:  # an older trace has the sum alone
         _add_use(task, line)
@@ -174,6 +176,18 @@ def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
     if kind == "tool_result":
         return not any(mark in line for mark in _MARKS)
     return kind not in _READERS or kind in ("step", "retry")
+
+
+def _plan_shape(found: Any) -> str:
+    """A short name that plans with the same graph of steps have in common, whatever the words around it."""
+    try:
+        return digest(step_graph(read_plan(found)))
+    except BadPlan:  # one of another program, or of another time
+        return digest(json.dumps(found, sort_keys=True, default=str))
+
+
+def digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _object(line: Mapping[str, Any], key: str) -> Mapping[str, Any]:

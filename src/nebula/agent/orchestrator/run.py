@@ -178,9 +178,7 @@ class TaskRun:
         if context.problem is not None:
             problem = context.problem
             self.stream.emit(Notice("The plan is made without the code index: {problem}", {"problem": problem}))
-        planning = await make_plan(self.request.prompt, self.models.planner, context, self.stream, self.settings.home)
-        self.stream.emit(planning.event())
-        return planning.plan
+        return await make_plan(self.request.prompt, self.models.planner, context, self.stream, self.settings.home)
 
     async def _only_plan(self, access: TaskAccess) -> None:
         """A plan that cannot be used counts, too: it agrees with no other."""

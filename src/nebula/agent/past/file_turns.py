@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of
+from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, text_of
 from nebula.events import new_trace_id
 from nebula.value import value
 from nebula.workspace.diff import TextDiff, diff_texts
@@ -77,7 +77,7 @@ def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
         if step is not None and step.conflict is not None:
             raise UndoRefused(step.conflict.sentence, **step.conflict.values)
         return PartTakenBack(name, difference(history, name, turn.after, turn.before), plan, group=group)
-    old, new = _text(workspace, turn.before), _text(workspace, turn.after)
+    old, new = text_of(history, turn.before), text_of(history, turn.after)
     try:
         current = workspace.read_file(name)
     except WorkspaceError as error:
@@ -98,8 +98,3 @@ def take_back(workspace: Workspace, part: PartTakenBack) -> None:
         workspace.for_turn(part.group).write_file(part.path, part.text, "overwrite", expected=part.expected)
     except WorkspaceError as error:
         raise UndoRefused(error.sentence, **error.values) from None
-
-
-def _text(workspace: Workspace, state: str | None) -> str | None:
-    content = journal_of(workspace).content(state) if state is not None else None
-    return None if content is None else content.decode("utf-8", "replace")

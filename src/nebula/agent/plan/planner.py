@@ -20,7 +20,6 @@ from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying
 from nebula.llm.errors import BadReplyError
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe_in_place
-from nebula.value import value
 
 SEED = 7
 ATTEMPTS = 2
@@ -51,25 +50,10 @@ SCHEMA: dict[str, Any] = {
 """What a server can hold a model to. The published schema says more than some of them understand."""
 
 
-@value
-class Planning:
-    """A plan and what it took."""
-
-    plan: StepPlan
-    model: str
-    usage: Usage
-    duration_s: float
-    context: PlanningContext
-
-    def event(self) -> Plan:
-        evidence = self.context.evidence or None
-        return Plan(self.plan.to_json(), self.model, self.usage, self.duration_s, evidence)
-
-
 async def make_plan(
     task: str, planner: ChosenModel, context: PlanningContext, stream: EventStream, home: str
-) -> Planning:
-    """Raises BadPlan after the second reply that cannot be used, or ModelError."""
+) -> StepPlan:
+    """Tells the stream of it. Raises BadPlan after the second reply that cannot be used, or ModelError."""
     started = time.monotonic()
     system = f"{template('planner', home)}\n\n{context.text}".strip()
     said: list[Message] = [UserMessage.new_prompt(strip_hidden_characters(task))]
@@ -88,7 +72,9 @@ async def make_plan(
             complaint = COMPLAINT.format(problem=problem)
             said += [AssistantMessage.new_response(None, quoted), UserMessage.new_prompt(complaint)]
             continue
-        return Planning(plan, planner.name, usage, round(time.monotonic() - started, 3), context)
+        seconds = round(time.monotonic() - started, 3)
+        stream.emit(Plan(plan.to_json(), planner.name, usage, seconds, context.evidence or None))
+        return plan
     raise AssertionError("unreachable")
 
 

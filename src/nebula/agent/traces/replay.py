@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from nebula.agent.assembly import open_session
-from nebula.agent.figures.plan_shape import digest
+from nebula.agent.figures.task_record import digest
 from nebula.agent.session import CHAT, MODES
 from nebula.agent.traces.before import copy_as_before
 from nebula.agent.traces.find import TaskTrace, UnknownTrace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.external.configured import ExternalServer
@@ -26,7 +26,7 @@ class ExternalServers:
         """Starts those that do not run, all at once; what there is to say of those that could not be."""
         closed = [each for each in self._connections if not each.is_open]
         problems = await asyncio.gather(*map(_opened, closed))
-        return [Sentence(each.sentence, **each.values) for each in problems if each is not None]
+        return [sentence_of(each) for each in problems if each is not None]
 
     def tools(self, approvals: Approvals | None, *, plan: bool) -> Mapping[str, Tool]:
         """What they offer by now. In plan mode only what the user says merely reads."""
