@@ -378,6 +378,17 @@ def test_what_makes_no_sense_in_the_graph_costs_one_remark(
     assert ran.err == f"nebula: Left out of the conversation graph: {said}\n"
 
 
+@pytest.mark.parametrize("plant", [_odd_node, _odd_settings, _pipe_as_index])
+def test_a_session_says_once_what_makes_no_sense_in_the_graph(bench: Bench, plant: Callable[[Path], str]) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        run_here(bench, "nebula", "-p", "begin", **server.env())
+        said = plant(bench.project / ".nebula/graph")
+        ran = run_here(bench, "nebula", stdin="\ngo\ngo on\nexit\n", **server.env())
+    remark = f"Left out of the conversation graph: {said}"
+    assert ran.code == 0 and ran.out.count(remark) == 1, ran.out
+    assert ran.out.index("Two.") < ran.out.index(remark) < ran.out.index("Three.")
+
+
 def test_several_odd_files_of_the_graph_are_one_remark_with_the_way_to_see_them(bench: Bench) -> None:
     with ScriptedModel([Turn("One."), Turn("Two.")]) as server:
         run_here(bench, "nebula", "-p", "begin", **server.env())

@@ -47,6 +47,7 @@ class TerminalSession:
         self.usage: list[TurnUsage] = []
         self.plan_offered = False
         self.checks_offered = False
+        self.graph_looked_at = False
         self.leaving = False
         self.left_behind: Node | None = None
         """After /fork: the node whose files may be put back."""

@@ -53,6 +53,7 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
         terminal.work = None
         await warming
     _afterwards(terminal, final)
+    await _look_at_graph(terminal, final)
     return final
 
 
@@ -68,6 +69,15 @@ def _afterwards(terminal: TerminalSession, final: Final) -> None:
         terminal.plan_offered = True
         terminal.screen.line(translate("Type accept to carry this plan out, or say what to change."), "cyan")
         terminal.screen.line()
+
+
+async def _look_at_graph(terminal: TerminalSession, final: Final) -> None:
+    """Once: what cannot be read is not less so after the next turn."""
+    if final.node_id and not terminal.graph_looked_at:
+        terminal.graph_looked_at = True
+        if unreadable := await asyncio.to_thread(terminal.session.archive.unreadable):
+            terminal.screen.line(explain(unreadable), "yellow")
+            terminal.screen.line()
 
 
 def _warm_up(terminal: TerminalSession) -> asyncio.Future[None]:
