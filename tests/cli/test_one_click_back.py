@@ -27,6 +27,11 @@ def worked(bench: Bench, script: str, *turns: Turn) -> str:
         return run_here(bench, "nebula", "--yes", stdin=f"read\n{script}exit\n", **server.env()).out
 
 
+def node_of(bench: Bench, prompt: str) -> str:
+    found = run_here(bench, "vizprompt", "--data-dir", ".nebula/graph", "search", "--text", prompt, "--json")
+    return str(found.json[0]["id"])
+
+
 def test_undo_and_redo_show_the_diff_before_they_act(bench: Bench) -> None:
     out = worked(bench, "change 3\n/undo\n/redo\n", *edit(3, "LINE"))
     _, undone, redone = out.split("What changes:")
@@ -67,6 +72,22 @@ def test_restore_takes_a_node_by_name(bench: Bench) -> None:
     out = worked(bench, "change 3\nchange 5\n/restore 2\n/restore 1\n", *edit(3, "LINE"), *edit(5, "LINE"))
     assert "-LINE 5" in out and out.count("Put back: a.txt") == 2
     assert "LINE 5" in bench.read("a.txt")
+
+
+def test_a_file_that_was_deleted_by_hand_is_named_before_it_comes_back(bench: Bench) -> None:
+    make = [Turn("", [Call("writeFile", {"path": "new.txt", "content": "x\n"})]), Turn("Made.")]
+    told = "Deleted by hand, and brought back: new.txt"
+    undone = worked(bench, "make\n/undo\n/restore 1\n", *make)
+    (bench.project / "new.txt").unlink()
+    with ScriptedModel([Turn("Back.")]) as server:
+        out = run_here(bench, "nebula", "-c", stdin="/restore 1\nexit\n", **server.env()).out
+        assert out.index("What changes:") < out.index(told) < out.index("Put back: new.txt")
+        (bench.project / "new.txt").unlink()
+        ran = run_here(
+            bench, "nebula", "-c", "-p", "go on", "--from", node_of(bench, "make"), "--with-files", **server.env()
+        )
+    assert ran.err.index(told) < ran.err.index("Put back: new.txt")
+    assert "Put back: new.txt" in undone and "Deleted by hand" not in undone
 
 
 @pytest.mark.parametrize(("number", "left"), [(1, "LINE 3"), (2, "LINE 15")])

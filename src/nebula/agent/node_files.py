@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nebula.language import Sentence
     from nebula.workspace.contract import Workspace
     from nebula.workspace.diff import TextDiff
-    from nebula.workspace.file_history import FilePlan
+    from nebula.workspace.file_history import FileHistory, FilePlan
 
 
 @value
@@ -34,6 +34,8 @@ class ReturnPlan:
     name: str
     """Another one for every other plan: names what somebody saw when they agreed."""
     files: tuple[FileDifference, ...]
+    deleted: tuple[str, ...] = ()
+    """Those that come back although somebody deleted them by hand: the journal knows nothing of that."""
 
 
 def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
@@ -77,7 +79,13 @@ def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
         FileDifference(step.path, difference(history, step.path, step.current, step.target), step.conflict)
         for step in plan.steps
     )
-    return ReturnPlan(_name(plan), files)
+    return ReturnPlan(_name(plan), files, _deleted_by_hand(history, plan))
+
+
+def _deleted_by_hand(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
+    missing = [step.path for step in plan.steps if step.current is None and step.target is not None]
+    left = {change.path: change.after for change in history.changes()} if missing else {}
+    return tuple(path for path in missing if left.get(path) is not None)
 
 
 def _name(plan: FilePlan) -> str:

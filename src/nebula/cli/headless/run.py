@@ -106,9 +106,13 @@ def _take_files(session: Session) -> NebulaError | None:
         return None
     try:
         plan = restore_plan(files, node)
-        diffs = "".join(each.diff.text for each in described(files, plan).files).rstrip("\n")
+        found = described(files, plan)
+        diffs = "".join(each.diff.text for each in found.files).rstrip("\n")
         if diffs:
             print_remark(f"nebula: {translate('What changes:')}\n{diffs}")
+        if found.deleted:
+            deleted = ", ".join(found.deleted)
+            print_remark(f"nebula: {translate('Deleted by hand, and brought back: {files}', files=deleted)}")
         touched = carry_out(files, plan)
     except UndoRefused as refusal:
         return refusal

@@ -161,6 +161,10 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
         return
     found = await asyncio.to_thread(described, terminal.session.project.workspace, plan)
     show_preview(terminal, [each.diff.text or f"{each.path}\n" for each in found.files])
+    if found.deleted:
+        terminal.screen.line(
+            translate("Deleted by hand, and brought back: {files}", files=named(found.deleted)), "yellow"
+        )
 
 
 def show_preview(terminal: TerminalSession, diffs: Sequence[str]) -> None:
