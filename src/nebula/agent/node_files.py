@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, restore_plan, state_after
+from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, restore_plan, state_after, undo_plan
 from nebula.value import value
 
 if TYPE_CHECKING:
@@ -64,12 +64,19 @@ def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
     return described(workspace, restore_plan(workspace, node))
 
 
-def take_files(workspace: Workspace, node: Node, seen: str) -> tuple[str, ...]:
-    """The paths that were brought back. Raises UndoRefused where the plan is another than the one seen."""
+def take_files(workspace: Workspace, node: Node, seen: str) -> FilePlan:
+    """What was done, under a name by which it can be taken back. Raises UndoRefused where the plan is another than the
+    one seen."""
     plan = restore_plan(workspace, node)
     if _name(plan) != seen:
         raise UndoRefused("The files changed since this was shown; nothing was touched. Look again.")
-    return carry_out(workspace, plan)
+    carry_out(workspace, plan)
+    return plan
+
+
+def give_files_back(workspace: Workspace, taken: str) -> tuple[str, ...]:
+    """Takes back what `take_files` did: the paths. Raises UndoRefused where that is not possible any more."""
+    return carry_out(workspace, undo_plan(workspace, turn_id=taken))
 
 
 def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:

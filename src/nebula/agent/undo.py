@@ -35,11 +35,11 @@ class NoJournalHere(UndoRefused):
     """The files are on another machine."""
 
 
-def undo_plan(workspace: Workspace, passing: Collection[str] = ()) -> FilePlan:
-    """Takes back the last turn that changed files, whoever made it, but none to be passed over. Raises
+def undo_plan(workspace: Workspace, passing: Collection[str] = (), turn_id: str | None = None) -> FilePlan:
+    """Takes back a turn, or else the last that changed files, whoever made it, but none to be passed over. Raises
     NothingToUndo."""
     try:
-        return journal_of(workspace).plan_undo(passing=passing)
+        return journal_of(workspace).plan_undo(turn_id, passing)
     except NotKept as nothing:
         raise NothingToUndo(nothing.sentence, **nothing.values) from None
 

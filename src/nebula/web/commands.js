@@ -39,6 +39,7 @@ export const COMMANDS = [
   { name: "next_fork", keys: ["]"], when: chosen, run: goTo((page) => nextFork(page.topology, page.state.selected, "down")) },
   { name: "next_hit", keys: ["."], when: found, run: (page) => page.stepHits(1) },
   { name: "previous_hit", keys: [","], when: found, run: (page) => page.stepHits(-1) },
+  { name: "clear_search", keys: ["Escape"], when: (state) => state.search.hits !== null, run: (page) => page.clearSearch() },
   { name: "filters", keys: [], run: (page) => page.toggleFilters() },
   { name: "figures", keys: ["i"], run: (page) => page.showFigures() },
   { name: "notify", keys: [], run: (page) => page.toggleNotify() },

@@ -11,6 +11,7 @@ import { createGraph } from "./graph/graph.js";
 import { createHeader } from "./header/header.js";
 import { createAddress, readPlace } from "./lib/address.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
+import { html, nothing, render } from "./lib/lit.js";
 import { agreed, createNotifier } from "./lib/notify.js";
 import { createPace } from "./lib/pace.js";
 import { createPanels } from "./lib/panels.js";
@@ -105,6 +106,10 @@ const page = {
     const at = hits.indexOf(store.state.selected ?? "");
     if (hits.length) page.step(hits[at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length]);
   },
+  clearSearch() {
+    outline.clearSearch();
+    return server.search("", {});
+  },
   toggleFilters() {
     page.look({ filters: !store.state.view.filters, tab: "outline" });
     if (store.state.view.filters) server.loadFilters();
@@ -192,7 +197,7 @@ function drawNow() {
   const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
   const again = asked;
   asked = false;
-  if (changed.frame(words, view.theme, view.tab, view.graph, view.drawer, state.status, state.notice, turns)) drawFrame(state, words);
+  if (changed.frame(words, view.theme, view.tab, view.graph, view.drawer, state.status, state.notice, state.offer, turns)) drawFrame(state, words);
   if (changed.header(words, state.flows, flow, view.theme, view.tab, view.graph, view.drawer)) header.draw(state, words);
   if (changed.outline(words, rows, briefs, selected, merging, state.search, state.choices, view.filters, flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
   if (changed.graph(words, layout, path, hits, view, briefs, selected, merging)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
@@ -216,7 +221,7 @@ function begin() {
   draw();
 }
 
-function drawFrame({ view, status, notice, turns }, words) {
+function drawFrame({ view, status, notice, offer, turns }, words) {
   const { body, documentElement: root } = document;
   root.lang = view.lang;
   root.dataset.theme = view.theme;
@@ -227,7 +232,8 @@ function drawFrame({ view, status, notice, turns }, words) {
   for (const each of findAll("[data-label]")) each.setAttribute("aria-label", words(each.dataset.label ?? ""));
   const banner = find("banner");
   const text = status === "open" ? notice : words(status);
-  if (banner.textContent !== text) banner.textContent = text;
+  const undo = status === "open" && offer ? html` <button type="button" class="quiet" @click=${() => page.takeUp(offer)}>${words("take_back")}</button>` : nothing;
+  render(html`<span>${text}</span>${undo}`, banner);
   banner.hidden = text === "";
   banner.className = status === "open" ? "" : "warning";
   const atWork = [...turns.values()].filter((turn) => !isOver(turn));

@@ -41,6 +41,11 @@ async def test_the_files_of_a_turn_are_looked_at_and_taken(bench):
             taken = await client.ask("take_files", node_id=first, plan=plan["plan"])
             assert taken["data"]["paths"] == ["a.txt", "b.txt"]
             assert bench.read("a.txt") == "one\n" and not (bench.project / "b.txt").exists()
+            given = await client.ask("give_files_back", taken=taken["data"]["taken"])
+            assert given["data"]["paths"] == ["a.txt", "b.txt"]
+            assert bench.read("a.txt") == "two\n" and (bench.project / "b.txt").exists()
+            with pytest.raises(Failed, match="nothing to undo"):
+                await client.ask("give_files_back", taken=taken["data"]["taken"])
 
 
 async def test_what_was_not_seen_is_not_taken(bench):

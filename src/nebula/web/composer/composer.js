@@ -22,10 +22,13 @@ export function createComposer(form, page) {
     form.requestSubmit();
   };
   const attach = async (files) => {
-    for (const file of files) {
-      if (!fits(page.state.composing.attached, file)) page.tell("attach_large", { name: file.name });
-      else await read(file).then(page.attach, (why) => page.tell(why.message, { name: file.name }));
+    const chosen = [...files]; // the list of an input is emptied under us
+    const failed = {};
+    for (const file of chosen) {
+      const why = fits(page.state.composing.attached, file) ? await read(file).then(page.attach, (problem) => problem.message) : "attach_large";
+      if (why) (failed[why] ??= []).push(file.name);
     }
+    page.tellAll(Object.entries(failed).map(([why, names]) => page.say(why, { name: names.join(", "), count: names.length })));
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

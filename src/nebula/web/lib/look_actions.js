@@ -2,12 +2,13 @@
 
 const DAY_MS = 86_400_000;
 
+/** @import { Offer } from "../state/reduce.js" */
 /** @import { Link } from "./link.js" */
 /** @import { Store } from "./server_actions.js" */
 /** @import { Say } from "./words.js" */
 
 /**
- * @param {{ store: Store, link: () => Link, say: () => Say, attempt: (work: () => Promise<any>) => Promise<boolean>, notice: (text: string) => void }} tools
+ * @param {{ store: Store, link: () => Link, say: () => Say, attempt: (work: () => Promise<any>) => Promise<boolean>, notice: (text: string, offer?: Offer) => void }} tools
  */
 export function createLookActions({ store, link, say, attempt, notice }) {
   const open = (/** @type {string} */ dialog) => store.change("view", { to: { dialog } });
@@ -24,8 +25,14 @@ export function createLookActions({ store, link, say, attempt, notice }) {
       attempt(async () => {
         const { files } = store.state;
         if (!files) return;
-        const { paths } = await link().ask("take_files", { node_id: files.nodeId, plan: files.plan });
-        notice(say()("files_taken", { paths: paths.join(", ") }));
+        const { paths, taken } = await link().ask("take_files", { node_id: files.nodeId, plan: files.plan });
+        notice(say()("files_taken", { paths: paths.join(", ") }), { undo: "files", taken });
+      }),
+    /** @param {string} taken */
+    giveFilesBack: (taken) =>
+      attempt(async () => {
+        const { paths } = await link().ask("give_files_back", { taken });
+        notice(say()("files_given_back", { paths: paths.join(", ") }));
       }),
     /** @param {string[]} ids */
     compare: (ids) =>

@@ -8,10 +8,12 @@ const AT_ONCE = 200;
 const MOST_HITS = 1000;
 const BUILT_AT_ONCE = 2;
 const NOTICE_MS = 6000;
+const OFFER_MS = 20_000;
 const UNREADABLE = "bad_file";
+const UNDONE_BY_CLICK = new Set(["connected", "disconnected", "deleted"]);
 
 /** @import { Composing } from "../state/composing.js" */
-/** @import { Brief, Filters, State } from "../state/reduce.js" */
+/** @import { Brief, Filters, Offer, State } from "../state/reduce.js" */
 /** @import { Link, Failure } from "./link.js" */
 /** @import { Say } from "./words.js" */
 /** @typedef {{ readonly state: State, change: (kind: string, details?: Record<string, any>) => void }} Store */
@@ -26,12 +28,13 @@ export function createServerActions(store, link, say) {
   const asked = new Set();
   let refreshing = false;
   let notices = 0;
+  let searches = 0;
 
-  /** @param {string} text */
-  function notice(text) {
+  /** @param {string} text @param {Offer | null} offer */
+  function notice(text, offer = null) {
     const number = ++notices;
-    store.change("notice", { text });
-    setTimeout(() => number === notices && store.change("notice", { text: "" }), NOTICE_MS);
+    store.change("notice", { text, offer });
+    setTimeout(() => number === notices && store.change("notice", { text: "" }), offer ? OFFER_MS : NOTICE_MS);
   }
 
   // False when it failed; the reason is shown, unless the line is lost, which the banner says already.
@@ -81,11 +84,13 @@ export function createServerActions(store, link, say) {
   function changed(word, action, data) {
     return attempt(async () => {
       await link().ask(action, data);
-      notice(say()(word));
+      notice(say()(word), UNDONE_BY_CLICK.has(word) ? { undo: "edit" } : null);
     });
   }
 
   return {
+    // What is told at once is told together: a notice takes the place of the one before.
+    tellAll: (/** @type {string[]} */ texts) => texts.length && notice(texts.join(" ")),
     tell: (/** @type {string} */ word, /** @type {Record<string, any>} */ values = {}) => notice(say()(word, values)),
     ...createLookActions({ store, link, say, attempt, notice }),
     /** @param {{ modes: string[], turns: any[], root?: string, editor_url?: string, model?: string }} hello @param {boolean} resumed @param {string | null} node */
@@ -128,6 +133,7 @@ export function createServerActions(store, link, say) {
     },
     /** @param {string} text @param {Filters} filters */
     async search(text, filters = store.state.search.filters) {
+      const number = ++searches;
       const wanted = Object.fromEntries(Object.entries(filters).filter(([, each]) => each));
       if (!text.trim() && !Object.keys(wanted).length) {
         store.change("search", { text: "", filters: {}, hits: null });
@@ -137,6 +143,7 @@ export function createServerActions(store, link, say) {
         const { tag, ...others } = wanted;
         const data = { text, ...(tag ? { tags: [tag] } : {}), ...others, brief: true, limit: MOST_HITS };
         const { nodes, total } = await link().ask("search_nodes", data);
+        if (number !== searches) return; // it was changed, or ended, meanwhile
         store.change("briefs", { nodes });
         store.change("search", { text, filters, hits: nodes.map((/** @type {Brief} */ node) => node.id), total });
       });
@@ -180,6 +187,10 @@ export function createServerActions(store, link, say) {
       if (await changed("flow_made", "create_flow", { name })) await this.chooseFlow(name);
     },
     undo: () => edited("undo", "undone", "nothing_to_undo"),
+    /** @param {Offer} offer */
+    takeUp(offer) {
+      return offer.undo === "edit" ? this.undo() : this.giveFilesBack(offer.taken);
+    },
     redo: () => edited("redo", "redone", "nothing_to_redo"),
     // Asks first; what is asked for is done in small parts, so that it can be stopped between them.
     askToBuild: () =>

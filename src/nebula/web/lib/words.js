@@ -1,4 +1,4 @@
-// What the page says, in both languages. `{name}` is filled in.
+// What the page says, in both languages. `{name}` is filled in; of `{name|turn|turns}` the first is for one, the second else.
 
 import { EN } from "./words/en.js";
 import { JA } from "./words/ja.js";
@@ -13,7 +13,8 @@ export const languages = Object.keys(WORDS);
 /** @param {string} lang @returns {Say} */
 export function speaker(lang) {
   const words = WORDS[lang] ?? WORDS.en;
-  return (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+  return (key, values = {}) =>
+    words[key].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, one, several) => String(one === undefined ? values[name] : values[name] === 1 ? one : several));
 }
 
 // Both languages must say the same things; a test asks.

@@ -14,7 +14,7 @@ const DEEPEST = 12;
 
 export function createOutline(root, page) {
   /** @type {any} */
-  const view = { state: null, rows: [], active: 0, hits: null, selected: null, list: null, height: 36, room: innerHeight, tall: "" };
+  const view = { state: null, rows: [], active: 0, hits: null, before: 0, selected: null, list: null, height: 36, room: innerHeight, tall: "" };
   const redraw = () => view.state && paint(root, view, page);
   const search = later((text) => page.search(text));
   // Enter does not wait for the pause after typing.
@@ -26,8 +26,7 @@ export function createOutline(root, page) {
   };
   const onsearchkey = (event) => {
     if (event.key === "Escape") {
-      event.target.value = "";
-      page.search("", {});
+      page.clearSearch();
       tree(root).focus();
     } else if ((event.key === "ArrowDown" || event.key === "Enter") && !event.isComposing) {
       event.preventDefault();
@@ -38,9 +37,15 @@ export function createOutline(root, page) {
   Object.assign(view, { onsearchkey, search: (event) => search(event.target.value), onkey: (event) => onKey(event, view, page), onclick: (event) => onClick(event, view, page, tree(root)), redraw });
   return {
     focusSearch: () => root.querySelector("#search").focus(),
+    clearSearch() {
+      search.cancel();
+      root.querySelector("#search").value = "";
+    },
     draw(state, say, rows, place) {
       const moved = view.selected !== state.selected && place >= 0;
       const searched = view.hits !== state.search.hits;
+      const cleared = searched && !state.search.hits;
+      if (searched && !view.hits) view.before = view.list?.scrollTop ?? 0;
       Object.assign(view, { state, say, rows, selected: state.selected, hits: state.search.hits });
       view.active = Math.max(0, Math.min(place < 0 ? view.active : place, rows.length - 1));
       if (!view.list) begin();
@@ -48,7 +53,7 @@ export function createOutline(root, page) {
       // First the place, then the rows: what is read here was laid out already, and the rows are drawn once.
       const tall = `${rows.length * view.height}px`;
       if (view.tall !== tall) list.firstElementChild.style.height = view.tall = tall;
-      if (searched) list.scrollTop = 0;
+      if (searched) list.scrollTop = cleared ? view.before : 0; // who ends a search has the outline back as it was
       if (moved || (searched && place >= 0)) bringIntoSight(view, place);
       redraw();
     },

@@ -28,6 +28,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./t
  * @typedef {object} State
  * @property {string} status
  * @property {string} notice
+ * @property {Offer | null} offer What can be done about it with one click.
  * @property {string[]} modes
  * @property {FlowHead[]} flows
  * @property {string} flowId
@@ -55,6 +56,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./t
  * @property {any} figures
  * @property {View} view
  */
+/** @typedef {{ undo: "edit" } | { undo: "files", taken: string }} Offer */
 /** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
 /** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
 /** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
@@ -80,6 +82,7 @@ import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./t
 export const EMPTY = {
   status: "connecting",
   notice: "",
+  offer: null,
   modes: [],
   flows: [],
   flowId: "main",
@@ -111,7 +114,7 @@ export const EMPTY = {
 /** @type {Record<string, (state: State, change: any) => State>} */
 const CHANGES = {
   status: (state, { status }) => ({ ...state, status }),
-  notice: (state, { text }) => ({ ...state, notice: text }),
+  notice: (state, { text, offer = null }) => ({ ...state, notice: text, offer }),
   hello: (state, { modes, project, turns, resumed, now }) => ({ ...state, modes, project: project ?? state.project, turns: reconciled(state.turns, turns, resumed, now) }),
   flows: (state, { flows }) => ({ ...state, flows }),
   flow: (state, { flow, place = null }) => withFlow(place ? { ...state, selected: place } : state, flow),

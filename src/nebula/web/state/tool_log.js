@@ -1,5 +1,8 @@
 // What the tools did in a finished turn, out of the texts that its node keeps. What is not ours is shown as it stands.
 
+const SHORT = 100; // characters
+const DEEPEST = 8;
+
 /** @typedef {{ title: string, text: string }} Entry */
 
 /** @param {{ role: string, text: string }[]} texts @returns {Entry[]} */
@@ -25,6 +28,27 @@ function entriesOf(text) {
   });
 }
 
+// What a tool was given, or answered, for people: by name, text as text. What is no object stands as it is.
+/** @param {string} text @returns {{ name: string, text: string, lines: number }[]} `lines` is 0 where it goes behind the name. */
+export function fieldsOf(text) {
+  const found = text.startsWith("{") ? json(text) : null;
+  if (found === null || !Object.keys(found).length) return [{ name: "", text, lines: 0 }];
+  return Object.entries(found).map(([name, value]) => {
+    const told = readable(value).replace(/\n$/, "");
+    const long = told.length > SHORT || String(value).includes("\n") || told.includes("\n");
+    return { name, text: told, lines: long ? told.split("\n").length : 0 };
+  });
+}
+
+// Names and values line by line, what is inside further in.
+/** @param {any} value @param {number} depth @returns {string} */
+function readable(value, depth = 0) {
+  if (typeof value !== "object" || value === null) return String(value);
+  if (depth === DEEPEST) return "…";
+  const parts = Array.isArray(value) ? value.map((each) => ["-", each]) : Object.entries(value).map(([name, each]) => [`${name}:`, each]);
+  return parts.map(([sign, each]) => `${sign} ${readable(each, depth + 1).replaceAll("\n", "\n  ")}`).join("\n");
+}
+
 /** @param {{ Text?: string, Json?: any }} part */
 function block(part) {
   return shown(part.Text ?? part.Json ?? part);
@@ -32,9 +56,14 @@ function block(part) {
 
 /** @param {string} text @returns {any} */
 function parsed(text) {
+  const found = json(text);
+  return found?.message?.ToolUse ? found : null;
+}
+
+/** @param {string} text @returns {any} Null where it is none. */
+function json(text) {
   try {
-    const found = JSON.parse(text);
-    return found?.message?.ToolUse ? found : null;
+    return JSON.parse(text);
   } catch {
     return null;
   }

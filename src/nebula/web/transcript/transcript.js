@@ -144,7 +144,13 @@ function fork(id, topology, beside, say, page) {
 
 /** @param {string} kind @param {string} who @param {any} text @param {any} button */
 function said(kind, who, text, button = nothing) {
-  return html`<div class="speech ${kind}"><h2>${who}${button}</h2>${text}</div>`;
+  return html`<div class="speech ${kind}">${who ? html`<h2>${who}${button}</h2>` : nothing}${text}</div>`;
+}
+
+// An answer may be given in several rounds: it is headed once.
+function spoken(part, before, say, labels) {
+  if (!part.act) return said("prompt", say("you"), plain(part.text));
+  return said(`response act-${part.act}`, before?.act ? "" : say("answer"), answerOf(part, part.text, labels));
 }
 
 function plain(text) {
@@ -196,7 +202,7 @@ function acts(id, body, selected, say, page) {
 function live(turn, say, labels, page) {
   return html`<article class="turn live" aria-live="polite">
     ${said("prompt", say("you"), plain(turn.prompt))}
-    ${turn.said.map((part) => (part.act ? said(`response act-${part.act}`, say("answer"), answerOf(part, part.text, labels)) : said("prompt", say("you"), plain(part.text))))}
+    ${turn.said.map((part, place) => spoken(part, turn.said[place - 1], say, labels))}
     ${turn.waiting.length ? html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>` : nothing}
     ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
     ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}

@@ -33,6 +33,7 @@ _ACTIONS = (
     Action.of(flows.create_branch),
     Action.of(files.node_files, takes_long=True),
     Action.of(files.take_files),
+    Action.of(files.give_files_back),
     Action.of(files.compare_files, takes_long=True),
     Action.of(figures.get_figures, takes_long=True),
     Action.of(subscriptions.hello),

@@ -1,0 +1,169 @@
+"""Small things that a reader notices: how a search ends, what can be taken back, what is named, counted and headed."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import WIDE, Held, browsing, make, row, send
+from scripted_model import Call, ScriptedModel, Turn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+ROWS = '[role="treeitem"]'
+SCROLLED = "document.querySelector('#outline .tree').scrollTop"
+TYPED_AND_LEFT = """() => { const box = document.getElementById("search"); box.value = "word";
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+    box.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    return new Promise((done) => setTimeout(done, 500)); }"""
+
+
+async def test_escape_ends_a_search_and_gives_the_view_back(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for number in range(80):
+                await make(client, f"{'word' if number == 3 else 'turn'} {number}")
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(page.locator(ROWS).first).to_contain_text("turn 0")
+            await page.evaluate(f"{SCROLLED} = 1200")
+            await expect(await row(page, "turn 40")).to_be_visible()
+            before = await page.evaluate(SCROLLED)
+            await page.fill("#search", "word")
+            await expect(page.locator(".count")).to_have_text("1 found")
+            await page.keyboard.press("Escape")
+            await expect(await row(page, "turn 40")).to_be_visible()
+            assert await page.evaluate(SCROLLED) == before
+            await page.fill("#search", "word")
+            await expect(page.locator(".count")).to_have_text("1 found")
+            await page.locator(ROWS).click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("word 3")
+            await page.keyboard.press("Escape")
+            await expect(page.locator(".count")).to_have_text("")
+            await expect(page.locator("#search")).to_have_value("")
+            await expect(await row(page, "turn 4")).to_be_visible()
+            await expect(page.locator("#transcript .selected")).to_contain_text("word 3")
+
+
+async def test_a_search_that_was_left_does_not_come_back(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "word")
+            await make(client, "other")
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(page.locator(ROWS)).to_have_count(2)
+            await page.evaluate(TYPED_AND_LEFT)
+            await expect(page.locator(".count")).to_have_text("")
+            await expect(page.locator(ROWS)).to_have_count(2)
+
+
+async def test_files_that_were_taken_are_given_back_with_one_click(bench):
+    script = []
+    for path in ("a.txt", "b.txt"):
+        script += [Turn("", [Call("writeFile", {"path": path, "content": "new\n"})]), Turn(f"Wrote {path}.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            for path in ("a.txt", "b.txt"):
+                await send(page, f"write {path}")
+                await page.get_by_role("button", name="Yes", exact=True).click()
+                await expect(page.locator("#transcript")).to_contain_text(f"Wrote {path}.")
+            await (await row(page, "write a.txt")).click()
+            await page.locator(".selected").get_by_role("button", name="Files").click()
+            await page.get_by_role("button", name="Take these files (1)").click()
+            await expect(page.locator("#banner")).to_contain_text("Taken back: b.txt")
+            assert not (bench.project / "b.txt").exists()
+            await page.locator("#banner").get_by_role("button", name="Undo").click()
+            await expect(page.locator("#banner")).to_contain_text("As before again: b.txt")
+            assert bench.read("b.txt") == "new\n" and bench.read("a.txt") == "new\n"
+
+
+async def test_a_change_of_the_graph_is_taken_back_with_one_click(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "one")
+            await make(client, "two")
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "two")).click()
+            await page.locator(".selected").get_by_role("button", name="Delete").click()
+            await expect(page.locator(ROWS)).to_have_count(1)
+            await page.locator("#banner").get_by_role("button", name="Undo").click()
+            await expect(page.locator(ROWS)).to_have_count(2)
+            await expect(page.locator("#banner")).to_have_text("Undone.")
+
+
+async def test_every_file_that_cannot_go_along_is_named(bench):
+    with ScriptedModel([]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            files = [
+                {"name": "one.bin", "mimeType": "application/octet-stream", "buffer": b"\xff\xfe"},
+                {"name": "huge.txt", "mimeType": "text/plain", "buffer": b"x" * 700_001},
+                {"name": "good.txt", "mimeType": "text/plain", "buffer": b"fine"},
+                {"name": "two.bin", "mimeType": "application/octet-stream", "buffer": b"\xfe\xff"},
+            ]
+            await page.set_input_files(".attach input", files)
+            banner = page.locator("#banner")
+            await expect(banner).to_contain_text("one.bin, two.bin are neither an image nor text.")
+            await expect(banner).to_contain_text("huge.txt is too large to send along")
+            await expect(page.locator(".chip.attached")).to_have_text(["▤ good.txt×"])
+            broken = {"name": "broken.png", "mimeType": "image/png", "buffer": b"no image"}
+            await page.set_input_files(".attach input", broken)
+            await expect(page.locator(".chip.attached")).to_have_count(2)
+            await send(page, "Look")
+            await expect(banner).to_contain_text("broken.png is no image")
+            await expect(page.locator("#prompt")).to_have_value("Look")
+
+
+async def test_one_turn_is_counted_as_one(bench):
+    with ScriptedModel([Turn("first"), Turn("second")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            for prompt, answer, count in (("one", "first", "1 turn ·"), ("two", "second", "2 turns ·")):
+                await send(page, prompt)
+                await expect(page.locator("#transcript .selected .response")).to_contain_text(answer)
+                await page.get_by_role("button", name="Context").click()
+                await expect(page.locator(".preview b")).to_contain_text(f"of the past, {count}")
+                await page.locator(".preview").get_by_role("button", name="Close").click()
+
+
+async def test_an_answer_in_several_rounds_is_headed_once(bench):
+    bench.write("a.txt", "one\n")
+    look = Call("readFile", {"path": "a.txt"})
+    end = Held(Turn("It says one."))
+    script = [Turn("I look at it.", [look]), Turn("And again.", [Call("list", {"path": "."})]), end]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "Look")
+            live = page.locator("#transcript .live")
+            await expect(live).to_contain_text("I look at it.")
+            await expect(live.get_by_role("heading")).to_have_text(["You", "Answer"])
+            end.release()
+            await expect(page.locator("#transcript .selected")).to_contain_text("It says one.")
+            await expect(page.locator("#transcript h2")).to_have_text(["You", "Answer Copy"])
+
+
+async def test_backstage_reads_like_a_list_not_like_json(bench):
+    bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
+    edit = {"path": "a.txt", "edits": [{"old_text": "line 1\n", "new_text": "<b>1</b>\n"}]}
+    script = [
+        Turn("", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", edit)]),
+        Turn("Done."),
+    ]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "Change it")
+            await page.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("Done.")
+            await page.click("#toggle-backstage")
+            drawer = page.locator("#backstage")
+            await expect(drawer.locator("details:not(.field) > summary")).to_have_text(
+                ["readFile", "readFile → Success", "editFile", "editFile → Success"]
+            )
+            for step in await drawer.locator("details:not(.field) > summary").all():
+                await step.click()
+            await expect(drawer.locator(".field", has_text="path:").first).to_have_text("path: a.txt")
+            await expect(drawer.locator("pre", has_text="old_text: line 1")).to_contain_text("new_text: <b>1</b>")
+            folded = drawer.locator("details.field", has=page.locator("summary", has_text="content: 40 lines"))
+            await expect(folded.locator("pre")).to_be_hidden()
+            await folded.locator("summary").click()
+            await expect(folded.locator("pre")).to_contain_text("line 39")
+            assert '{"' not in await drawer.inner_text()
