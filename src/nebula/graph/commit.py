@@ -91,7 +91,7 @@ class Commit:
     def _create_nodes(self) -> None:
         nodes, step = self._store.nodes, self._store.step
         for node in self._change.create:
-            path = nodes.free_path(step, self._created)
+            path = nodes.index_file.free_path(step, self._created)
             self._operations.append(nodes.create(path, node))
             self._created[path] = node
 

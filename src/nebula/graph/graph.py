@@ -422,12 +422,12 @@ class Graph:
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Looks through everything: files that cannot be read, indexes out of step, ids used twice, conflicts of a
         merge, circles, connections to nowhere, old metadata. `repair` repairs what can be repaired."""
-        from nebula.graph.health.check import check
+        from nebula.graph.health.check import Check
 
         if not os.path.isdir(self.data_dir):
             return []
         with self._store.writing() if repair else self._store.reading():
-            return check(self._store, repair=repair)
+            return Check(self._store, repair=repair).run()
 
     def problems(self) -> list[Problem]:
         """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""

@@ -75,7 +75,7 @@ class NodeDatabase:
     """One connection. `transaction` for writing; several processes wait for each other there."""
 
     def __init__(self, path: str | None) -> None:
-        self._path = path
+        self.path = path
         self._connection: sqlite3.Connection | None = None
 
     @property
@@ -84,12 +84,8 @@ class NodeDatabase:
             self._connection = self._connect()
         return self._connection
 
-    @property
-    def path(self) -> str | None:
-        return self._path
-
     def _connect(self) -> sqlite3.Connection:
-        connection = connect(self._path or ":memory:", application_id=APPLICATION, version=VERSION, timeout_s=30)
+        connection = connect(self.path or ":memory:", application_id=APPLICATION, version=VERSION, timeout_s=30)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -125,10 +121,10 @@ class NodeDatabase:
     def discard(self) -> None:
         """Throws the file away; the next use starts an empty one."""
         self.close()
-        if self._path:
+        if self.path:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self._path + suffix)
+                    os.unlink(self.path + suffix)
 
     def close(self) -> None:
         if self._connection is not None:

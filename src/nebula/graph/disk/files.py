@@ -58,7 +58,6 @@ class Files:
         self._folder: Folder | None = None
         self._identity = (0, 0)
         self._state: Folder | None = None
-        self._made: set[str] = set()
 
     def look(self) -> bool:
         """Opens the folder, anew where another stands in its place (a checkout, say); True when it did. Raises
@@ -79,7 +78,6 @@ class Files:
     def _let_go(self) -> bool:
         """Descriptors are closed when nobody uses them any more: another thread may be about to."""
         had, self._folder, self._state = self._folder, None, None
-        self._made.clear()
         return had is not None
 
     def _opened(self) -> Folder:
@@ -225,10 +223,8 @@ class Files:
     # Writing
 
     def make_folder(self, path: str) -> None:
-        if path not in self._made:
-            with self._as_bad_file(path):
-                self.folder.make_folder(path)
-            self._made.add(path)
+        with self._as_bad_file(path):
+            self.folder.make_folder(path)
 
     @property
     def state(self) -> Folder:
@@ -254,18 +250,13 @@ class Files:
 
     def replace(self, path: str, data: bytes, *, durable: bool = False, is_new: bool = False) -> None:
         """Puts `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
-        folder = path.rpartition("/")[0]
-        for is_last in (False, True):
-            if folder and folder not in self._made:
-                self.make_folder(folder)
+        with self._as_bad_file(path):
             try:
                 self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
-                return
-            except OSError as error:
-                if is_last or not isinstance(error, FileNotFoundError):
-                    raise _bad_file(error, path) from None
-            self._made.clear()  # the folder went away under us (a checkout, say)
-            self.make_folder(STATE)
+            except FileNotFoundError:  # its folder is the next one, or went away under us (a checkout, say)
+                for folder in filter(None, (STATE, path.rpartition("/")[0])):
+                    self.folder.make_folder(folder)
+                self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
 
     def remove(self, path: str) -> None:
         with self._as_bad_file(path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from nebula.graph.disk import files, numbered_paths
+from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.journal import Extend, Put, checksum
@@ -255,19 +255,12 @@ class FlowFiles:
                 found.append(loaded)
         return found
 
-    def free_path(self, step: int) -> str:
-        last = self.index_file.last()
-        number = numbered_paths.number_of(last.path, step) + 1 if last else 0
-        while self._disk.exists(f"{FOLDER}/{(path := numbered_paths.path_of(number, step, 'yaml'))}"):
-            number += 1
-        return path
-
     def draft(self, name: str, description: str, step: int) -> Loaded:
         """A new flow that is not written yet."""
         moment = now()
         flow = Flow(new_id(), name, moment, moment, description)
         file = load_flow(dump_flow(flow).encode("utf-8"), name)
-        return Loaded(self.free_path(step), files.ABSENT, file)
+        return Loaded(self.index_file.free_path(step), files.ABSENT, file)
 
     def extension(
         self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection], moment: str

@@ -7,9 +7,10 @@ files themselves say the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from nebula.files.syscalls import REAL
+from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.files import Files, Signature
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.tsv import HEADER, Line, parse
@@ -45,6 +46,16 @@ class IndexFile:
         if not self._checked:
             self._last = self._find_last()
         return self._last
+
+    def free_path(self, step: int, taken: Container[str] = ()) -> str:
+        """Where the next file goes: behind the last line, past whatever is there or taken already."""
+        last, folder = self.last(), self._path.rpartition("/")[0]
+        number = numbered_paths.number_of(last.path, step) + 1 if last else 0
+        while True:
+            path = numbered_paths.path_of(number, step, self._suffix)
+            if path not in taken and not self._files.exists(f"{folder}/{path}"):
+                return path
+            number += 1
 
     def append(self, path: str, entry_id: str, timestamp: str) -> None:
         """Adds a line in one write; one left unfinished by a crash is closed off first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from threading import Lock
 
@@ -32,14 +32,6 @@ class NodeFiles:
         self._memory: OrderedDict[str, tuple[Signature, Node]] = OrderedDict()
         self._memory_lock = Lock()
         self.index_file = IndexFile(disk, INDEX, "xml")
-
-    def free_path(self, step: int, taken: Container[str] = ()) -> str:
-        """Where the next node goes: behind the last line of the index, past whatever is there or taken already."""
-        last = self.index_file.last()
-        number = numbered_paths.number_of(last.path, step) + 1 if last else 0
-        while (path := numbered_paths.path_of(number, step, "xml")) in taken or self._disk.exists(f"{FOLDER}/{path}"):
-            number += 1
-        return path
 
     def create(self, path: str, node: Node) -> Put:
         return Put(f"{FOLDER}/{path}", dump_node(node), -1)

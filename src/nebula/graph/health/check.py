@@ -6,7 +6,8 @@ id the lesser gets an id of its own, a file that cannot be read stays where it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
 from nebula.graph.disk.journal import Operation, Put, checksum
@@ -28,6 +29,8 @@ from nebula.graph.values import Node, Problem
 from nebula.language import Sentence
 from nebula.value import replace
 
+T = TypeVar("T")
+
 
 class Check:
     """One pass. Later parts see what earlier ones repaired. With `repair` the store's lock must be held."""
@@ -40,6 +43,7 @@ class Check:
         self._step = DEFAULT_STEP
 
     def run(self) -> list[Problem]:
+        """What is wrong, and with `repair` what was done about it."""
         self._settings()
         if self._repair:
             self._disk.flush()
@@ -122,7 +126,7 @@ class Check:
                 problem = None
             except BadFile as error:
                 problem = error.reason
-            versions = _node_versions(data, where)
+            versions = _versions(data, where, load_node)
             if versions:
                 self._part_nodes(path, data, *versions)
             elif problem:
@@ -136,7 +140,7 @@ class Check:
             return
         if ours.id == theirs.id:
             theirs = replace(theirs, id=new_id())
-        target = self._store.nodes.free_path(self._step) if self._repair else ""
+        target = self._store.nodes.index_file.free_path(self._step) if self._repair else ""
         what = Sentence("holds two nodes, {ours} and {theirs}, from a merge", ours=ours.id, theirs=theirs.id)
         self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{NODES}/{target}"))
         self._commit([Put(where, dump_node(ours), checksum(data)), Put(f"{NODES}/{target}", dump_node(theirs), -1)])
@@ -149,7 +153,7 @@ class Check:
             try:
                 load_flow(data, where)
             except BadFile as error:
-                versions = _flow_versions(data, where)
+                versions = _versions(data, where, load_flow)
                 if versions:
                     self._part_flows(path, data, *versions)
                 else:
@@ -164,7 +168,7 @@ class Check:
             )
             self._commit([Put(where, edit(ours, merged).text.encode("utf-8"), checksum(data))])
             return
-        target = self._store.flows.free_path(self._step) if self._repair else ""
+        target = self._store.flows.index_file.free_path(self._step) if self._repair else ""
         what = Sentence("holds two flows, from a merge")
         self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{FLOWS}/{target}"))
         self._commit(
@@ -291,28 +295,13 @@ class Check:
         return [] if self._store.metadata.is_old() else self._store.metadata.stale()
 
 
-def _node_versions(data: bytes, path: str) -> tuple[Node, Node] | None:
-    versions = git_conflicts.sides(data.decode("utf-8", "replace"))
-    if versions is None:
+def _versions(data: bytes, path: str, load: Callable[[bytes, str], T]) -> tuple[T, T] | None:
+    """Both sides of a file that git could not merge, where each of them makes sense."""
+    sides = git_conflicts.sides(data.decode("utf-8", "replace"))
+    if sides is None:
         return None
     try:
-        ours, theirs = (load_node(version.encode("utf-8"), path) for version in versions)
+        ours, theirs = (load(side.encode("utf-8"), path) for side in sides)
     except BadFile:
         return None
     return ours, theirs
-
-
-def _flow_versions(data: bytes, path: str) -> tuple[FlowFile, FlowFile] | None:
-    versions = git_conflicts.sides(data.decode("utf-8", "replace"))
-    if versions is None:
-        return None
-    try:
-        ours, theirs = (load_flow(version.encode("utf-8"), path) for version in versions)
-    except BadFile:
-        return None
-    return ours, theirs
-
-
-def check(store: GraphStore, *, repair: bool) -> list[Problem]:
-    """What is wrong, and with `repair` what was done about it."""
-    return Check(store, repair=repair).run()
