@@ -19,6 +19,7 @@ from nebula.value import value
 if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.language import Sentence
+    from nebula.llm.http.retry import RetryPolicy
 
 DEFAULT_CONTEXT = 128_000
 """Tokens that a model is taken to have room for where nobody knows better."""
@@ -136,6 +137,7 @@ def connect(
     *,
     base_url: str = "",
     api_key: str = "",
+    retry: RetryPolicy | None = None,
     environ: Mapping[str, str] | None = None,
     remark: Sentence | None = None,
     home: str = "",
@@ -156,7 +158,8 @@ def connect(
     from nebula.llm.dialect.where_needed import DialectWhereNeeded
 
     module, _, name = row.connector.partition(":")
-    model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ)
+    given = {"retry": retry} if retry is not None else {}
+    model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
     return DialectWhereNeeded(model, remark, PrintingModels(home, base_url or provider))
 
 
