@@ -323,6 +323,14 @@ async def test_an_address_of_ones_own_that_does_not_answer_is_named(tmp_path: Pa
         await chosen(tmp_path, {})
 
 
+@pytest.mark.parametrize(("provider", "said"), [("ollama", "Start Ollama"), ("local", "There is no GGUF file in")])
+async def test_who_names_a_provider_hears_about_that_one_alone(tmp_path: Path, provider: str, said: str) -> None:
+    settings = load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path), "OLLAMA_HOST": "127.0.0.1:9"})
+    with pytest.raises(ModelError, match=said) as refused:
+        await choose_model(settings, provider=provider)
+    assert "OPENAI_API_KEY" not in str(refused.value)
+
+
 async def test_closing_the_wrapper_closes_the_connector() -> None:
     with ScriptedModel([Turn("hi")]) as server:
         inner = OpenAIModel(server.openai_url, environ={})

@@ -166,7 +166,7 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         _require(row, configured)
         if wanted.model:
             return row, wanted.model
-        return await _default_model(settings, row, () if wanted.provider else configured[1:])
+        return await _default_model(settings, row, configured[1:], named=bool(wanted.provider))
     likely = PROVIDERS.get(wanted.likely_provider)
     if likely in configured:
         return likely, wanted.model
@@ -188,8 +188,11 @@ def _require(row: Provider, configured: Sequence[Provider]) -> None:
         raise AuthError("{variable} is not set. {advice}", variable=row.key_variable, advice=how_to_set_up(row))
 
 
-async def _default_model(settings: Settings, row: Provider, others: Sequence[Provider]) -> tuple[Provider, str]:
-    """Where nobody names one: the provider's default, or the only one that a server of one's own has.
+async def _default_model(
+    settings: Settings, row: Provider, others: Sequence[Provider], *, named: bool
+) -> tuple[Provider, str]:
+    """Where nobody names one: the provider's default, or the only one that a server of one's own has; of the others
+    one that has a model, where the user did not name this one.
 
     Behind an address with a real key is the provider by another way, which needs no question.
     """
@@ -198,9 +201,9 @@ async def _default_model(settings: Settings, row: Provider, others: Sequence[Pro
         alone = await _only_model(settings, row) if is_own_server else ""
         return row, alone or row.default_model
     try:
-        return row, await _first_listed(settings, row)
+        return row, await _first_listed(settings, row, named=named)
     except ModelError:
-        for other in others:  # a file in the home, where no server runs
+        for other in () if named else others:  # a file in the home, where no server runs
             if other.in_home and not isinstance(await _listed(other, settings), ModelError):
                 return other, await _first_listed(settings, other)
         raise
@@ -211,11 +214,13 @@ async def _only_model(settings: Settings, row: Provider) -> str:
     return answer[0].name if not isinstance(answer, ModelError) and len(answer) == 1 else ""
 
 
-async def _first_listed(settings: Settings, row: Provider) -> str:
+async def _first_listed(settings: Settings, row: Provider, *, named: bool = False) -> str:
     answer = await _listed(row, settings)
     if isinstance(answer, ModelError):
-        advice = how_to_set_up()
-        if row.has_own_address(settings) or settings.provider == row.name:
+        if named and row.in_home:
+            raise answer  # it says which folder is empty, and what to put there
+        advice = how_to_set_up(row if named else None)
+        if named or row.has_own_address(settings):
             raise AuthError("No model can be reached. {problem} {advice}", problem=answer, advice=advice)
         raise AuthError("No model can be reached. {advice}", advice=advice)
     if not answer:

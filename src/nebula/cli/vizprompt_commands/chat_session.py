@@ -181,6 +181,7 @@ class Chat:
         words = text.split()
         name = " ".join(words[:2]) if words[0] == "/flow" else words[0]
         arguments = words[2:] if words[0] == "/flow" else words[1:]
+        name = "/?" if name == "/help" else name  # the word of every other session
         form = next((form for form in COMMANDS if form.partition(" <")[0] == name), None)
         if form is None:
             _remark(
