@@ -58,9 +58,9 @@ class HeldBackWorkspace:
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
-        before = self._present_or_held(path)
         if mode == "append":
-            content, mode = (before or "") + content, "overwrite"
+            self.check_write(path, mode, content)  # what cannot be read whole is no empty file
+            content, mode = (self._present_or_held(path) or "") + content, "overwrite"
         state = self.check_write(path, mode, content)
         if expected is not None and expected != state.expected:
             raise Stale("{path}: is not what it was when it was read; read it again.", path=state.path)
