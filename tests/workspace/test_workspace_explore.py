@@ -47,8 +47,6 @@ def test_a_walk_that_takes_too_long_is_said(open_at: Open) -> None:
         def files(self, *_: object, **__: object) -> Walked:
             raise TimeoutError
 
-        candidates = files
-
     workspace = open_at()
     slow = Chosen(workspace._jail, workspace._judge, writing=workspace._writing)
     slow.engine = Slow()

@@ -33,7 +33,7 @@ def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True)
     """
     parts = [name for name in path.split("/") if name not in ("", ".")]
     try:
-        handle = _open_below(folder, parts, follow)
+        handle = open_below(folder, parts, follow=follow)
     except OSError as error:
         if error.errno == errno.ENOENT:
             return None
@@ -67,7 +67,8 @@ def read_all(handle: int, limit: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def _open_below(folder: str | int, parts: Sequence[str], follow: bool) -> int:
+def open_below(folder: str | int, parts: Sequence[str], *, follow: bool = True) -> int:
+    """A descriptor of what lies there, of whatever kind it is; OSError where there is none."""
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(folder, str) else folder
     try:
         return (open_inside if follow else best_opener())(here, parts, FILE_FLAGS)

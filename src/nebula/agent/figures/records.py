@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from nebula.files.beneath import FILE_FLAGS, best_opener
+from nebula.files.reading import open_below
 from nebula.value import record
 
 TRACE_FILE = "trace.jsonl"
@@ -60,15 +60,9 @@ def read_records(
 
 def _open(root: str, name: str) -> int | None:
     try:
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        handle = best_opener()(folder, (".nebula", name), FILE_FLAGS)
+        handle = open_below(root, (".nebula", name), follow=False)
     except OSError:
         return None  # not there, or a link that a stranger made: nothing of ours
-    finally:
-        os.close(folder)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
     os.close(handle)

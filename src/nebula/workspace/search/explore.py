@@ -17,7 +17,7 @@ from nebula.workspace.guard.jail import Jail
 from nebula.workspace.guard.paths import NormalPath, normal_path
 
 if TYPE_CHECKING:
-    from nebula.workspace.search.walk import Engine
+    from nebula.workspace.search.walk import Engine, Walked
 
 SNIFFED_BYTES: Final = 8_000
 """A zero byte among the first so many marks a binary file, as for git."""
@@ -48,7 +48,7 @@ class Explorer:
 
     def list_tree(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
         try:
-            found = self._engine().files(fd, self._folder_name(path), use_parents=self._use_parents(path))
+            found = self._walked(path, fd)
         except TimeoutError:
             return Listing(path.text, (), True, "The listing took too long; choose a smaller directory.")
         files: list[FileEntry] = []
@@ -70,7 +70,7 @@ class Explorer:
 
     def search(self, path: NormalPath, fd: int, keyword: str, may_read: MayRead, cap: int) -> SearchHits:
         try:
-            found = self._engine().candidates(fd, self._folder_name(path), keyword, use_parents=self._use_parents(path))
+            found = self._walked(path, fd, keyword)
         except TimeoutError:
             return SearchHits((), True, "The search took too long; choose a smaller directory.")
         needle = keyword.encode()
@@ -81,17 +81,14 @@ class Explorer:
             return SearchHits(files, True, f"More than {cap} files match, the first are shown; narrow the search.")
         return SearchHits(files, remark=found.remark or None)
 
-    def _engine(self) -> Engine:
+    def _walked(self, path: NormalPath, fd: int, keyword: str = "") -> Walked:
+        """Ignore rules above the root count only where they belong to the same repository."""
         from nebula.workspace.search.walk import best_engine
 
-        return self.engine or best_engine(self.jail.root)
-
-    def _folder_name(self, path: NormalPath) -> str:
-        return os.path.join(self.jail.root, *path.parts)
-
-    def _use_parents(self, path: NormalPath) -> bool:
-        """Ignore rules above the root count only where they belong to the same repository."""
-        return bool(path.parts) or find_repository(self.jail.root) is not None
+        root = self.jail.root
+        engine = self.engine or best_engine(root)
+        use_parents = bool(path.parts) or find_repository(root) is not None
+        return engine.files(fd, os.path.join(root, *path.parts), use_parents=use_parents, keyword=keyword)
 
     def _named(self, path: NormalPath, name: str) -> NormalPath | None:
         try:

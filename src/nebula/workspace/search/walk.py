@@ -48,11 +48,8 @@ class Walked:
 
 
 class Engine(Protocol):
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
-        """All files that count, and perhaps some directories."""
-
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
-        """Those of them that may contain the keyword."""
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
+        """All files that count, and perhaps some directories; those without the keyword may be left out."""
 
 
 def best_engine(root: str) -> Engine:
@@ -68,16 +65,11 @@ class Ripgrep:
     def __init__(self, program: str) -> None:
         self._program = program
 
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
-        return self._run(folder_fd, folder, use_parents, ["--files"])
-
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
-        options = ["--files-with-matches", "--fixed-strings", "--case-sensitive", "--encoding=none"]
-        if "\n" in keyword:
-            options.append("--multiline")
-        return self._run(folder_fd, folder, use_parents, [*options, f"--regexp={keyword}"])
-
-    def _run(self, folder_fd: int, folder: str, use_parents: bool, options: Sequence[str]) -> Walked:
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
+        options = ["--files"]
+        if keyword:
+            options = ["--files-with-matches", "--fixed-strings", "--case-sensitive", "--encoding=none"]
+            options += [*(["--multiline"] if "\n" in keyword else []), f"--regexp={keyword}"]
         command = [self._program, "--no-config", "--null", "--hidden", "--no-require-git", "--no-ignore-dot"]
         command += ["--no-messages", "--no-follow", *(f"--glob=!{name}" for name in SKIPPED_FOLDERS)]
         if not use_parents:
@@ -115,35 +107,22 @@ class SmallTreesHere:
         self._ripgrep = ripgrep
         self._walk = LibraryWalk()
 
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
-        few = self._few(folder_fd, folder, use_parents)
-        return self._ripgrep.files(folder_fd, folder, use_parents=use_parents) if few is None else few
-
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
-        few = self._few(folder_fd, folder, use_parents)
-        if few is not None:
-            return few
-        return self._ripgrep.candidates(folder_fd, folder, keyword, use_parents=use_parents)
-
-    def _few(self, folder_fd: int, folder: str, use_parents: bool) -> Walked | None:
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
         start = _start(folder_fd, folder)
         rules = _rules_size(start, use_parents, at_most=SMALL_TREE)
         if rules is not None and rules >= ODD_RULES:
             return Walked(self._walk.names(start, use_parents, with_rules=False), WITHOUT_RULES)
         if rules is None or rules > SMALL_RULES:
-            return None
+            return self._ripgrep.files(folder_fd, folder, use_parents=use_parents, keyword=keyword)
         return Walked(self._walk.names(start, use_parents, with_rules=True))
 
 
 class LibraryWalk:
-    def files(self, folder_fd: int, folder: str, *, use_parents: bool) -> Walked:
+    def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
+        del keyword  # no help here: every file is read through the jail
         start = _start(folder_fd, folder)
         with_rules = (_rules_size(start, use_parents) or 0) <= MAX_RULES
         return Walked(self.names(start, use_parents, with_rules), "" if with_rules else WITHOUT_RULES)
-
-    def candidates(self, folder_fd: int, folder: str, keyword: str, *, use_parents: bool) -> Walked:
-        del keyword  # no help here: every file is read through the jail
-        return self.files(folder_fd, folder, use_parents=use_parents)
 
     def names(self, start: str, use_parents: bool, with_rules: bool) -> list[bytes]:
         """Files and folders."""
