@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 
-from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import xml_text
 from nebula.graph.formats.node_xml import (
-    MAX_NODE_BYTES,
     PARTS,
     TEXT_PATHS,
     Element,
@@ -20,7 +18,6 @@ from nebula.graph.formats.node_xml import (
     text_element,
 )
 from nebula.graph.values import Node
-from nebula.language import Sentence
 from nebula.value import replace
 
 _KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped"}
@@ -33,17 +30,13 @@ def edit_node(data: bytes, node: Node, path: str) -> bytes:
     file = parse_node(data, path)
     if file.node == node:
         return data
-    dump_node(node)  # refuses what cannot be stored
+    whole = dump_node(node)  # refuses what cannot be stored
     try:
         edited = _patched(data, file, node)
-        if parse_node(edited, path).node != node:
-            raise BadFile(path, Sentence("the change did not take"))
-    except BadFile:
-        # An encoding other than UTF-8, or a shape we do not see through: the whole file in ours.
-        edited = dump_node(node)
-    if len(edited) > MAX_NODE_BYTES:
-        raise BadText("a node of {size} bytes is over the limit of {limit}", size=len(edited), limit=MAX_NODE_BYTES)
-    return edited
+        took = parse_node(edited, path).node == node
+    except ValueError:
+        return whole  # another encoding than UTF-8, a shape we do not see through, or too large with what others added
+    return edited if took else whole
 
 
 def _patched(data: bytes, file: NodeFile, node: Node) -> bytes:
@@ -97,14 +90,11 @@ def _metadata_changes(data: bytes, file: NodeFile, node: Node) -> list[_Change]:
 
 
 def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
-    """The byte before an element's end tag. Raises BadFile when there is no such element."""
+    """The byte before an element's end tag. Raises ValueError when there is no such element, or it has no inside."""
     element = file.first(*path)
     if element is None:
-        raise BadFile("", Sentence("no <{name}> element", name=path[-1]))
-    place = data.rfind(b"</", element.start, element.end)
-    if place < 0:
-        raise BadFile("", Sentence("<{name}> has no inside", name=path[-1]))
-    return place
+        raise ValueError(path)
+    return data.rindex(b"</", element.start, element.end)
 
 
 def reidentified(data: bytes, node_id: str, path: str) -> bytes:

@@ -123,6 +123,8 @@ def parse_node(data: bytes, path: str) -> NodeFile:
     reader = _Reader(data, path)
     try:
         reader.parser.Parse(data, True)
+    except BadFile:
+        raise
     except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: an encoding that is none or unknown
         raise BadFile(path, Sentence("not a node file: {problem}", problem=error)) from None
     return NodeFile(_node_of(reader.elements, path), reader.elements)
