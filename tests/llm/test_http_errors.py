@@ -89,7 +89,7 @@ async def test_a_passing_fault_is_retried(wire: str, fault: Fault) -> None:
 
 async def test_after_four_attempts_it_is_given_up() -> None:
     error = await error_from([Fault.status_code(503)] * 9)
-    assert isinstance(error, UnavailableError) and error.status == 503
+    assert isinstance(error, UnavailableError) and "status 503" in str(error)
     with ScriptedModel([Fault.status_code(503)] * 9) as server:
         with pytest.raises(UnavailableError):
             await items_of(model_at(server.url, retry=RetryPolicy(max_attempts=2, base_delay_s=0.01)))

@@ -30,13 +30,11 @@ class ModelError(NebulaError):
         sentence: str,
         /,
         *,
-        status: int | None = None,
         retry_after_s: float | None = None,
         retryable: bool | None = None,
         **values: Any,
     ) -> None:
         super().__init__(sentence, **values)
-        self.status = status
         self.retry_after_s = retry_after_s
         self.retryable = self.retryable_by_nature if retryable is None else retryable
 
@@ -65,10 +63,6 @@ class BadReplyError(ModelError):
 
 
 class FormatError(BadReplyError):
-    """The model would not speak the JSON dialect, even after the one retry. `reply` is its last text, for the trace."""
+    """The model would not speak the JSON dialect, even after the one retry."""
 
     exit_code = EXIT_FORMAT
-
-    def __init__(self, sentence: str, /, *, reply: str = "", **values: Any) -> None:
-        super().__init__(sentence, **values)
-        self.reply = reply

@@ -105,7 +105,7 @@ class JsonDialect(WrappedModel):
                 reading = _read(raw, offer)
             except FormatFailure as failure:
                 if attempt == ATTEMPTS:
-                    raise _format_error(request.model, failure, raw) from None
+                    raise _format_error(request.model, failure) from None
                 reason = Sentence("The reply could not be read: {problem}.", problem=str(failure))
                 yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
                 asked = _with_complaint(asked, raw, failure)
@@ -308,13 +308,12 @@ def _with_complaint(asked: ModelRequest, raw: ModelReply, failure: FormatFailure
     return replace(asked, messages=(*asked.messages, *turn))
 
 
-def _format_error(model: str, failure: FormatFailure, raw: ModelReply) -> FormatError:
+def _format_error(model: str, failure: FormatFailure) -> FormatError:
     return FormatError(
         "{model} did not keep to the JSON dialect, even after it was given the reason: {problem}. Try a larger "
         "model, or one with tool calls of its own.",
         model=model,
         problem=str(failure),
-        reply=raw.message.content,
     )
 
 

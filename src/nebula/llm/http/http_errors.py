@@ -75,7 +75,6 @@ def status_error(service: Service, model: str, status: int, headers: Mapping[str
             service=service.shown,
             where=without_credentials(headers.get("location", "?")),
             variable=service.url_name,
-            status=status,
         )
     said = service.quote(server_message(body))
     if status in (401, 403, 407):
@@ -99,12 +98,11 @@ def refusal_error(
             "choose a model with a larger one.",
             model=model,
             detail=_in_brackets(said),
-            status=status,
         )
     if status == 400 and any(words in text for words in KEY_WORDS):
         return _auth_error(service, status, "")
     if status == 429 or "rate limit" in text:
-        return _limit_error(service, status, said, text, retry_after)
+        return _limit_error(service, said, text, retry_after)
     if status in (408, 409, 425) or status >= 500:
         return UnavailableError(
             "{service} cannot answer now: status {code}{detail}. {advice}",
@@ -112,7 +110,6 @@ def refusal_error(
             code=status,
             detail=_in_brackets(said),
             advice=_wait(retry_after),
-            status=status,
             retry_after_s=retry_after,
         )
     return BadReplyError(
@@ -121,7 +118,6 @@ def refusal_error(
         model=model,
         code=status,
         detail=_in_brackets(said),
-        status=status,
     )
 
 
@@ -159,7 +155,6 @@ def _auth_error(service: Service, status: int, said: str) -> AuthError:
             service=service.shown,
             detail=_in_brackets(said),
             variable=name,
-            status=status,
         )
     # What the server said is left out: it often quotes a part of the key.
     return AuthError(
@@ -167,7 +162,6 @@ def _auth_error(service: Service, status: int, said: str) -> AuthError:
         service=service.shown,
         code=status,
         variable=name,
-        status=status,
     )
 
 
@@ -181,24 +175,21 @@ def _not_found(service: Service, model: str, said: str) -> NotFoundError:
         model=model,
         detail=_in_brackets(said),
         advice=advice,
-        status=404,
     )
 
 
-def _limit_error(service: Service, status: int, said: str, text: str, retry_after: float | None) -> LimitError:
+def _limit_error(service: Service, said: str, text: str, retry_after: float | None) -> LimitError:
     if any(words in text for words in QUOTA_WORDS) and "retrydelay" not in text:
         return LimitError(
             "The quota of this key at {service} is used up{detail}. Check its plan, or choose another provider.",
             service=service.shown,
             detail=_in_brackets(said),
-            status=status,
         )
     return LimitError(
         "The rate limit of {service} is reached{detail}. {advice}",
         service=service.shown,
         detail=_in_brackets(said),
         advice=_wait(retry_after),
-        status=status,
         retry_after_s=retry_after,
         retryable=True,
     )

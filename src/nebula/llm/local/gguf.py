@@ -29,7 +29,6 @@ class ModelFile:
     path: str
     size: int
     """Of all its parts."""
-    architecture: str
     context_length: int
     template: str
     cache_bytes_per_token: int
@@ -80,7 +79,7 @@ def _described(path: str, size: int, facts: Mapping[str, Any]) -> ModelFile:
     layers = fact("block_count") or 1
     total = sum(groups) if isinstance(groups, list) else groups * layers
     template = str(facts.get("tokenizer.chat_template", ""))
-    return ModelFile(path, size, architecture, context, template, total * (keys + values) * BYTES_PER_VALUE)
+    return ModelFile(path, size, context, template, total * (keys + values) * BYTES_PER_VALUE)
 
 
 class _Header:
