@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.agent.budget import TOKENS_PER_IMAGE
 from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE
 from nebula.cli.terminal.input.completion import best_matches
-from nebula.cli.terminal.input.paste import BYTES_PER_IMAGE, BYTES_PER_TOKEN, FOLD_LINES, Pastes
+from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
@@ -55,7 +56,7 @@ def test_padding_counts_columns():
 
 def test_a_paste_is_estimated_as_when_it_is_sent():
     pastes, text = Pastes(), "".join(f"{number}: é(x) -> [y];\n" for number in range(400))
-    assert pastes.sizes(pastes.fold(text)) == [estimate_tokens(text) * BYTES_PER_TOKEN]
+    assert pastes.tokens(pastes.fold(text)) == [estimate_tokens(text)]
 
 
 def test_a_short_paste_is_itself():
@@ -192,5 +193,5 @@ def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):
     shot.write_bytes(b"\x89PNG")
     pastes = Pastes()
     mark = pastes.fold(str(shot))
-    assert mark == "[image a.png]" and pastes.sizes(f"see {mark}") == [BYTES_PER_IMAGE]
-    assert pastes.sizes("see it") == []
+    assert mark == "[image a.png]" and pastes.tokens(f"see {mark}") == [TOKENS_PER_IMAGE]
+    assert pastes.tokens("see it") == []

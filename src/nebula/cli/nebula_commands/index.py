@@ -15,7 +15,7 @@ from nebula.language import explain, translate
 
 if TYPE_CHECKING:
     from nebula.index.index import Index
-    from nebula.index.values import Report
+    from nebula.index.values import Report, Skipped
 
 QUIET_S = 1.0
 """What takes longer says how far it is."""
@@ -56,24 +56,23 @@ def _embed(index: Index) -> None:
 
 def _print_report(report: Report, options: argparse.Namespace) -> int:
     counts = {"ingested": report.ingested, "deleted": report.deleted, "renamed": report.renamed}
-    skipped = [{"path": each.path, "reason": each.reason} for each in report.skipped]
     if options.json:
-        print_json({**counts, "skipped": skipped})
+        print_json({**counts, "skipped": _named(report.skipped)})
         return 0
     print_line(translate("{ingested} files indexed, {deleted} removed, {renamed} renamed", **counts))
-    if skipped:
-        print_remark(translate("{count} files left out; nebula index status names them", count=len(skipped)))
+    if report.skipped:
+        print_remark(translate("{count} files left out; nebula index status names them", count=len(report.skipped)))
     return 0
+
+
+def _named(skipped: Sequence[Skipped]) -> list[dict[str, str]]:
+    return [{"path": each.path, "reason": each.reason} for each in skipped]
 
 
 def _status(index: Index, options: argparse.Namespace) -> int:
     status = index.status()
     if options.json:
-        skipped = [{"path": each.path, "reason": each.reason} for each in status.skipped]
-        names = ("files", "chunks", "queued", "embedded", "embedded_total", "commit", "embedder")
-        print_json(
-            {**{name: getattr(status, name) for name in names}, "skipped": len(skipped), "skipped_files": skipped}
-        )
+        print_json(status.to_json() | {"skipped_files": _named(status.skipped)})
         return 0
     counts = {"files": status.files, "chunks": status.chunks, "queued": status.queued}
     print_line(translate("{files} files in {chunks} chunks; {queued} commits waiting", **counts))

@@ -7,13 +7,15 @@ from collections.abc import Callable
 
 from nebula.agent.attached.images import ENDINGS
 from nebula.agent.attached.mentions import Mention, mentioned_files
-from nebula.cli.terminal.input.paste import BYTES_PER_IMAGE, BYTES_PER_TOKEN, Pastes
+from nebula.agent.budget import TOKENS_PER_IMAGE
+from nebula.cli.terminal.input.paste import Pastes
 from nebula.language import translate_count
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
+BYTES_PER_TOKEN = 4
 BYTES_PER_LINE = 40
-"""Roughly: nothing is read for a figure that changes with every key."""
+"""Both roughly: nothing is read for a figure that changes with every key."""
 FRESH_S = 5.0
 
 
@@ -25,30 +27,29 @@ class AttachedSize:
 
     def __call__(self, prompt: str) -> str:
         """Empty where the prompt attaches nothing."""
-        sizes = self._pastes.sizes(prompt)
+        costs = self._pastes.tokens(prompt)
         if "@" in prompt:
             found = (self._first(readings) for readings in mentioned_files(prompt))
-            sizes += [size for size in found if size is not None]
-        if not sizes:
+            costs += [tokens for tokens in found if tokens is not None]
+        if not costs:
             return ""
-        tokens = f"{sum(sizes) // BYTES_PER_TOKEN:,}"
         return translate_count(
-            len(sizes),
+            len(costs),
             "{count} attachment, about {tokens} tokens",
             "{count} attachments, about {tokens} tokens",
-            tokens=tokens,
+            tokens=f"{sum(costs):,}",
         )
 
     def _first(self, readings: list[Mention]) -> int | None:
-        return next((size for each in readings if (size := self._size(each)) is not None), None)
+        return next((tokens for each in readings if (tokens := self._tokens(each)) is not None), None)
 
-    def _size(self, mention: Mention) -> int | None:
+    def _tokens(self, mention: Mention) -> int | None:
         now = time.monotonic()
-        until, size = self._known.get(mention.name, (0.0, None))
+        until, tokens = self._known.get(mention.name, (0.0, None))
         if until < now:
-            size = self._look(mention)
-            self._known[mention.name] = now + FRESH_S, size
-        return size
+            tokens = self._look(mention)
+            self._known[mention.name] = now + FRESH_S, tokens
+        return tokens
 
     def _look(self, mention: Mention) -> int | None:
         try:
@@ -58,7 +59,8 @@ class AttachedSize:
         if state.kind != "file" or state.size is None:
             return None
         if mention.path.lower().endswith(ENDINGS):
-            return BYTES_PER_IMAGE
-        if mention.first is None or mention.last is None:
-            return state.size
-        return min(state.size, (mention.last - mention.first + 1) * BYTES_PER_LINE)
+            return TOKENS_PER_IMAGE
+        size = state.size
+        if mention.first is not None and mention.last is not None:
+            size = min(size, (mention.last - mention.first + 1) * BYTES_PER_LINE)
+        return size // BYTES_PER_TOKEN

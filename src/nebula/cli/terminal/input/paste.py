@@ -17,9 +17,6 @@ from nebula.attachments import Attachment, is_large
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate
 
-BYTES_PER_TOKEN = 4
-"""Roughly."""
-BYTES_PER_IMAGE = TOKENS_PER_IMAGE * BYTES_PER_TOKEN
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
 
@@ -63,11 +60,10 @@ class Pastes:
         """The prompt as it is sent; what it leaves as marks, `attachments` has."""
         return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
 
-    def sizes(self, prompt: str) -> list[int]:
-        """Of the large pastes and the images whose marks stand in a prompt: bytes of ordinary text as dear as each."""
-        large = [text for mark, text in self._folded.items() if is_large(text) and mark in prompt]
-        images = [mark for mark in self._images if mark in prompt]
-        return [_tokens(text) * BYTES_PER_TOKEN for text in large] + [BYTES_PER_IMAGE] * len(images)
+    def tokens(self, prompt: str) -> list[int]:
+        """What the large pastes and the images whose marks stand in a prompt cost, each."""
+        large = [_tokens(text) for mark, text in self._folded.items() if is_large(text) and mark in prompt]
+        return large + [TOKENS_PER_IMAGE for mark in self._images if mark in prompt]
 
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
         """What the marks in a prompt stand for, and what is wrong with an image."""
