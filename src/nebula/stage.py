@@ -252,8 +252,7 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
     elif isinstance(event, Output):
         title, text = ("…", event.text) if event.text else ("", "")
     elif isinstance(event, ToolResult):
-        title = f"{event.tool} → {event.result.status.value}"
-        text = "\n".join(block.as_text() for block in event.result.content)
+        title, text = f"{event.tool} → {event.result.status.value}", event.result.as_text()
     elif isinstance(event, Approval):
         title = f"{event.tool} {event.path}: {event.decision}"
     elif isinstance(event, Diff):

@@ -14,7 +14,7 @@ from nebula.llm.http.client import Headers, HttpResponse
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import SseParser
 from nebula.llm.http.url import percent_encode
-from nebula.llm.wire import FragmentCache, RawCall, result_text, to_bytes, to_text, tool_names
+from nebula.llm.wire import FragmentCache, RawCall, to_bytes, to_text, tool_names
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -188,7 +188,7 @@ def _function_response(result: ToolUseResult, names: Mapping[str, str]) -> dict[
         response = blocks[0].value
     else:
         key = "error" if result.status is ToolResultStatus.Error else "output"
-        response = {key: result_text(result)}
+        response = {key: result.as_text()}
     name = names.get(result.tool_use_id, "tool")
     return {"functionResponse": {"id": result.tool_use_id, "name": name, "response": response}}
 

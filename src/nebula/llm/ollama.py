@@ -14,7 +14,7 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError
 from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
-from nebula.llm.wire import RawCall, function_tool, result_text, to_bytes, tool_names
+from nebula.llm.wire import RawCall, function_tool, to_bytes, tool_names
 from nebula.messages import Message, UserMessage
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
@@ -204,7 +204,7 @@ def _render(message: Message, before: Message | None) -> Iterable[object]:
 def _render_user(message: UserMessage, before: Message | None) -> Iterable[object]:
     names = tool_names(before)
     for result in message.tool_use_results or ():
-        said: dict[str, Any] = {"role": "tool", "content": result_text(result), "tool_call_id": result.tool_use_id}
+        said: dict[str, Any] = {"role": "tool", "content": result.as_text(), "tool_call_id": result.tool_use_id}
         if name := names.get(result.tool_use_id):
             said["tool_name"] = name
         yield said

@@ -11,7 +11,7 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import SseParser, WholeParser
-from nebula.llm.wire import RawCall, function_tool, result_text, to_bytes, to_text
+from nebula.llm.wire import RawCall, function_tool, to_bytes, to_text
 from nebula.messages import Message, UserMessage
 from nebula.value import replace
 
@@ -205,7 +205,7 @@ def _render(message: Message, _: Message | None) -> Iterable[object]:
 
 def _render_user(message: UserMessage) -> Iterable[object]:
     for result in message.tool_use_results or ():
-        yield {"role": "tool", "tool_call_id": result.tool_use_id, "content": result_text(result)}
+        yield {"role": "tool", "tool_call_id": result.tool_use_id, "content": result.as_text()}
     text = message.content_with_context()
     if message.images:
         images = [

@@ -8,8 +8,9 @@ from operator import is_
 from typing import Any
 
 from nebula.llm.contract import NO_USAGE, ModelReply
-from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolSpec, ToolUseResult
+from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolSpec
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
+from nebula.value import field, record
 
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
@@ -99,22 +100,15 @@ def tool_names(message: Message | None) -> dict[str, str]:
     return {use.id: use.name for use in uses or ()}
 
 
-def result_text(result: ToolUseResult) -> str:
-    """A result as one text, for wires that carry nothing else."""
-    return "\n".join(block.as_text() for block in result.content)
-
-
+@record
 class RawCall:
     """A tool call as it came in: arguments as pieces of text, or as the value that some wires carry."""
 
-    __slots__ = ("id", "index", "name", "pieces", "value")
-
-    def __init__(self, name: str = "", id: str | None = None, value: Any = None, *, index: int | None = None) -> None:
-        self.name = name
-        self.id = id
-        self.value = value
-        self.pieces: list[str] = []
-        self.index = index
+    name: str = ""
+    id: str | None = None
+    value: Any = None
+    index: int | None = None
+    pieces: list[str] = field(default_factory=list)
 
     @property
     def arguments(self) -> Any:

@@ -64,7 +64,7 @@ def entry_of(event: Event, user: str) -> str:
         return _entry("AGENT:nebula", message.content, calls)
     if isinstance(event, ToolResult):
         tool, result = _header_part(event.tool).replace(":", "_"), event.result
-        text = "\n".join(block.as_text() for block in result.content)
+        text = result.as_text()
         return _entry(f"SYSTEM:tool_result:{tool}:{_header_part(result.tool_use_id)}", text)
     return ""
 

@@ -97,6 +97,10 @@ class ToolUseResult:
         """The answer to a tool use that never ran to its end."""
         return cls(tool_use_id, (Text(CANCELLED_TOOL_USE),), ToolResultStatus.Error)
 
+    def as_text(self) -> str:
+        """All of it as one text, for those who can show or send nothing else."""
+        return "\n".join(block.as_text() for block in self.content)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "tool_use_id": self.tool_use_id,

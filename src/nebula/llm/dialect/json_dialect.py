@@ -26,7 +26,7 @@ from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, FormatError
-from nebula.llm.wire import CallIds, RawCall, read_arguments, result_text, tool_names
+from nebula.llm.wire import CallIds, RawCall, read_arguments, tool_names
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -318,7 +318,7 @@ def _format_error(model: str, failure: FormatFailure) -> FormatError:
 
 
 def _response_block(result: ToolUseResult, name: str) -> str:
-    content: Any = result_text(result)
+    content: Any = result.as_text()
     if len(result.content) == 1 and not isinstance(result.content[0], Text):
         content = json.loads(content)
     body = json.dumps({"name": name, "content": content} if name else {"content": content}, ensure_ascii=False)

@@ -50,7 +50,7 @@ class EditorView:
             self._show_result(event)
 
     def _show_result(self, event: ToolResult) -> None:
-        said = neutralise("\n".join(block.as_text() for block in event.result.content))
+        said = neutralise(event.result.as_text())
         self._update(
             {
                 "sessionUpdate": "tool_call_update",
