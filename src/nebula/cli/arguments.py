@@ -77,6 +77,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError("{message} (see {prog} --help)", message=message, prog=self.prog)
 
 
+def flag(parser: argparse.ArgumentParser, name: str, about: str) -> None:
+    parser.add_argument(name, action="store_true", help=about)
+
+
+def repeatable(
+    parser: argparse.ArgumentParser, name: str, metavar: str, about: str, *, dest: str | None = None
+) -> None:
+    parser.add_argument(name, dest=dest, metavar=metavar, action="append", default=[], help=about)
+
+
 def root_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", metavar="DIR", help=translate("the project (default: the current directory)"))
 
@@ -89,13 +99,7 @@ def app_root_option(parser: argparse.ArgumentParser) -> None:
 
 
 def allow_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--allow",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help=translate("allow one secret or control file by name (repeatable)"),
-    )
+    repeatable(parser, "--allow", "PATH", translate("allow one secret or control file by name (repeatable)"))
 
 
 def model_options(parser: argparse.ArgumentParser) -> None:
@@ -124,12 +128,11 @@ def server_options(parser: argparse.ArgumentParser, default_port: int) -> None:
     host_option(parser)
     port_option(parser, default_port)
     token_option(parser)
-    parser.add_argument(
+    repeatable(
+        parser,
         "--allow-host",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help=translate("a name clients may call this machine by, when listening on all addresses (repeatable)"),
+        "NAME",
+        translate("a name clients may call this machine by, when listening on all addresses (repeatable)"),
     )
 
 
@@ -142,25 +145,23 @@ def token_option(parser: argparse.ArgumentParser) -> None:
 
 
 def network_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    flag(
+        parser,
         "--allow-network",
-        action="store_true",
-        help=translate("let commands that ask for the network have it, this machine's own servers included"),
+        translate("let commands that ask for the network have it, this machine's own servers included"),
     )
 
 
 def trust_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--trust", action="store_true", help=translate("let this project's configured checks and MCP servers run")
-    )
+    flag(parser, "--trust", translate("let this project's configured checks and MCP servers run"))
 
 
 def reference_option(parser: argparse.ArgumentParser, about: str, metavar: str = "ID|#TAG") -> None:
-    parser.add_argument("--ref", dest="references", metavar=metavar, action="append", default=[], help=about)
+    repeatable(parser, "--ref", metavar, about, dest="references")
 
 
 def version_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--version", action="store_true", help=translate("print the version and end"))
+    flag(parser, "--version", translate("print the version and end"))
 
 
 def port_number(text: str) -> int:

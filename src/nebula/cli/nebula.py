@@ -13,9 +13,11 @@ from nebula.cli.arguments import (
     check_allowed,
     command_list,
     dispatch,
+    flag,
     model_options,
     network_option,
     reference_option,
+    repeatable,
     root_option,
     trust_option,
     unknown_command,
@@ -118,9 +120,7 @@ def _parser() -> Parser:
     _session_options(parser)
     _node_options(parser)
     root_option(parser)
-    parser.add_argument(
-        "--backstage", action="store_true", help=translate("show the tools at work (on stderr with -p)")
-    )
+    flag(parser, "--backstage", translate("show the tools at work (on stderr with -p)"))
     version_option(parser)
     return parser
 
@@ -129,7 +129,7 @@ def _permission_options(parser: Parser) -> None:
     parser.add_argument(
         "--mode", choices=("plan", "agent"), help=translate("plan only looks and plans; agent (default) also writes")
     )
-    parser.add_argument("--yes", action="store_true", help=translate("allow ordinary writes without asking"))
+    flag(parser, "--yes", translate("allow ordinary writes without asking"))
     allow_option(parser)
     network_option(parser)
     trust_option(parser)
@@ -161,31 +161,27 @@ def _session_options(parser: Parser) -> None:
 
 
 def _node_options(parser: Parser) -> None:
-    parser.add_argument(
+    repeatable(
+        parser,
         "--from",
+        "NODE",
+        translate("continue from a node of the conversation graph (repeatable: merge)"),
         dest="from_nodes",
-        metavar="NODE",
-        action="append",
-        default=[],
-        help=translate("continue from a node of the conversation graph (repeatable: merge)"),
     )
-    parser.add_argument(
+    flag(
+        parser,
         "--with-files",
-        action="store_true",
-        help=translate(
-            "with -p and --from: put the files back as that turn left them, too; what changes is shown first"
-        ),
+        translate("with -p and --from: put the files back as that turn left them, too; what changes is shown first"),
     )
     reference_option(
         parser,
         translate("with -p: show the model this node, or those with this tag, too (repeatable)"),
         metavar="NODE|#TAG",
     )
-    parser.add_argument(
+    repeatable(
+        parser,
         "--image",
+        "FILE",
+        translate("with -p: send this image with the task, where the model takes images (repeatable)"),
         dest="images",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help=translate("with -p: send this image with the task, where the model takes images (repeatable)"),
     )

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.arguments import Parser, checked_root, number_up_to
+from nebula.cli.arguments import Parser, checked_root, flag, number_up_to
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
@@ -143,8 +143,8 @@ def _parser() -> Parser:
         "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
     )
     parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
-    parser.add_argument("--again", action="store_true", help=translate("do tasks that failed once more"))
-    parser.add_argument("--keep", action="store_true", help=translate("leave the places of the tasks to look at"))
-    parser.add_argument("--trust", action="store_true", help=translate("let the projects' own checks run"))
-    parser.add_argument("--json", action="store_true", help=translate("print JSON"))
+    flag(parser, "--again", translate("do tasks that failed once more"))
+    flag(parser, "--keep", translate("leave the places of the tasks to look at"))
+    flag(parser, "--trust", translate("let the projects' own checks run"))
+    flag(parser, "--json", translate("print JSON"))
     return parser

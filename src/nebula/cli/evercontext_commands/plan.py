@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, app_root, number_up_to
+from nebula.cli.arguments import Parser, UsageError, app_root, flag, number_up_to
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -104,5 +104,5 @@ def _parser() -> argparse.ArgumentParser:
         help=translate("plan so many times and compare (default: 1)"),
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=translate("write the plan to a new file"))
-    parser.add_argument("--json", action="store_true", help=translate("print the plans and the figure as JSON"))
+    flag(parser, "--json", translate("print the plans and the figure as JSON"))
     return parser

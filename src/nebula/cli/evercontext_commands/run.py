@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, allow_option, app_root, app_root_option, check_allowed
+from nebula.cli.arguments import Parser, UsageError, allow_option, app_root, app_root_option, check_allowed, flag
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_settings, remark_on_trust
@@ -106,13 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     task_options(parser)
     parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
     plan_options(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help=translate("write nothing; show the plan and the changes it would make")
-    )
-    parser.add_argument(
-        "--rollback", action="store_true", help=translate("if the task fails, put every file back as it was")
-    )
-    parser.add_argument("--trust", action="store_true", help=translate("let the project's own checks run"))
+    flag(parser, "--dry-run", translate("write nothing; show the plan and the changes it would make"))
+    flag(parser, "--rollback", translate("if the task fails, put every file back as it was"))
+    flag(parser, "--trust", translate("let the project's own checks run"))
     allow_option(parser)
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(

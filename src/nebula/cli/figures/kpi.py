@@ -8,7 +8,7 @@ from datetime import datetime
 
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects, moment
 from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
-from nebula.cli.arguments import Parser, UsageError, checked_root
+from nebula.cli.arguments import Parser, UsageError, checked_root, flag
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -79,9 +79,7 @@ def _parser(prog: str) -> Parser:
         action="append",
         help=translate("a project (repeatable; default: the current directory)"),
     )
-    parser.add_argument(
-        "--all", action="store_true", help=translate("every project in which you have had a session or a task, too")
-    )
+    flag(parser, "--all", translate("every project in which you have had a session or a task, too"))
     parser.add_argument(
         "--since", metavar="DATE", type=_moment, help=translate("only tasks that began on this day or later")
     )
@@ -92,5 +90,5 @@ def _parser(prog: str) -> Parser:
         default=["model"],
         help=translate("tell tokens and cost apart by {kinds} (default: model)", kinds=", ".join(BY)),
     )
-    parser.add_argument("--json", action="store_true", help=translate("print JSON"))
+    flag(parser, "--json", translate("print JSON"))
     return parser

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from nebula.cli.arguments import Parser, UsageError, model_options, network_option, trust_option
+from nebula.cli.arguments import Parser, UsageError, flag, model_options, network_option, trust_option
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
 from nebula.language import translate
@@ -71,5 +71,5 @@ def _parser() -> argparse.ArgumentParser:
     model_options(parser)
     trust_option(parser)
     network_option(parser)
-    parser.add_argument("--backstage", action="store_true", help=translate("show the editor the tools at work"))
+    flag(parser, "--backstage", translate("show the editor the tools at work"))
     return parser

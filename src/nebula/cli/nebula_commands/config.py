@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, root_option
+from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_settings, origin_of, shown_origin
 from nebula.cli.terminal.output.width import pad
@@ -48,7 +48,7 @@ def _parser() -> Parser:
     parser.add_argument("key", nargs="?", metavar="KEY")
     parser.add_argument("value", nargs="?", metavar="VALUE", help=translate("as it is, or as JSON"))
     root_option(parser)
-    parser.add_argument("--json", action="store_true", help=translate("print values and origins as JSON"))
+    flag(parser, "--json", translate("print values and origins as JSON"))
     return parser
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import Any
 
-from nebula.cli.arguments import Parser
+from nebula.cli.arguments import Parser, flag
 from nebula.cli.interactive import new_terminal
 from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_settings
@@ -36,10 +36,8 @@ def main(argv: Sequence[str]) -> int:
         "nebula demo",
         translate("Plays a recorded conversation through the real agent on a small sample project."),
     )
-    parser.add_argument(
-        "--auto", action="store_true", help=translate("answer every question with yes, and end by itself")
-    )
-    parser.add_argument("--keep", action="store_true", help=translate("keep the temporary project to look at"))
+    flag(parser, "--auto", translate("answer every question with yes, and end by itself"))
+    flag(parser, "--keep", translate("keep the temporary project to look at"))
     options = parser.parse_args(argv)
     folder = tempfile.mkdtemp(prefix="nebula-demo-")
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nebula import __version__
-from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line
 from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
@@ -35,7 +35,7 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&\s]+=[^&\s]+")
 def main(argv: Sequence[str]) -> int:
     parser = Parser("nebula doctor", translate("Says what can be reached, and where each setting comes from."))
     root_option(parser)
-    parser.add_argument("--all", action="store_true", help=translate("list every model"))
+    flag(parser, "--all", translate("list every model"))
     options = parser.parse_args(argv)
     settings = load_settings(checked_root(options.root))
     use_language(settings.lang)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, checked_root, number_up_to, root_option
+from nebula.cli.arguments import Parser, checked_root, flag, number_up_to, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.language import explain, translate
@@ -148,7 +148,7 @@ def _parser() -> Parser:
         action = actions.add_parser(name, help=about, description=about)
         action.set_defaults(run=run)
         root_option(action)
-        action.add_argument("--json", action="store_true", help=translate("print JSON"))
+        flag(action, "--json", translate("print JSON"))
         if name == "search":
             _search_options(action)
     return parser

@@ -12,6 +12,7 @@ from nebula.cli.arguments import (
     allow_option,
     check_allowed,
     checked_root,
+    flag,
     host_option,
     port_number,
     refuse_open_door,
@@ -110,6 +111,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     host_option(parser)
     token_option(parser)
-    parser.add_argument("--read-only", action="store_true", help=translate("offer no tool that writes"))
+    flag(parser, "--read-only", translate("offer no tool that writes"))
     allow_option(parser)
     return parser

@@ -11,6 +11,7 @@ from nebula.cli.arguments import (
     Parser,
     UsageError,
     checked_root,
+    flag,
     model_options,
     refuse_open_door,
     root_option,
@@ -124,6 +125,6 @@ def _serve(
 def _parser(prog: str, description: str) -> argparse.ArgumentParser:
     parser = Parser(prog, description)
     server_options(parser, DEFAULT_PORT)
-    parser.add_argument("--no-token", action="store_true", help=translate("ask for none; on this machine alone"))
+    flag(parser, "--no-token", translate("ask for none; on this machine alone"))
     model_options(parser)
     return parser

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line, spoken_sessions
@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
         translate("The sessions of this directory, newest first. `nebula --resume ID` goes on."),
     )
     root_option(parser)
-    parser.add_argument("--json", action="store_true", help=translate("print them as one JSON list"))
+    flag(parser, "--json", translate("print them as one JSON list"))
     options = parser.parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
     found = spoken_sessions(settings)

@@ -14,7 +14,7 @@ from nebula.agent.figures.gather import read_tasks
 from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import audited, find_trace, short_ids
 from nebula.agent.traces.story import StoryEntry, tell
-from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.output.width import cut, pad
@@ -151,16 +151,14 @@ def _parser() -> Parser:
     listing.add_argument("-n", "--count", type=_count, default=SHOWN, metavar="N", help=translate("how many at most"))
     about = translate("what happened in one task, in order, with times")
     showing = _one_task(actions, "show", about, _show)
-    showing.add_argument("--audit", action="store_true", help=translate("with what the guard wrote down of it"))
+    flag(showing, "--audit", translate("with what the guard wrote down of it"))
     about = translate("play its model's replies once more, in a throw-away copy of the project as the task found it")
     playing = _one_task(actions, "replay", about, _replay)
-    playing.add_argument("--keep", action="store_true", help=translate("keep the copy to look at"))
-    playing.add_argument(
-        "--here", action="store_true", help=translate("in the project itself: files are changed, and can be undone")
-    )
+    flag(playing, "--keep", translate("keep the copy to look at"))
+    flag(playing, "--here", translate("in the project itself: files are changed, and can be undone"))
     for action in (listing, showing, playing):
         root_option(action)
-        action.add_argument("--json", action="store_true", help=translate("print JSON"))
+        flag(action, "--json", translate("print JSON"))
     return parser
 
 
@@ -171,7 +169,7 @@ def _one_task(
     action.set_defaults(run=run)
     said = translate("the beginning of its id (default: the newest task)")
     action.add_argument("id", nargs="?", default="", metavar="ID", help=said)
-    action.add_argument("--full", action="store_true", help=translate("show every text whole"))
+    flag(action, "--full", translate("show every text whole"))
     return action
 
 

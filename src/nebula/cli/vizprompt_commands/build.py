@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser
+from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_line, print_remark
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -95,7 +95,7 @@ def _parser(prog: str) -> Parser:
         ),
         examples=("vizprompt build", "vizprompt build --all --ollama -m qwen3:8b"),
     )
-    parser.add_argument("--all", action="store_true", help=translate("build every node, due or not"))
+    flag(parser, "--all", translate("build every node, due or not"))
     provider_options(parser, required=False)
-    parser.add_argument("--offline", action="store_true", help=translate("ask no model, make extracts"))
+    flag(parser, "--offline", translate("ask no model, make extracts"))
     return parser

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, reference_option
+from nebula.cli.arguments import Parser, UsageError, reference_option, repeatable
 from nebula.cli.vizprompt_commands.build import provider_options
 from nebula.cli.vizprompt_commands.create_node import read_text
 from nebula.language import translate
@@ -91,9 +91,7 @@ def _parser(prog: str) -> Parser:
     )
     provider_options(parser, required=True)
     parser.add_argument("--flow", metavar="F", help=translate("put the nodes into this flow, and go on at its end"))
-    parser.add_argument(
-        "--from", dest="from_nodes", metavar="ID", action="append", default=[], help=translate("go on from this node")
-    )
+    repeatable(parser, "--from", "ID", translate("go on from this node"), dest="from_nodes")
     reference_option(parser, translate("show the model this node, or the nodes with this tag, beside the path"))
     parser.add_argument(
         "--budget", metavar="N", type=int, help=translate("tokens for the past (default: what the model has room for)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser
+from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -20,8 +20,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         ),
         examples=("vizprompt check", "vizprompt check --repair"),
     )
-    parser.add_argument("--repair", action="store_true", help=translate("fix what can be fixed, and rebuild metadata/"))
-    parser.add_argument("--json", action="store_true", help=translate("print the problems as one JSON list"))
+    flag(parser, "--repair", translate("fix what can be fixed, and rebuild metadata/"))
+    flag(parser, "--json", translate("print the problems as one JSON list"))
     options = parser.parse_args(argv)
     from nebula.graph.graph import Graph
 

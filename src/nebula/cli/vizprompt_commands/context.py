@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError, reference_option
+from nebula.cli.arguments import Parser, UsageError, flag, reference_option, repeatable
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.language import translate
 
@@ -54,10 +54,8 @@ def _parser(prog: str) -> Parser:
     parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
     parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
     reference_option(parser, translate("show this node, or the nodes with this tag, beside the path"))
-    parser.add_argument(
-        "--full", metavar="ID", action="append", default=[], help=translate("show this node in full wherever it stands")
-    )
+    repeatable(parser, "--full", "ID", translate("show this node in full wherever it stands"))
     parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
     parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
-    parser.add_argument("--json", action="store_true", help=translate("print the parts as JSON"))
+    flag(parser, "--json", translate("print the parts as JSON"))
     return parser

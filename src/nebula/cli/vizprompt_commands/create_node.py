@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, repeatable
 from nebula.cli.printing import print_line
 from nebula.cli.vizprompt_commands.showing import split_tags
 from nebula.language import translate
@@ -71,8 +71,6 @@ def _parser(prog: str) -> Parser:
     parser.add_argument(
         "--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow to put it in (default: main)")
     )
-    parser.add_argument(
-        "--parent", metavar="ID", action="append", default=[], help=translate("the node it follows (repeatable: merge)")
-    )
+    repeatable(parser, "--parent", "ID", translate("the node it follows (repeatable: merge)"))
     parser.add_argument("--branch", metavar="NAME", help=translate("name of the branch that begins with it"))
     return parser

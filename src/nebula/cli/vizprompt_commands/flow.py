@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser
+from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, run_on_graph, show_node
 from nebula.language import translate
@@ -137,7 +137,7 @@ def _add_commands(parser: Parser) -> None:
         return added
 
     listing = command("list", translate("All flows, with their numbers."), _list)
-    listing.add_argument("--json", action="store_true", help=translate("print them as one JSON list"))
+    flag(listing, "--json", translate("print them as one JSON list"))
 
     create = command("create", translate("Makes an empty flow, and prints its id."), _create)
     create.add_argument("name", metavar="NAME", help=translate("name of the flow"))
@@ -145,11 +145,9 @@ def _add_commands(parser: Parser) -> None:
 
     show = command("show", translate("Draws the map of a flow."), _show)
     show.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
-    show.add_argument(
-        "--nodes", action="store_true", help=translate("say what the numbers stand for (a terminal always does)")
-    )
-    show.add_argument("--log", action="store_true", help=translate("show every node in full"))
-    show.add_argument("--json", action="store_true", help=translate("print the flow as JSON"))
+    flag(show, "--nodes", translate("say what the numbers stand for (a terminal always does)"))
+    flag(show, "--log", translate("show every node in full"))
+    flag(show, "--json", translate("print the flow as JSON"))
 
     connect = command("connect", translate("Makes DST follow SRC. A circle is refused."), _connect)
     connect.add_argument("source", metavar="SRC", help=translate("id of the earlier node"))

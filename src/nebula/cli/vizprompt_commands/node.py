@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, run_on_graph, show_node, split_tags
 from nebula.language import translate
@@ -79,7 +79,7 @@ def _parser(prog: str) -> Parser:
         return added
 
     show = command("show", translate("Shows a node in full."), _show)
-    show.add_argument("--json", action="store_true", help=translate("print it as JSON"))
+    flag(show, "--json", translate("print it as JSON"))
 
     edit = command("edit", translate("Changes what is given. New text makes the summary due."), _edit)
     edit.add_argument("--prompt", metavar="T", help=translate("the new prompt"))
@@ -87,5 +87,5 @@ def _parser(prog: str) -> Parser:
     edit.add_argument("--tags", metavar="a,b", help=translate("the new tags; an empty text removes all"))
 
     delete = command("delete", translate("Deletes a node and its connections; its neighbours are not joined."), _delete)
-    delete.add_argument("--yes", action="store_true", help=translate("do not ask"))
+    flag(delete, "--yes", translate("do not ask"))
     return parser

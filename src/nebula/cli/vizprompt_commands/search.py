@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.language import translate
@@ -28,7 +28,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     parser.add_argument("--keywords", metavar="x,y", help=translate("keywords that it must have"))
     parser.add_argument("--text", metavar="T", help=translate("words that must occur; quote a run of words"))
     parser.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
-    parser.add_argument("--json", action="store_true", help=translate("print the nodes as one JSON list"))
+    flag(parser, "--json", translate("print the nodes as one JSON list"))
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
