@@ -69,7 +69,7 @@ def test_why_a_step_failed_is_said_in_japanese_too(bench):
         "a に依存しています",
         "種類が「http」のチェックは設定されていません",
         "write_file の返答: ",
-        "書き込みがポリシーにより拒否されました",
+        "変更は拒否され、行われませんでした",
     ):
         assert said in ran.out and said in ran.err, said
     english = [event for event in bench.trace() if event["type"] == "progress" and "remark" in event]
