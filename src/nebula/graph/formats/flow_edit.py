@@ -157,7 +157,8 @@ def _apply(file: FlowFile, flow: Flow, changes: list[_Change]) -> FlowFile:
         _moved(file.connections, moved),
         file.own_shape,
         file.remarks,
-        tuple((moved(start), moved(end)) for start, end in file.passed_over),
+        # No longer than before: what was added right behind such a line is none of it.
+        tuple((moved(start), moved(start) + end - start) for start, end in file.passed_over),
     )
 
 

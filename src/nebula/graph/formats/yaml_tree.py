@@ -91,7 +91,7 @@ def _compose(events: Iterator[Any], path: str) -> Leaf | Branch | None:
         made: Leaf | Branch
         if name == "ScalarEvent":
             start, end = event.start_mark, event.end_mark
-            made = Leaf(event.value, start.line, end.line, start.column, end.column, event.style is None)
+            made = Leaf(event.value, start.line, end.line, start.column, end.column, not event.style)
         elif name in ("SequenceStartEvent", "MappingStartEvent"):
             kind = "sequence" if name.startswith("S") else "mapping"
             made = Branch(kind, event.start_mark.line, event.start_mark.column, bool(event.flow_style))
