@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import file_history_rig
 import nebula
 from nebula.workspace import open_workspace
 from sandbox_rig import Tree, as_user, python_for, tree
@@ -68,7 +69,7 @@ def proposed(events: list[dict[str, Any]]) -> dict[str, str]:
 
 def undo(project: Path) -> None:
     with open_workspace(str(project)) as workspace:
-        workspace.history.undo()
+        file_history_rig.undo(workspace.history)
 
 
 FORMATTER = "find . -name '*.py' -not -path './.git/*' -exec sed -i 's/def  main( )/def main()/' {} +"
@@ -128,7 +129,7 @@ class TestWhatIsProposedAndTakenBack:
         ignored = {path for path in before if path.split("/")[0] == "build"}
         assert {**seen(project), **{path: before[path] for path in ignored}} == before
         with open_workspace(str(project)) as workspace:
-            workspace.history.redo()
+            file_history_rig.redo(workspace.history)
         assert seen(project) == after
 
     def test_rm_of_the_place_it_stands_in(self, bench, project: Path) -> None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nebula.index import postings
 from nebula.index.constants import LEVELS
-from nebula.index.terms.japanese import english_words
 from nebula.index.terms.paths import path_terms
 from nebula.index.terms.question import question_terms
+from nebula.index.terms.word_lists import english_words
 from nebula.index.terms.words import stem, terms_of, words_of
 
 

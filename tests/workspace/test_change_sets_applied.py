@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from file_history_rig import redo, restore, undo
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.contract import PathChange
@@ -100,11 +101,11 @@ class TestASetOfChanges:
         with applied(root, changes) as workspace:
             assert read_tree(root) == new
             if changes:
-                workspace.history.undo()
+                undo(workspace.history)
                 assert read_tree(root) == old
-                workspace.history.redo()
+                redo(workspace.history)
                 assert read_tree(root) == new
-                workspace.history.undo()
+                undo(workspace.history)
                 assert read_tree(root) == old
 
     @given(old=trees(), middle=trees(), new=trees())
@@ -121,10 +122,10 @@ class TestASetOfChanges:
             assert read_tree(root) == new
             history = workspace.history
             state = states_after(history.changes(), len(history.changes("turn-1")))
-            history.restore(state, "restored")
+            restore(history, state, "restored")
             assert read_tree(root) == middle
             if state and middle != new:
-                history.undo("restored")
+                undo(history, "restored")
                 assert read_tree(root) == new
 
     def test_leaves_out_what_the_policy_refuses_and_what_changed(self, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from file_history_rig import undo
 from nebula.workspace import LocalWorkspace
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import StorageFailed
@@ -126,5 +127,5 @@ def test_state_removed_under_a_running_session(root: Path, workspace: LocalWorks
     log.record("t", "write_file", "a.txt", 1, 200)
     assert (root / "a.txt").read_text() == "y"
     assert len(lines(root / ".nebula/audit.jsonl")) == 1
-    workspace.history.undo()
+    undo(workspace.history)
     assert (root / "a.txt").read_text() == "x"

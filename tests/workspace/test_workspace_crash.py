@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from file_history_rig import undo
 from nebula.files.atomic import TEMPORARY_PREFIX
 from nebula.workspace import LocalWorkspace
 
@@ -84,6 +85,6 @@ def check_files(root: Path, acknowledged: dict[str, int], created: set[int]) -> 
 def undo_the_last_turn(workspace: LocalWorkspace, root: Path) -> None:
     """The journal survived too: what the last writer left half done can be taken back."""
     last = workspace.history.changes()[-1].group
-    workspace.history.undo(last)
+    undo(workspace.history, last)
     which = last.removeprefix("turn-")
     assert not list(root.glob(f"d*/new-{which}.txt"))

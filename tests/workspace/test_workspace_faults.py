@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from file_history_rig import undo
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.errors import DiskFull, StorageFailed
@@ -103,7 +104,7 @@ def write_create(workspace: LocalWorkspace) -> object:
 
 
 def write_undo(workspace: LocalWorkspace) -> object:
-    return workspace.history.undo("earlier")
+    return undo(workspace.history, "earlier")
 
 
 OUTCOMES: dict[str, tuple[Callable[[LocalWorkspace], object], list[dict[str, bytes | None]]]] = {
@@ -179,7 +180,7 @@ def check_recovery(
             call(workspace)
             assert see() == after
         elif call is not write_undo:
-            workspace.history.undo("turn")
+            undo(workspace.history, "turn")
             assert (root / "old.txt").read_bytes() == OLD
             assert not (root / "deep/er/new.txt").exists()
         workspace.check_write("x.txt", "create")

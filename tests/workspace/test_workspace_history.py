@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from file_history_rig import redo, restore, undo
 from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace
 from nebula.workspace.errors import NotKept, Stale
@@ -33,17 +34,17 @@ def two_turns(workspace: LocalWorkspace, root: Path) -> LocalWorkspace:
 def test_undo_goes_back_turn_by_turn_and_redo_returns(two_turns: LocalWorkspace, see: See) -> None:
     end = see()
     history = two_turns.history
-    history.undo()
+    undo(history)
     assert see()["kept.txt"] == b"agent's\n"
-    history.undo()
+    undo(history)
     assert see() == {"kept.txt": b"user's\n"}
     with pytest.raises(NotKept, match="nothing to undo"):
-        history.undo()
-    history.redo()
-    history.redo()
+        undo(history)
+    redo(history)
+    redo(history)
     assert see() == end
     with pytest.raises(NotKept, match="nothing to redo"):
-        history.redo()
+        redo(history)
 
 
 def test_preview_touches_nothing(two_turns: LocalWorkspace, see: See) -> None:
@@ -58,11 +59,11 @@ def test_preview_touches_nothing(two_turns: LocalWorkspace, see: See) -> None:
 
 
 def test_changed_since_is_said_and_nothing_touched(two_turns: LocalWorkspace, root: Path, see: See) -> None:
-    two_turns.history.undo("second")
+    undo(two_turns.history, "second")
     (root / "kept.txt").write_text("edited by hand\n")
     before = see()
     with pytest.raises(Stale, match="changed since"):
-        two_turns.history.undo("first")
+        undo(two_turns.history, "first")
     assert see() == before
 
 
@@ -78,28 +79,28 @@ def test_changed_between_preview_and_apply(two_turns: LocalWorkspace, root: Path
 def test_deleted_by_the_user_is_a_change_too(two_turns: LocalWorkspace, root: Path) -> None:
     (root / "kept.txt").unlink()
     with pytest.raises(Stale):
-        two_turns.history.undo()
+        undo(two_turns.history)
     assert not (root / "kept.txt").exists()
 
 
 def test_writing_after_undo_ends_redo(two_turns: LocalWorkspace) -> None:
-    two_turns.history.undo()
+    undo(two_turns.history)
     two_turns.for_turn("third").write_file("other.txt", "x")
     with pytest.raises(NotKept):
-        two_turns.history.redo()
+        redo(two_turns.history)
 
 
 def test_undo_removes_folders_it_made_but_not_what_others_put_there(
     two_turns: LocalWorkspace, root: Path, see: See
 ) -> None:
     (root / "new/by-user.txt").write_text("mine")
-    two_turns.history.undo("second")
-    two_turns.history.undo("first")
+    undo(two_turns.history, "second")
+    undo(two_turns.history, "first")
     assert see() == {"kept.txt": b"user's\n", "new": None, "new/by-user.txt": b"mine"}
 
 
 def test_undo_is_recorded(two_turns: LocalWorkspace) -> None:
-    two_turns.history.undo()
+    undo(two_turns.history)
     kinds = [(change.group, change.kind) for change in two_turns.history.changes()]
     assert kinds[-1] == ("second", "undo")
     assert [change.path for change in two_turns.history.changes("first")] == ["new/made.txt", "kept.txt"]
@@ -107,7 +108,7 @@ def test_undo_is_recorded(two_turns: LocalWorkspace) -> None:
 
 def test_another_process_can_undo(two_turns: LocalWorkspace, open_at: Open, see: See) -> None:
     two_turns.close()
-    open_at().history.undo()
+    undo(open_at().history)
     assert see()["kept.txt"] == b"agent's\n"
 
 
@@ -116,15 +117,15 @@ class TestRestore:
         node = {"kept.txt": digest(b"agent's\n"), "new/made.txt": digest(b"one\n")}
         two_turns.for_turn("third").write_file("new/made.txt", "two\n", "overwrite")
         (root / "kept.txt").write_text("edited by hand\n")
-        two_turns.history.restore(node, "restore-1")
+        restore(two_turns.history, node, "restore-1")
         assert see() == {"kept.txt": b"agent's\n", "new": None, "new/made.txt": b"one\n"}
-        two_turns.history.undo("restore-1")
+        undo(two_turns.history, "restore-1")
         assert see()["kept.txt"] == b"edited by hand\n"
 
     def test_to_before_a_file_was_made(self, two_turns: LocalWorkspace, see: See) -> None:
-        two_turns.history.restore({"new/made.txt": None}, "restore-1")
+        restore(two_turns.history, {"new/made.txt": None}, "restore-1")
         assert "new/made.txt" not in see()
-        two_turns.history.undo()
+        undo(two_turns.history)
         assert see()["new/made.txt"] == b"one\n"
 
     def test_never_removes_what_the_agent_did_not_make(self, two_turns: LocalWorkspace, root: Path, see: See) -> None:
@@ -141,14 +142,14 @@ class TestRestore:
     def test_content_that_was_not_kept(self, two_turns: LocalWorkspace, see: See) -> None:
         before = see()
         with pytest.raises(Stale, match="not kept"):
-            two_turns.history.restore({"kept.txt": "0" * 64, "new/made.txt": None}, "r")
+            restore(two_turns.history, {"kept.txt": "0" * 64, "new/made.txt": None}, "r")
         assert see() == before
 
     @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".nebula/config.json", "../out.txt", "link.txt"])
     def test_goes_nowhere_a_write_could_not(self, path: str, two_turns: LocalWorkspace, root: Path) -> None:
         (root / "link.txt").symlink_to("kept.txt")
         with pytest.raises(Stale):
-            two_turns.history.restore({path: digest(b"one\n")}, "r")
+            restore(two_turns.history, {path: digest(b"one\n")}, "r")
         assert not (root.parent / "out.txt").exists()
         assert (root / "link.txt").is_symlink()
 
@@ -164,7 +165,7 @@ class TestJournal:
         assert len(again.history.changes()) == 4
         again.for_turn("third").write_file("x.txt", "x")
         assert [change.path for change in again.history.changes("third")] == ["x.txt"]
-        again.history.undo()
+        undo(again.history)
         assert "x.txt" not in see()
 
     def test_damaged_content_is_not_restored(self, two_turns: LocalWorkspace, root: Path, see: See) -> None:
@@ -172,7 +173,7 @@ class TestJournal:
         (root / ".nebula/journal/objects" / name[:2] / name[2:]).write_bytes(b"damaged\n")
         before = see()
         with pytest.raises(Stale, match="not kept"):
-            two_turns.history.undo()
+            undo(two_turns.history)
         assert see() == before
 
     def test_one_that_came_with_the_project_is_set_aside(self, root: Path, open_at: Open, see: See) -> None:
@@ -185,10 +186,10 @@ class TestJournal:
         (folder / CHANGES_FILE).write_text(f'{{"kind": "header", "home": 1}}\n{json.dumps(record)}\n')
         workspace = open_at()
         with pytest.raises(NotKept):
-            workspace.history.undo()
+            undo(workspace.history)
         assert see() == {"run.sh": b"good\n"}
         workspace.for_turn("mine").write_file("run.sh", "better\n", "overwrite")
-        workspace.history.undo()
+        undo(workspace.history)
         assert see() == {"run.sh": b"good\n"}
 
     def test_same_content_is_kept_once(self, workspace: LocalWorkspace, root: Path) -> None:
@@ -201,7 +202,7 @@ class TestJournal:
         subprocess.run(["git", "init", "-q"], cwd=root, check=True)
         before = sorted(path for path in (root / ".git").rglob("*"))
         workspace.for_turn("t").write_file("a.txt", "x")
-        workspace.history.undo()
+        undo(workspace.history)
         assert sorted(path for path in (root / ".git").rglob("*")) == before
 
     def test_cost_of_a_write_does_not_grow(self, workspace: LocalWorkspace, root: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from file_history_rig import redo, undo
 from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, open_workspace
 from nebula.workspace.errors import AlreadyExists, PathNotFound, PathRefused, Stale, TooLarge
@@ -149,7 +150,7 @@ class Model(RuleBasedStateMachine):
     @rule()
     def undo(self) -> None:
         turn, before = self.past.pop()
-        self.workspace.history.undo()
+        undo(self.workspace.history)
         self.future.append((turn, self.files))
         self.files = dict(before)
 
@@ -157,7 +158,7 @@ class Model(RuleBasedStateMachine):
     @rule()
     def redo(self) -> None:
         turn, after = self.future.pop()
-        self.workspace.history.redo()
+        redo(self.workspace.history)
         self.past.append((turn, self.files))
         self.files = dict(after)
 

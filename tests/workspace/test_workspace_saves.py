@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from file_history_rig import redo, undo
 from nebula.files.digest import digest
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import LocalWorkspace
@@ -92,7 +93,7 @@ def test_who_did_not_look_replaces_the_save_and_can_take_it_back(
     calls.waiting = [lambda: save(root / "a.txt", "saved\n")]
     assert workspace.write_file("a.txt", "ours\n", "overwrite").before == digest(b"saved\n")
     assert (root / "a.txt").read_text() == "ours\n"
-    workspace.history.undo()
+    undo(workspace.history)
     assert (root / "a.txt").read_text() == "saved\n"
 
 
@@ -159,7 +160,7 @@ def test_undo_of_a_new_file_leaves_a_save_alone(
     workspace.write_file("new.txt", "ours\n")
     calls.waiting = [lambda: save(root / "new.txt", "saved\n")]
     with pytest.raises(Stale):
-        workspace.history.undo()
+        undo(workspace.history)
     assert (root / "new.txt").read_text() == "saved\n"
     assert litter() == []
 
@@ -205,9 +206,9 @@ def test_no_save_is_lost_at_any_moment(save: Save, open_at: Open, root: Path) ->
 def test_undo_and_redo_keep_a_mode(workspace: LocalWorkspace, root: Path) -> None:
     workspace.write_file("bin/run.sh", "#!/bin/sh\n")
     (root / "bin/run.sh").chmod(0o755)
-    workspace.history.undo()
+    undo(workspace.history)
     assert not (root / "bin").exists()
-    workspace.history.redo()
+    redo(workspace.history)
     assert (root / "bin/run.sh").stat().st_mode & 0o777 == 0o755
 
 

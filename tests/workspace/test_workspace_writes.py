@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from file_history_rig import undo
 from nebula.files.atomic import TEMPORARY_PREFIX
 from nebula.files.digest import digest
 from nebula.files.syscalls import Syscalls
@@ -221,7 +222,7 @@ def test_outsiders_file_is_not_lost(open_at: Open, root: Path) -> None:
     assert workspace.history.changes("t") == []
     (root / "a.txt").unlink()
     assert workspace.write_file("a.txt", "ours", "overwrite").before == digest(b"outsider's")
-    workspace.history.undo("t")
+    undo(workspace.history, "t")
     assert (root / "a.txt").read_text() == "outsider's"
 
 
@@ -272,7 +273,7 @@ def test_unusual_file_systems(calls: Syscalls, open_at: Open, see: See, litter: 
     workspace.write_file("sub/a.txt", "two", "overwrite")
     assert see() == {"sub": None, "sub/a.txt": b"two"}
     assert litter() == []
-    workspace.history.undo()
+    undo(workspace.history)
     assert see() == {}
     assert litter() == []
 

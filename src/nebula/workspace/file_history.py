@@ -135,15 +135,6 @@ class FileHistory:
         self._writer.remove_folders(plan.emptied)
         return plan.steps
 
-    def undo(self, group: str | None = None) -> tuple[FileStep, ...]:
-        return self.apply(self.plan_undo(group))
-
-    def redo(self, group: str | None = None) -> tuple[FileStep, ...]:
-        return self.apply(self.plan_redo(group))
-
-    def restore(self, state: Mapping[str, str | None], group: str) -> tuple[FileStep, ...]:
-        return self.apply(self.plan_restore(state, group))
-
     def _timeline(self) -> _Timeline:
         timeline = _Timeline()
         for entry in self._writer.log.read():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import math
+from collections.abc import Mapping
+from functools import lru_cache
 
 from nebula.index.constants import (
     CANDIDATES,
@@ -19,11 +22,13 @@ from nebula.index.constants import (
 )
 from nebula.index.ranking.kinds import CODE, asked_for
 from nebula.index.ranking.meaning import Meaning
-from nebula.index.ranking.names import name_score
 from nebula.index.ranking.scoring import Scored, best_places, highest
 from nebula.index.records import Candidate
 from nebula.index.stores.store import Store
 from nebula.index.terms.question import question_terms
+from nebula.index.terms.words import parts_of
+
+_REMEMBERED_NAMES = 20_000
 
 
 def rank(
@@ -73,9 +78,25 @@ def _own_scores(scored: Scored, candidates: list[Candidate]) -> list[float]:
     return [
         scored.chunks[c.segment][c.place]
         + PATH_WEIGHT * scored.paths.get(c.file, 0.0)
-        + NAME_WEIGHT * name_score(c.symbol, scored.rarities)
+        + NAME_WEIGHT * _name_score(c.symbol, scored.rarities)
         for c in candidates
     ]
+
+
+def _name_score(symbol: str, rarities: Mapping[str, float]) -> float:
+    """Of the best of the names in it: what the parts weigh that were asked for, and how large a share they are."""
+    best = 0.0
+    for parts in _names(symbol):
+        asked = [rarities[part] for part in parts if part in rarities]
+        if asked:
+            best = max(best, sum(asked) * math.sqrt(len(asked) / len(parts)))
+    return best
+
+
+@lru_cache(_REMEMBERED_NAMES)
+def _names(symbol: str) -> tuple[frozenset[str], ...]:
+    """The parts of each name; of `Session.save` that of the method."""
+    return tuple(frozenset(parts_of(name.rpartition(".")[2])) for name in symbol.split())
 
 
 def _other_scores(own: list[float], candidates: list[Candidate]) -> dict[int, float]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from nebula.index.records import Shape, Unembedded
 from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.vector_matrix import VectorMatrix
 from nebula.index.vectors import Packed
 
 
 class Vectors:
     db: StoreDatabase
-    _matrix: VectorMatrix | None = None
+    _matrix: _VectorMatrix | None = None
 
     def shape(self) -> Shape:
         raise NotImplementedError
@@ -61,7 +61,7 @@ class Vectors:
     def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
         """(segment, place) of the chunks nearest in meaning; none where the means to search them are missing."""
         if self._matrix is None:
-            self._matrix = VectorMatrix()
+            self._matrix = _VectorMatrix()
         key = (model, self.shape().generation, self.models().get(model, 0))
         return self._matrix.nearest(key, lambda: self._all_vectors(model), question, count)
 
@@ -75,3 +75,43 @@ class Vectors:
     def model_number(self, model: str) -> int:
         row = self.db.execute("SELECT id FROM model WHERE name = ?", (model,)).fetchone()
         return int(row[0]) if row else -1
+
+
+class _VectorMatrix:
+    """All vectors of a model in memory, for a search by meaning alone.
+
+    Needs numpy (extra `vectors`); without it only chunks that share a word with the question are compared.
+    """
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._places: list[tuple[int, int]] = []
+        self._matrix: Any = None
+
+    def nearest(
+        self,
+        key: object,
+        load: Callable[[], Iterable[tuple[int, int, float, bytes]]],
+        question: Sequence[float],
+        count: int,
+    ) -> list[tuple[int, int]]:
+        """(segment, place) of the chunks nearest to the question. Vectors are loaded when `key` changed."""
+        try:
+            import numpy
+        except ImportError:
+            return []
+        if key != self._key:
+            self._load(numpy, list(load()))
+            self._key = key
+        if not self._places or self._matrix.shape[1] != len(question):
+            return []
+        scores = self._matrix @ numpy.asarray(question, numpy.float32)
+        best = numpy.argsort(-scores, kind="stable")[:count]
+        return [self._places[int(each)] for each in best]
+
+    def _load(self, numpy: Any, rows: list[tuple[int, int, float, bytes]]) -> None:
+        self._places = [(segment, place) for segment, place, _, _ in rows]
+        if rows:
+            numbers = numpy.frombuffer(b"".join(data for *_, data in rows), numpy.int8).reshape(len(rows), -1)
+            scales = numpy.array([scale for _, _, scale, _ in rows], numpy.float32)
+            self._matrix = numbers.astype(numpy.float32) * scales[:, None]

@@ -16,7 +16,7 @@ from nebula.index.constants import (
     RELATED_WEIGHT,
     REST_WEIGHT,
 )
-from nebula.index.terms.related import related_terms
+from nebula.index.terms.word_lists import english_words, related_terms
 from nebula.index.terms.words import terms_of, words_of
 
 _STOP = frozenset(
@@ -81,8 +81,6 @@ def question_terms(question: str) -> dict[str, float]:
         for other in others:
             weights.setdefault(other, weight * RELATED_WEIGHT * len(others) ** -0.5)
     if _JAPANESE.search(question):
-        from nebula.index.terms.japanese import english_words
-
         weights = {term: weight if term.isascii() else PIECE_WEIGHT for term, weight in weights.items()}
         for word, weight in english_words(question):
             faint = FAINT_WORD_WEIGHT if word in _FAINT else 1.0
