@@ -611,3 +611,16 @@ def test_arguments_that_are_no_text_are_one_clear_error(graph: Graph) -> None:
         with pytest.raises(BadRequest, match="must be text, not "):
             call()
     assert graph.count_nodes() == 2
+
+
+def test_a_clone_that_is_only_read_stays_as_it_is(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph:
+        graph.create_node("question", tags=["one"])
+    shutil.rmtree(tmp_path / ".state")  # git leaves it out
+    before = sorted(tmp_path.rglob("*"))
+    with Graph(tmp_path) as clone:
+        assert len(clone.search_nodes(text="question")) == 1
+        clone._store.metadata.mark_old()
+        clone._store._checkpoint()
+        clone._store._tidy()
+    assert sorted(tmp_path.rglob("*")) == before

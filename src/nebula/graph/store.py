@@ -229,7 +229,7 @@ class GraphStore:
             self.node_index.scan(gently=True)
         while not self._housekeeper.should_make_way() and self.node_index.read_some():
             pass
-        if self.metadata.is_old() and not self._housekeeper.should_make_way():
+        if self.disk.can_write() and self.metadata.is_old() and not self._housekeeper.should_make_way():
             self.metadata.rewrite()
 
     def close(self) -> None:

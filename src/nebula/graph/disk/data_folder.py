@@ -75,7 +75,7 @@ class DataFolder(Files):
         self._prepared = True
 
     def can_write(self) -> bool:
-        """True when there is a journal and it may be written; a folder that can only be read needs no recovery."""
+        """True when there is a journal and it may be written; a folder that was only read has nothing to recover."""
         return self.signature(f"{STATE}/journal") is not None and os.access(
             f"{STATE}/journal", os.W_OK, dir_fd=self.folder.fd
         )
@@ -151,6 +151,8 @@ class DataFolder(Files):
 
     def checkpoint(self) -> None:
         """The same with the lock held only for moments, so that writers hardly notice."""
+        if not self.can_write():
+            return
         with self.exclusive():
             steps, epoch = list(self.journal.outline()), self.journal.mark().epoch
             if not steps:
