@@ -35,11 +35,12 @@ from nebula.server.gateway.app import create_gateway
 from nebula.server.serving import listen, rules_for, serve
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.local import open_workspace
-from nebula.workspace.guard.policy import GATEWAY_POLICY
+from nebula.config import load_settings
+from nebula.workspace.guard.policy import Policy
 root, audited = sys.argv[1], sys.argv[2] == "audit"
 listener = listen("127.0.0.1", 0)
 audit = AuditLog.of_project(root) if audited else None
-serve(create_gateway(open_workspace(root, GATEWAY_POLICY), rules_for(listener), audit), listener)
+serve(create_gateway(open_workspace(root, Policy(load_settings(root).allow_ext)), rules_for(listener), audit), listener)
 """
 
 PLAIN = """

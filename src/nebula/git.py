@@ -172,6 +172,13 @@ def find_repository(root: str) -> tuple[str, str] | None:
             return None
 
 
+def place_in_repository(root: str) -> str:
+    """Where a directory lies in its repository; "" at its top, and where there is none."""
+    place = find_repository(root)
+    inside = os.path.relpath(os.path.realpath(root), place[0]) if place else "."
+    return "" if inside == "." else inside
+
+
 def innermost_repository(root: str, path: str) -> str:
     """The folder of the repository inside the root that a path belongs to, ending in "/"; "" for the root's own."""
     folder = path

@@ -85,9 +85,8 @@ async def open_session(
     )
     for remark in state.remarks:
         session.remark(remark)
-    if state.keeps_records and is_half_applied(settings.root):
-        for remark in take_back_half_applied(session.project.workspace):
-            session.remark(remark)
+    for remark in take_back_half_applied(session.project, state):
+        session.remark(remark)
     if not lock.take():
         session.remark(
             Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)
@@ -165,20 +164,25 @@ def _external(settings: Settings) -> ExternalServers | None:
     return ExternalServers(configured_servers(settings, os.environ))
 
 
-def take_back_half_applied(files: Workspace) -> list[Sentence]:
+def take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[Sentence]:
     """Of a command's changes that were being applied when the program was killed; what there is to say of it."""
     from nebula.workspace.local import LocalWorkspace
 
-    taken = files.take_back_half_applied() if isinstance(files, LocalWorkspace) else None
+    files = project.workspace
+    if not (state.keeps_records and is_half_applied(project.root) and isinstance(files, LocalWorkspace)):
+        return []
+    taken = files.take_back_half_applied()
+    if taken is None:
+        return []
     remarks = []
-    if taken is not None and taken.paths:
+    if taken.paths:
         remarks.append(
             Sentence(
                 "A command's changes were only half applied when nebula was ended. They were taken back: {paths}",
                 paths=", ".join(taken.paths),
             )
         )
-    if taken is not None and taken.left:
+    if taken.left:
         remarks.append(
             Sentence(
                 "Half-applied changes that could not be taken back, because the files changed since: {paths}",

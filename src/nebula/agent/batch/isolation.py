@@ -13,7 +13,7 @@ from contextlib import suppress
 from nebula.config.parsing import MAX_CONFIG_BYTES
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.git import GitFailed, add_worktree, find_repository, remove_worktree, safe_git
+from nebula.git import GitFailed, add_worktree, find_repository, place_in_repository, remove_worktree, safe_git
 from nebula.workspace.project_copy import copy_project
 
 _CACHES = ("cache", "cache__", ".pyc", ".results")
@@ -55,15 +55,14 @@ def left_out_of(root: str) -> list[str]:
 
 
 def _work_tree(root: str, place: str) -> str | None:
-    repository = find_repository(root)
-    if repository is None:
+    if find_repository(root) is None:
         return None
     try:
         add_worktree(root, place)
     except GitFailed:  # no commit yet, no git: what is there can still be copied
         shutil.rmtree(place, ignore_errors=True)
         return None
-    inside = os.path.join(place, os.path.relpath(os.path.realpath(root), repository[0]))
+    inside = os.path.join(place, place_in_repository(root))
     os.makedirs(inside, exist_ok=True)  # a folder that no commit has yet
     return os.path.normpath(inside)
 

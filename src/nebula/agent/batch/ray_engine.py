@@ -47,9 +47,7 @@ class RayEngine:
             returned = await self._on_the_cluster(task)
         except (NebulaError, OSError, self._ray.exceptions.RayError) as problem:
             first = str(problem).strip().splitlines()[-1:] or [type(problem).__name__]
-            outcome = TaskOutcome(task.id, task.digest, task.root, remark=Sentence("{problem}", problem=first[0]))
-            self._results.keep(task, outcome, "", "")
-            return outcome
+            return self._results.keep_failure(task, Sentence("{problem}", problem=first[0]))
         outcome = TaskOutcome.from_json(returned.outcome)
         await asyncio.to_thread(self._keep, task, outcome, returned)
         return outcome

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.task_file import BadTaskFile, BatchTask
+from nebula.language import Sentence
 
 RESULTS_FILE = "results.jsonl"
 PATCH_FILE = "changes.patch"
@@ -84,6 +85,12 @@ class Results:
         if os.path.isdir(state_dir):
             shutil.copytree(state_dir, os.path.join(folder, ".nebula"), symlinks=True)
         self._append(json.dumps(outcome.to_json(), ensure_ascii=False))
+
+    def keep_failure(self, task: BatchTask, remark: Sentence) -> TaskOutcome:
+        """Of a task that could not be carried out at all."""
+        outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark)
+        self.keep(task, outcome, "", "")
+        return outcome
 
     def _append(self, line: str) -> None:
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)

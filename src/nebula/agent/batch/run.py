@@ -19,8 +19,8 @@ from nebula.agent.batch.work import Said, carry_out
 from nebula.config import Settings, load_settings
 from nebula.errors import EXIT_INTERRUPTED, NebulaError
 from nebula.events import Stamped
-from nebula.git import find_repository
-from nebula.language import Sentence, sentence_of
+from nebula.git import place_in_repository
+from nebula.language import sentence_of
 from nebula.value import record
 
 MOST_THREADS = 16
@@ -91,7 +91,7 @@ class LocalEngine:
         try:
             outcome = await self._carry_out(task, watch)
         except (NebulaError, OSError) as problem:
-            return self._failed(task, sentence_of(problem))
+            return self.results.keep_failure(task, sentence_of(problem))
         if outcome.exit_code == EXIT_INTERRUPTED:
             raise asyncio.CancelledError
         return outcome
@@ -113,14 +113,8 @@ class LocalEngine:
         patch = patch_of(inside, prefix_of(task.root))
         self.results.keep(task, outcome, patch, os.path.join(inside, ".nebula"))
 
-    def _failed(self, task: BatchTask, remark: Sentence) -> TaskOutcome:
-        outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark)
-        self.results.keep(task, outcome, "", "")
-        return outcome
-
 
 def prefix_of(root: str) -> str:
     """Where a project lies in its repository, as paths in a patch for that repository begin."""
-    repository = find_repository(root)
-    inside = os.path.relpath(os.path.realpath(root), repository[0]) if repository else "."
-    return "" if inside == "." else f"{inside}/"
+    inside = place_in_repository(root)
+    return f"{inside}/" if inside else ""

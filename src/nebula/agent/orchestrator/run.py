@@ -30,7 +30,7 @@ from nebula.llm.errors import ModelError
 from nebula.messages.redaction import Redactor
 from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
-from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
+from nebula.workspace.state_folder import StateFolder, prepare_state_folder
 
 MODE = "run"
 DRY_RUN = "dry-run"
@@ -113,9 +113,8 @@ class TaskRun:
             self.stream.emit(Notice(remark.sentence, remark.values))
 
     async def _carry_out(self, access: TaskAccess) -> None:
-        if self.state.keeps_records and is_half_applied(self.settings.root):
-            for remark in await asyncio.to_thread(take_back_half_applied, access.project.workspace):
-                self.stream.emit(Notice(remark.sentence, remark.values))
+        for remark in await asyncio.to_thread(take_back_half_applied, access.project, self.state):
+            self.stream.emit(Notice(remark.sentence, remark.values))
         if self.request.only_plan:
             await self._only_plan(access)
             return

@@ -11,7 +11,7 @@ import os
 import shlex
 
 from nebula.files.home import derived_folder
-from nebula.git import find_repository, git_setting, safe_git
+from nebula.git import find_repository, git_setting, place_in_repository, safe_git
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.handing_over import QUEUE_NAME, STAGED
 
@@ -42,19 +42,18 @@ exit 0
 
 def script(root: str, home: str | None = None) -> str:
     """git names paths from the top of the work tree; the index names them from the project, which may lie below it."""
-    real, place = os.path.realpath(root), find_repository(root)
-    inner = os.path.relpath(real, os.path.realpath(place[0])) if place else "."
+    inner = place_in_repository(root)
     folder = derived_folder(root, home)
     return _SCRIPT.format(
         mark=MARK,
         before=BEFORE,
-        root=shlex.quote(real),
-        inner="" if inner == "." else shlex.quote(f"/{inner}"),
+        root=shlex.quote(os.path.realpath(root)),
+        inner=shlex.quote(f"/{inner}") if inner else "",
         projects=shlex.quote(os.path.dirname(folder)),
         queue=shlex.quote(os.path.join(folder, QUEUE_NAME)),
         queue_name=QUEUE_NAME,
         staged=STAGED,
-        below="" if inner == "." else f"--relative={shlex.quote(inner)}/ ",
+        below=f"--relative={shlex.quote(inner)}/ " if inner else "",
     )
 
 

@@ -63,9 +63,7 @@ class ReadFile:
         if quoted_size(file.content) <= room:
             self._ledger.saw(path, file.content)
             return Outcome.ok({"content": file.content}, secret=file.secret, size=file.size)
-        total = len(split_lines(file.content))
-        lines = FileLines(file.path, file.content, 1, total, total, file.sha256, file.size, file.secret)
-        return self._outcome(path, lines, None, room)
+        return self._outcome(path, FileLines.of(file, 1, None), None, room)
 
     def _outcome(self, path: str, lines: FileLines, last: int | None, room: int) -> Outcome:
         if lines.first > max(lines.total_lines, 1):
