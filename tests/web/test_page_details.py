@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import WIDE, Held, browsing, make, row, send
+from page_rig import WIDE, Held, browsing, make, row, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -167,3 +167,51 @@ async def test_backstage_reads_like_a_list_not_like_json(bench):
             await folded.locator("summary").click()
             await expect(folded.locator("pre")).to_contain_text("line 39")
             assert '{"' not in await drawer.inner_text()
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (390, 800)])
+async def test_a_small_change_is_seen_whole(bench, size):
+    bench.write("app.py", "import os\n\nprint(1)\n")
+    edit = {"path": "app.py", "edits": [{"old_text": "print(1)", "new_text": "print(2)"}]}
+    script = [
+        Turn("First."),
+        Turn("I look.", [Call("readFile", {"path": "app.py"})]),
+        Turn("", [Call("editFile", edit)]),
+    ]
+    width, height = size
+    with ScriptedModel([*script, Turn("Done.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport={"width": width, "height": height}) as page:
+            await send(page, "Begin")
+            await expect(page.locator("#transcript .selected")).to_contain_text("First.")
+            await send(page, "Change it")
+            for line in ("-print(1)", "+print(2)"):
+                await expect(page.locator(".question .line", has_text=line)).to_be_in_viewport(ratio=1)
+            await page.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("Done.")
+            await page.locator(".selected .files-of").click()
+            for line in ("-print(1)", "+print(2)"):
+                await expect(page.locator("#dialog .line", has_text=line)).to_be_in_viewport(ratio=1)
+
+
+UPPER_HALF_HAS_INK = """(() => { const all = document.querySelector("#graph .minimap");
+    return all.getContext("2d").getImageData(0, 0, all.width, all.height / 2).data.some((each) => each > 0); })()"""
+
+
+async def test_the_overview_shows_the_nodes_and_leads_to_them(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            last: list[str] = []
+            for number in range(60):
+                last = [await make(client, f"turn {number}", *last)]
+        async with browsing(server, viewport=WIDE) as page:
+            overview = page.locator("#graph .minimap")
+            await expect(overview).to_be_visible()
+            await until(page, UPPER_HALF_HAS_INK)  # the frame is around the newest, below
+            box = await page.locator("#graph .picture").bounding_box()
+            await overview.click(position={"x": 66, "y": 4})
+            await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            found = []
+            for down in range(0, int(box["height"]), 20):
+                await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + down)
+                found.append(await page.locator("#graph .picture").get_attribute("title"))
+            assert "turn 0" in found and "turn 59" not in found
