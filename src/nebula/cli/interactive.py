@@ -130,6 +130,7 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
     from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
     from nebula.cli.terminal.input.editor import EditorInput, PromptParts
     from nebula.cli.terminal.input.keys import PromptActions
+    from nebula.cli.terminal.input.node_names import NodeNames
     from nebula.messages.redaction import Redactor
 
     names: dict[str, FileNames] = {}
@@ -145,7 +146,9 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
             status=terminal.status,
             attached=AttachedSize(lambda: terminal.session.project.read_only, terminal.pastes),
             actions=PromptActions(terminal.switch_mode, terminal.toggle_backstage),
-            completer=PromptCompleter(slash_words(), sorted(BARE), files),
+            completer=PromptCompleter(
+                slash_words(), sorted(BARE), files, NodeNames(lambda: terminal.session.archive.graph)
+            ),
             pastes=terminal.pastes,
             typed=terminal.typed,
             history_path=os.path.join(terminal.settings.home, "history"),

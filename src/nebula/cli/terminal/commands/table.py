@@ -58,7 +58,7 @@ TABLE: tuple[SessionCommand, ...] = (
 KEYS = (
     ("Enter", "send; \\+Enter, Alt+Enter or Ctrl+J begin a new line"),
     ("Shift+Tab", "plan mode and back"),
-    ("Tab", "complete commands, words and @files"),
+    ("Tab", "complete commands, words, @files, @turns and #tags"),
     ("↑ ↓ Ctrl+R", "earlier prompts"),
     ("Ctrl+O", "backstage"),
     ("Ctrl+G", "write the prompt in $EDITOR"),

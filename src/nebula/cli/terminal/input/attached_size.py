@@ -23,7 +23,7 @@ class AttachedSize:
     def __init__(self, files: Callable[[], Workspace], pastes: Pastes) -> None:
         self._files = files
         self._pastes = pastes
-        self._known: dict[str, tuple[float, int | None]] = {}
+        self._known: dict[Mention, tuple[float, int | None]] = {}
 
     def __call__(self, prompt: str) -> str:
         """Empty where the prompt attaches nothing."""
@@ -45,15 +45,18 @@ class AttachedSize:
 
     def _tokens(self, mention: Mention) -> int | None:
         now = time.monotonic()
-        until, tokens = self._known.get(mention.name, (0.0, None))
+        until, tokens = self._known.get(mention, (0.0, None))
         if until < now:
             tokens = self._look(mention)
-            self._known[mention.name] = now + FRESH_S, tokens
+            self._known[mention] = now + FRESH_S, tokens
         return tokens
 
     def _look(self, mention: Mention) -> int | None:
         try:
             state = self._files().probe(mention.path)
+            if state.kind == "directory":
+                listed = self._files().list_files(mention.path).files
+                return sum(len(entry.name) + 1 for entry in listed) // BYTES_PER_TOKEN
         except WorkspaceError:
             return None
         if state.kind != "file" or state.size is None:

@@ -1,4 +1,5 @@
-"""What Tab offers: commands after a slash, the project's files after an @, the seed's bare words when asked for."""
+"""What Tab offers: commands after a slash, files and earlier turns after an @, tags after a #, the seed's bare words
+when asked for."""
 
 from __future__ import annotations
 
@@ -9,32 +10,47 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from nebula.cli.terminal.input.node_names import NodeNames
+from nebula.cli.terminal.output.width import cut
 from nebula.stage import one_line
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
 FRESH_S = 10.0
+ABOUT_COLUMNS = 60
 _MENTION = re.compile(r"(?:^|(?<=\s))@(\S*)$")
+_TAG = re.compile(r"(?:^|(?<=\s))#(\S+)$")
 
 
 def offers_at_once(text: str) -> bool:
-    """Whether the list comes up by itself: only where a slash or an @ asks for it."""
-    return _MENTION.search(text) is not None or (text.startswith("/") and not any(mark.isspace() for mark in text))
+    """Whether the list comes up by itself: only where a slash, an @ or a # asks for it."""
+    if text.startswith("/") and not any(mark.isspace() for mark in text):
+        return True
+    return _MENTION.search(text) is not None or _TAG.search(text) is not None
 
 
 class PromptCompleter(Completer):
-    def __init__(self, commands: Mapping[str, str], words: Iterable[str], files: Callable[[], FileNames]) -> None:
+    def __init__(
+        self,
+        commands: Mapping[str, str],
+        words: Iterable[str],
+        files: Callable[[], FileNames],
+        nodes: NodeNames,
+    ) -> None:
         self._commands = commands
         """Slash word → what it does."""
         self._words = tuple(words)
         self._files = files
+        self._nodes = nodes
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
         mention = _MENTION.search(text)
         if mention is not None:
             yield from self._mentions(mention[1])
+        elif (tag := _TAG.search(text)) is not None:
+            yield from self._tags(tag[1])
         elif offers_at_once(text):
             for name, about in self._commands.items():
                 if name.startswith(text):
@@ -47,6 +63,13 @@ class PromptCompleter(Completer):
     def _mentions(self, pattern: str) -> Iterable[Completion]:
         for name in self._files().matching(pattern):
             yield Completion(f"@{name}", -len(pattern) - 1, display=one_line(name))
+        for node in self._nodes.matching(pattern):
+            about = cut(one_line(node.prompt), ABOUT_COLUMNS)
+            yield Completion(f"@{node.id}", -len(pattern) - 1, display=node.id, display_meta=about)
+
+    def _tags(self, pattern: str) -> Iterable[Completion]:
+        for tag, count in self._nodes.tags(pattern):
+            yield Completion(f"#{tag}", -len(pattern) - 1, display=one_line(f"#{tag}"), display_meta=str(count))
 
 
 # Files
