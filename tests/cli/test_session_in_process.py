@@ -33,6 +33,27 @@ def leave(screen: Person) -> None:
     screen.send(CTRL_D)
 
 
+def test_a_command_that_cannot_be_carried_out_leaves_one_where_one_was(bench: Bench) -> None:
+    """No model is there any more for a new session; the one at hand goes on."""
+    with ScriptedModel([Turn("One.")]) as server:
+
+        def person(screen: Person) -> None:
+            screen.prompt()
+            screen.line("first question")
+            screen.prompt(times=2)
+            server.stop()
+            screen.line("/clear")
+            screen.wait("No model can be reached.")
+            screen.prompt(times=3)
+            screen.line("/sessions")
+            screen.wait("first question", times=2)
+            screen.prompt(times=4)
+            screen.send(CTRL_D)
+
+        code, _ = sit_down_here(bench, person, **server.env("ollama"))
+    assert code == 0
+
+
 # Ctrl-R and /edit
 
 

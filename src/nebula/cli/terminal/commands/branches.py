@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.commands.files import named, preview, show_refusal, tell_where
+from nebula.cli.terminal.commands.files import named, preview, tell_where
 from nebula.cli.terminal.commands.nodes import named_node, past_turns, short_ids
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.turns import take_turn
-from nebula.graph.errors import GraphError
-from nebula.language import explain, translate, translate_count
+from nebula.language import translate, translate_count
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -98,15 +97,11 @@ def _files_of(terminal: TerminalSession, turn: PastTurn) -> list[str]:
 
 
 async def fork(terminal: TerminalSession, argument: str) -> None:
-    try:
-        chosen = await asyncio.to_thread(named_node, terminal, argument) if argument else await _choose_turn(terminal)
-        if chosen is None:
-            return
-        left = terminal.session.place
-        await asyncio.to_thread(terminal.session.continue_from, [chosen])
-    except GraphError as problem:
-        terminal.screen.line(explain(problem), "yellow")
+    chosen = await asyncio.to_thread(named_node, terminal, argument) if argument else await _choose_turn(terminal)
+    if chosen is None:
         return
+    left = terminal.session.place
+    await asyncio.to_thread(terminal.session.continue_from, [chosen])
     terminal.forks.forked(left)
     tell_where(terminal)
     leaf = left.conversation.leaf
@@ -136,11 +131,7 @@ async def _tell_of_files(terminal: TerminalSession) -> None:
     terminal.left_behind = None
     if node is None:
         return
-    try:
-        plan = await asyncio.to_thread(journal.restore_plan, terminal.session.project.workspace, node)
-    except journal.UndoRefused as refusal:
-        show_refusal(terminal, refusal)
-        return
+    plan = await asyncio.to_thread(journal.restore_plan, terminal.session.project.workspace, node)
     if plan.steps:
         terminal.left_behind = node
         await preview(terminal, plan)

@@ -12,8 +12,7 @@ from nebula.cli.terminal.commands.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.output.width import cut
-from nebula.graph.errors import GraphError
-from nebula.language import explain, translate
+from nebula.language import translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -30,27 +29,21 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("/redo goes there again. The files stay as they are."), "dim")
         return
     workspace = terminal.session.project.workspace
-    try:
-        plan = await asyncio.to_thread(journal.undo_plan, workspace, terminal.gone_already)
-        if not plan.steps:
-            _nothing_left_of(terminal, plan)
+    plan = await asyncio.to_thread(journal.undo_plan, workspace, terminal.gone_already)
+    if not plan.steps:
+        _nothing_left_of(terminal, plan)
+        return
+    await preview(terminal, plan)
+    if not terminal.session.made(plan.group):
+        terminal.screen.line(
+            translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
+        )
+        if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
             return
-        await preview(terminal, plan)
-        if not terminal.session.made(plan.group):
-            terminal.screen.line(
-                translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
-            )
-            if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
-                return
-        touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
-    except journal.NothingToUndo:
-        terminal.screen.line(translate("There is nothing to undo."))
-    except journal.UndoRefused as refusal:
-        show_refusal(terminal, refusal)
-    else:
-        terminal.forks.files_changed(-1)
-        terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
-        terminal.screen.line(translate("/redo does it again."), "dim")
+    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
+    terminal.forks.files_changed(-1)
+    terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
+    terminal.screen.line(translate("/redo does it again."), "dim")
 
 
 async def redo(terminal: TerminalSession, _: str = "") -> None:
@@ -58,24 +51,18 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
         _go_to(terminal, there)
         return
     workspace = terminal.session.project.workspace
-    try:
-        plan = await asyncio.to_thread(journal.redo_plan, workspace)
-        await preview(terminal, plan)
-        if plan.undone_by != terminal.session.id:
-            terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
-            if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
-                return
-        touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
-    except journal.NothingToUndo:
-        terminal.screen.line(translate("There is nothing to redo."))
-    except journal.UndoRefused as refusal:
-        show_refusal(terminal, refusal)
+    plan = await asyncio.to_thread(journal.redo_plan, workspace)
+    await preview(terminal, plan)
+    if plan.undone_by != terminal.session.id:
+        terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
+        if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
+            return
+    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
+    terminal.forks.files_changed()
+    if touched:
+        terminal.screen.line(translate("Done again: {files}", files=named(touched)))
     else:
-        terminal.forks.files_changed()
-        if touched:
-            terminal.screen.line(translate("Done again: {files}", files=named(touched)))
-        else:
-            terminal.screen.line(translate("The files are so already; there was nothing to do again."))
+        terminal.screen.line(translate("The files are so already; there was nothing to do again."))
 
 
 def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
@@ -107,15 +94,8 @@ def _in(plan: FilePlan) -> str:
 
 
 async def diff(terminal: TerminalSession, argument: str) -> None:
-    try:
-        node_id = named_node(terminal, argument) if argument else terminal.session.conversation.leaf
-        found = changed_by(terminal.session.project.workspace, node_id) if node_id else []
-    except journal.UndoRefused as refusal:
-        show_refusal(terminal, refusal)
-        return
-    except GraphError as problem:
-        terminal.screen.line(explain(problem), "yellow")
-        return
+    node_id = named_node(terminal, argument) if argument else terminal.session.conversation.leaf
+    found = changed_by(terminal.session.project.workspace, node_id) if node_id else []
     if not found and argument:
         terminal.screen.line(translate("No change is recorded for '{node}'.", node=one_line(argument)))
     elif not found:
@@ -126,28 +106,20 @@ async def diff(terminal: TerminalSession, argument: str) -> None:
 
 async def restore(terminal: TerminalSession, argument: str = "") -> None:
     """The files as an earlier turn had left them: the one that /fork went back to, or any that is named."""
-    try:
-        node = terminal.session.archive.find(named_node(terminal, argument)) if argument else terminal.left_behind
-    except GraphError as problem:
-        terminal.screen.line(explain(problem), "yellow")
-        return
+    node = terminal.session.archive.find(named_node(terminal, argument)) if argument else terminal.left_behind
     if node is None:
         terminal.screen.line(
             translate("There is nothing to put back; /restore works right after /fork, or name a node."), "yellow"
         )
         return
     workspace = terminal.session.project.workspace
-    try:
-        plan = await asyncio.to_thread(journal.restore_plan, workspace, node)
-        if not plan.steps:
-            terminal.screen.line(translate("The files are as that turn left them."))
-            return
-        if argument:  # else /fork has just shown it
-            await preview(terminal, plan)
-        touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
-    except journal.UndoRefused as refusal:
-        show_refusal(terminal, refusal)
+    plan = await asyncio.to_thread(journal.restore_plan, workspace, node)
+    if not plan.steps:
+        terminal.screen.line(translate("The files are as that turn left them."))
         return
+    if argument:  # else /fork has just shown it
+        await preview(terminal, plan)
+    touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
     terminal.forks.files_changed()
@@ -171,14 +143,6 @@ def show_preview(terminal: TerminalSession, diffs: Sequence[str]) -> None:
     if diffs:
         terminal.screen.line(translate("What changes:"), "bold")
         show_diff(terminal.screen, "".join(each if each.endswith("\n") else each + "\n" for each in diffs))
-
-
-def show_refusal(terminal: TerminalSession, refusal: journal.UndoRefused) -> None:
-    if isinstance(refusal, journal.NoJournalHere):
-        text = translate("The files are behind a gateway (EC_MCP_URL); undo works only on this machine.")
-    else:
-        text = one_line(explain(refusal))
-    terminal.screen.line(text, "yellow")
 
 
 def named(paths: Sequence[str]) -> str:

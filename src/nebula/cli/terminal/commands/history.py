@@ -7,15 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
-from nebula.agent.undo import UndoRefused
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.commands.files import show_preview, show_refusal
+from nebula.cli.terminal.commands.files import show_preview
 from nebula.cli.terminal.commands.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
-from nebula.language import explain, translate
+from nebula.language import translate
 from nebula.stage import one_line
-from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -27,20 +25,13 @@ async def history(terminal: TerminalSession, argument: str) -> None:
         await sessions.list_them(terminal)
         return
     path, number = _read(argument)
-    try:
-        turns = await asyncio.to_thread(
-            turns_of, terminal.session.project.workspace, path, terminal.session.archive.find
-        )
-        if number is None or not turns:
-            _list(terminal, path, turns)
-        elif 1 <= number <= len(turns):
-            await _take_back(terminal, path, turns[number - 1])
-        else:
-            terminal.screen.line(translate("There is no number {number} in the list.", number=number), "yellow")
-    except UndoRefused as refusal:
-        show_refusal(terminal, refusal)
-    except WorkspaceError as problem:
-        terminal.screen.line(one_line(explain(problem)), "yellow")
+    turns = await asyncio.to_thread(turns_of, terminal.session.project.workspace, path, terminal.session.archive.find)
+    if number is None or not turns:
+        _list(terminal, path, turns)
+    elif 1 <= number <= len(turns):
+        await _take_back(terminal, path, turns[number - 1])
+    else:
+        terminal.screen.line(translate("There is no number {number} in the list.", number=number), "yellow")
 
 
 def _read(argument: str) -> tuple[str, int | None]:

@@ -59,11 +59,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
         terminal.screen.line(translate("That is a key, not the name of a model; nothing was changed."), "yellow")
         return
     exact = [info for info in offered if name in (info.name, f"{info.provider}/{info.name}")]
-    try:
-        chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
-    except ModelError as error:
-        terminal.screen.line(explain(error), "yellow")
-        return
+    chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
     PrintingModels(session.settings.home).forget(chosen.name)
     same_name = [info for info in offered if info.name == chosen.name]
     saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"

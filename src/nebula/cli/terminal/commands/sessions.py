@@ -8,8 +8,7 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_session
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
-from nebula.language import explain, translate, translate_count
-from nebula.memory.errors import UnknownSession
+from nebula.language import translate, translate_count
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -56,11 +55,7 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
 
 async def _go_to(terminal: TerminalSession, session_id: str) -> None:
     memory = terminal.session.memory
-    try:
-        found = memory.find(session_id, terminal.settings.root) if memory else None
-    except UnknownSession as unknown:
-        terminal.screen.line(explain(unknown), "yellow")
-        return
+    found = memory.find(session_id, terminal.settings.root) if memory else None
     await terminal.reopen(found.id if found else session_id)
     show_resumed(terminal)
 

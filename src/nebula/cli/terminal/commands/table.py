@@ -16,7 +16,8 @@ from nebula.cli.terminal.commands.history import HISTORY
 from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.turns import take_turn
-from nebula.language import translate
+from nebula.errors import NebulaError
+from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
 
@@ -108,7 +109,10 @@ async def obey(terminal: TerminalSession, text: str) -> None:
             said = translate("/{name} takes nothing behind it; nothing was done.", name=command.name)
             terminal.screen.line(said, "yellow")
             return
-        await command.run(terminal, argument)
+        try:
+            await command.run(terminal, argument)
+        except NebulaError as problem:  # what a command cannot do does not end the session
+            terminal.screen.line(one_line(explain(problem)), "yellow")
     elif is_slash_word(text):
         terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
     elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):
