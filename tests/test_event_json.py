@@ -26,6 +26,7 @@ from nebula.events import (
     Notice,
     Output,
     Plan,
+    ProposedChange,
     RecordingFailed,
     Retry,
     Stamped,
@@ -63,6 +64,11 @@ NOTHING = {"input_tokens": 0, "output_tokens": 0}
         ),
         (Evidence("a", "L1-2", "b", "c"), {"path": "a", "span": "L1-2", "blob": "b", "commit": "c"}),
         (Citations(1, 2), {"held": 1, "total": 2}),
+        (
+            ProposedChange("a", "created", 1, 2, "+x", "b"),
+            {"path": "a", "kind": "created", "added": 1, "removed": 2, "diff": "+x", "renamed_from": "b"},
+        ),
+        (ProposedChange("a", "mode"), {"path": "a", "kind": "mode", "added": 0, "removed": 0, "diff": ""}),
     ],
 )
 def test_a_value_on_the_wire(fact: Any, body: dict[str, Any]) -> None:

@@ -91,6 +91,35 @@ def test_a_node_with_nothing() -> None:
     assert load_node(EMPTY.encode(), "x") == Node("a", "t")
 
 
+def elements(*found: tuple[str, str]) -> dict[tuple[str, ...], list[node_xml.Element]]:
+    """Of `<metadata>`, as reading collects them: path and text."""
+    by_path: dict[tuple[str, ...], list[node_xml.Element]] = {}
+    for path, text in found:
+        element = node_xml.Element(("node", "metadata", *path.split("/")), {}, 0)
+        element.text = text
+        by_path.setdefault(element.path, []).append(element)
+    return by_path
+
+
+def test_a_part_that_is_one_text() -> None:
+    seldom, always = node_xml._line("model"), node_xml._line("model", always=True)
+    for part in (seldom, always):
+        assert (part.name, part.fields, part.write(FULL)) == ("model", ("model",), "<model>m&amp;</model>")
+        assert part.read(elements(("model", " a\n"), ("model", "b"))) == {"model": "a"}
+        assert part.read(elements(("session", "a"))) == {}
+    assert (seldom.write(Node("a", "t")), always.write(Node("a", "t"))) == ("", "<model></model>")
+
+
+def test_a_part_that_is_a_list_of_texts() -> None:
+    seldom, always = node_xml._lines("tags", "tag", tuple), node_xml._lines("tags", "tag", tuple, always=True)
+    for part in (seldom, always):
+        written = "<tags>\n<tag>x&lt;</tag>\n<tag>y</tag>\n</tags>"
+        assert (part.name, part.fields, part.write(FULL)) == ("tags", ("tags",), written)
+        assert part.read(elements(("tags/tag", " a\n"), ("tags/tag", " "), ("tags/tag", "b"))) == {"tags": ("a", "b")}
+        assert part.read(elements(("tags", "a"))) == {"tags": ()}
+    assert (seldom.write(Node("a", "t")), always.write(Node("a", "t"))) == ("", "<tags/>")
+
+
 def test_a_price_nobody_knows_stays_unknown() -> None:
     node = Node("a", "t", usage=NodeUsage(1, 2))
     assert b'<usage input="1" output="2" cost=""/>' in dump_node(node)
@@ -223,7 +252,7 @@ def test_the_head_of_a_file(data: bytes, head: tuple[str, str] | None) -> None:
     assert load_head(data) == head
 
 
-ASKED = b"<node id='a' timestamp='t'><contents><text role='user' mood='calm'>q</text></contents></node>"
+ASKED = b"<node id='a' timestamp='t'><contents><text role='user' mood='calm' x='1'>q</text></contents></node>"
 SPOKEN = '<text role="assistant" count="0" duration="0.00" rate="0.00"><![CDATA[\nnew\n]]></text>\n'
 
 
@@ -234,14 +263,14 @@ SPOKEN = '<text role="assistant" count="0" duration="0.00" rate="0.00"><![CDATA[
         (
             ASKED,
             Node("a", "t", (Utterance("user", "q"), Utterance("assistant", "new")), model="m", session="s"),
-            f"<node id='a' timestamp='t'><contents><text role='user' mood='calm'>q</text>{SPOKEN}</contents>"
+            f"<node id='a' timestamp='t'><contents><text role='user' mood='calm' x='1'>q</text>{SPOKEN}</contents>"
             "<metadata>\n<model>m</model>\n<session>s</session>\n</metadata>\n</node>",
         ),
         (
             ASKED,
             Node("a", "t", (Utterance("user", ""),)),
             "<node id='a' timestamp='t'><contents>"
-            '<text role="user" count="0" duration="0.00" rate="0.00" mood="calm"></text></contents></node>',
+            '<text role="user" count="0" duration="0.00" rate="0.00" mood="calm" x="1"></text></contents></node>',
         ),
         (ASKED, Node("a", "t"), "<node id='a' timestamp='t'><contents></contents></node>"),
         (
