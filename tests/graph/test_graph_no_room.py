@@ -23,6 +23,8 @@ def folder() -> Iterator[Path]:
     """A graph that anybody may read: two nodes in a row, the writer gone."""
     place = Path(tempfile.mkdtemp())
     place.chmod(0o755)
+    (place / "tmp").mkdir()
+    (place / "tmp").chmod(0o777)
     with Graph(place / "data") as graph:
         first = graph.create_node("一つ目の質問", "a")
         graph.connect_nodes(first.id, graph.create_node("second", "b").id)
@@ -53,6 +55,7 @@ def as_a_stranger(folder: Path) -> None:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
+        tempfile.tempdir = str(folder.parent / "tmp")  # that of whoever runs the tests may be theirs alone
     else:
         for place in (folder, *folder.rglob("*")):
             place.chmod(0o555 if place.is_dir() else 0o444)

