@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Sequence
 
 import pytest
 
 from conftest import Bench
-from in_process import run_here, sit_down_here
+from in_process import Ran, run_here, sit_down_here
 from nebula.cli.terminal.input.typed_ahead import QUIET_S
 from scripted_model import Call, Fault, ScriptedModel, Turn
 from terminal_driver import CTRL_C, CTRL_D, CTRL_O, CTRL_R, ENTER, ESCAPE, Person
@@ -175,38 +176,34 @@ def test_the_diff_and_all_of_a_message(bench: Bench) -> None:
     assert "All 2 writes of this message are allowed." in ran.out and ran.out.count(ASK) == 2
 
 
+def asked_about(bench: Bench, call: Call, answers: str = "n\n") -> str:
+    """What is printed when the model wants to do this, and it is refused."""
+    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
+        return run_here(bench, "nebula", stdin=f"do it\n{answers}exit\n", **server.env()).out
+
+
 @pytest.mark.parametrize(("lines", "shown"), [(8, True), (11, False)])
 def test_a_diff_that_fits_half_the_screen_is_shown_with_the_question(bench: Bench, lines: int, shown: bool) -> None:
     """Of 24 rows, as where nobody says how many there are: three lines of head, and these."""
-    call = Call("writeFile", {"path": "new.txt", "content": "word\n" * lines})
-    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
-        ran = run_here(bench, "nebula", stdin="write\nn\nexit\n", **server.env())
-    assert ("+word\n" in ran.out.split(ASK)[0]) is shown
+    out = asked_about(bench, Call("writeFile", {"path": "new.txt", "content": "word\n" * lines}))
+    assert ("+word\n" in out.split(ASK)[0]) is shown
 
 
 def test_a_command_whose_changes_fit_shows_them_with_the_question(bench: Bench) -> None:
-    call = Call("runCommand", {"command": "echo one > a.txt; echo two > b.txt"})
-    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
-        ran = run_here(bench, "nebula", stdin="run\nn\nexit\n", **server.env())
-    asked = ran.out.split(ASK)[0]
+    asked = asked_about(bench, Call("runCommand", {"command": "echo one > a.txt; echo two > b.txt"})).split(ASK)[0]
     assert "+one\n" in asked and "+two\n" in asked
 
 
 @pytest.mark.parametrize(("lines", "offered"), [(2, 0), (40, 1)])
 def test_the_diff_is_offered_only_where_it_is_not_in_sight(bench: Bench, lines: int, offered: int) -> None:
     """And when it was shown, the ways to answer stand below it again."""
-    call = Call("writeFile", {"path": "new.txt", "content": "word\n" * lines})
-    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
-        ran = run_here(bench, "nebula", stdin="write\nd\nn\nexit\n", **server.env())
-    assert ran.out.count("d show the diff") == offered and ran.out.count("y yes · n no") == 2
-    assert "+word\n" in ran.out and "or say why not" in ran.out.split(ASK)[1]
+    out = asked_about(bench, Call("writeFile", {"path": "new.txt", "content": "word\n" * lines}), "d\nn\n")
+    assert out.count("d show the diff") == offered and out.count("y yes · n no") == 2
+    assert "+word\n" in out and "or say why not" in out.split(ASK)[1]
 
 
 def test_the_one_file_of_a_command_is_named_once(bench: Bench) -> None:
-    call = Call("runCommand", {"command": "echo one > out.txt"})
-    with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:
-        ran = run_here(bench, "nebula", stdin="run\nn\nexit\n", **server.env())
-    asked = ran.out.split(ASK)[0]
+    asked = asked_about(bench, Call("runCommand", {"command": "echo one > out.txt"})).split(ASK)[0]
     assert asked.count("created  out.txt (+1 −0)") == 1 and "+one\n" in asked and "d show" not in asked
 
 
@@ -228,17 +225,21 @@ def test_a_session_is_listed_on_one_line_with_what_it_is_about(bench: Bench) -> 
     assert re.fullmatch(rf"{listed}.{{1,8}}", shell.text.strip())
 
 
-def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
-    lines = [f"line {number}\n" for number in range(40)]
-    bench.write("a.txt", "".join(lines))
-    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20, 38)]
+def asked_by_hunks(bench: Bench, changed: Sequence[int], answers: str) -> Ran:
+    """The model changes these of forty lines."""
+    bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
+    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in changed]
     script = [
         Turn("", [Call("readFile", {"path": "a.txt"})]),
         Turn("", [Call("editFile", {"path": "a.txt", "edits": edits})]),
-        Turn("Two of three."),
+        Turn("So be it."),
     ]
     with ScriptedModel(script) as server:
-        ran = run_here(bench, "nebula", stdin="edit\nh\ny\nn\nはい\nexit\n", **server.env())
+        return run_here(bench, "nebula", stdin=f"edit\n{answers}exit\n", **server.env())
+
+
+def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
+    ran = asked_by_hunks(bench, (2, 20, 38), "h\ny\nn\nはい\n")
     assert "h choose hunk by hunk" in ran.out and "Take hunk 3 of 3? (y/N):" in ran.out
     first, second = ran.out.split("Take hunk 1 of 3?")
     assert "+LINE 2\n" in first and "+LINE 20" not in first and "+LINE 20\n" in second.split("Take hunk 2 of 3?")[0]
@@ -247,15 +248,7 @@ def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
 
 
 def test_no_hunk_at_all_is_a_no(bench: Bench) -> None:
-    bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
-    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20)]
-    script = [
-        Turn("", [Call("readFile", {"path": "a.txt"})]),
-        Turn("", [Call("editFile", {"path": "a.txt", "edits": edits})]),
-        Turn("None."),
-    ]
-    with ScriptedModel(script) as server:
-        ran = run_here(bench, "nebula", stdin="edit\nh\n\n\nexit\n", **server.env())
+    ran = asked_by_hunks(bench, (2, 20), "h\n\n\n")
     assert "Refused. The model is told." in ran.out and "LINE" not in bench.read("a.txt")
 
 
