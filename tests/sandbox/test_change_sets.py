@@ -150,6 +150,16 @@ def test_a_status_refreshes_the_index_and_that_is_no_change(project: Path, after
         assert (done.changes.git, done.changes.git_files) == ((), ())
 
 
+def test_a_status_is_no_change_in_a_repository_of_sha256_either(project: Path, after: After) -> None:
+    shutil.rmtree(project / ".git")
+    git(project, "init", "-q", "-b", "main", "--object-format=sha256")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "first")
+    os.utime(project / "README.md", (1, 1))
+    with after("git status --short") as done:
+        assert (done.exit_code, done.changes.git, done.changes.git_files) == (0, (), ())
+
+
 def test_git_reset_hard(project: Path, after: After) -> None:
     (project / "README.md").write_text("# edited by the user\n")
     (project / "src/util.py").unlink()

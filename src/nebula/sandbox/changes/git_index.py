@@ -3,6 +3,8 @@ same."""
 
 from __future__ import annotations
 
+import hashlib
+
 from nebula.value import value
 
 _STAT_BYTES = 40  # times, device, inode, mode, owner, size: all but the mode is about the disk
@@ -23,10 +25,11 @@ class IndexEntry:
     flags: int
 
 
-def read_entries(data: bytes, digest_size: int = 20) -> tuple[IndexEntry, ...]:
+def read_entries(data: bytes) -> tuple[IndexEntry, ...]:
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in {2, 3, 4}:
         raise NotUnderstood
+    digest_size = _digest_size(data)
     at, previous, entries = 12, b"", []
     try:
         for _ in range(count):
@@ -38,6 +41,11 @@ def read_entries(data: bytes, digest_size: int = 20) -> tuple[IndexEntry, ...]:
     if data[at : at + 4] == b"link":  # shares its entries with another file
         raise NotUnderstood
     return tuple(entries)
+
+
+def _digest_size(data: bytes) -> int:
+    """That of the digest of all that it ends in, which is of the same kind as those in it."""
+    return 32 if hashlib.sha256(data[:-32]).digest() == data[-32:] else 20
 
 
 def _read_entry(data: bytes, start: int, version: int, digest_size: int, previous: bytes) -> tuple[IndexEntry, int]:
