@@ -83,6 +83,9 @@ def test_read_in_ranges(desk, tmp_path):
     part = desk.run("readFile", path="a.txt", start_line=2, end_line=3)[1]
     assert (part["content"], part["start_line"], part["end_line"], part["total_lines"]) == ("2\n3\n", 2, 3, 4)
     assert "error" in desk.run("readFile", path="a.txt", start_line=9)[1]
+    assert desk.run("readFile", path="a.txt", start_line=" 4 ")[1]["content"] == "4\n"
+    for odd in ("³", "9" * 5000, "two", "-1"):
+        assert "whole number" in desk.run("readFile", path="a.txt", start_line=odd)[1]["error"]
     assert "error" in desk.run("readFile", path="a.txt", start_line=3, end_line=2)[1]
 
 

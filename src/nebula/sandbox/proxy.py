@@ -90,7 +90,7 @@ def is_listed(hosts: Iterable[str], host: str, port: int) -> bool:
     """`a.org` is that host at the usual ports, `*.a.org` are those below it, and `a.org:8443` names another port."""
     for each in hosts:
         name, _, named_port = each.lower().rpartition(":") if ":" in each else (each.lower(), "", "")
-        if port not in ((int(named_port),) if named_port.isdigit() else USUAL_PORTS):
+        if port not in ((int(named_port),) if named_port.isdecimal() else USUAL_PORTS):
             continue
         if host.lower() == name or (name.startswith("*.") and host.lower().endswith(name[1:])):
             return True
