@@ -7,7 +7,7 @@ file costs a remark, never the turn: it is a stranger's. What is wrong with the 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.config.errors import ConfigError
@@ -140,16 +140,12 @@ def _unknown(path: str, key: str) -> Sentence:
             key=name,
             variables=", ".join(variable for each in TABLE.values() if each.secret for variable in each.variables),
         )
-    near = _nearest(name, [each.name for each in TABLE.values() if each.file != NOBODY])
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, filter(_is_known, TABLE), n=1)
     if near:
         return Sentence("{path}: unknown key '{key}'; did you mean '{near}'?", path=place, key=name, near=near[0])
     return Sentence("{path}: unknown key '{key}'", path=place, key=name)
-
-
-def _nearest(name: str, known: Iterable[str]) -> Sequence[str]:
-    import difflib
-
-    return difflib.get_close_matches(name, known, n=1)
 
 
 def _at_most(limit: int, remarks: Sequence[Sentence]) -> tuple[Sentence, ...]:

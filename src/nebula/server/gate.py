@@ -36,12 +36,6 @@ STATUS_CLIENT_GONE: Final = 499
 PASSAGE: Final = "nebula.passage"
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
-_LOOKED_AT = frozenset(
-    {
-        b"authorization", b"content-length", b"content-type", b"expect", b"host", b"origin", b"sec-fetch-site",
-        b"transfer-encoding", b"x-trace-id",
-    }
-)  # fmt: skip
 _ONCE = frozenset({b"authorization", b"content-length", b"content-type", b"host", b"origin", b"x-trace-id"})
 
 
@@ -305,14 +299,13 @@ class _ClientGone(Exception):
 
 
 def _pick(headers: list[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
-    """The headers the gate looks at, and the first one that came twice though it may not."""
+    """The headers by name, and the first one that came twice though it may not."""
     picked: dict[bytes, bytes] = {}
     repeated = b""
     for name, content in headers:
-        if name in _LOOKED_AT:
-            if name in picked and name in _ONCE:
-                repeated = repeated or name
-            picked[name] = content
+        if name in picked and name in _ONCE:
+            repeated = repeated or name
+        picked[name] = content
     return picked, repeated
 
 

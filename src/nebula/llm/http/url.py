@@ -32,11 +32,7 @@ class Url:
 
     @property
     def is_loopback(self) -> bool:
-        return is_loopback(self.host)
-
-
-def is_loopback(host: str) -> bool:
-    return host in LOOPBACK_NAMES or host.startswith("127.") or host.endswith(".localhost")
+        return self.host in LOOPBACK_NAMES or self.host.startswith("127.") or self.host.endswith(".localhost")
 
 
 def parse_url(text: str) -> Url:
