@@ -21,7 +21,6 @@ from nebula.messages import (
     Json,
     Message,
     ToolResultStatus,
-    ToolSpec,
     ToolUseResult,
     UserMessage,
 )
@@ -77,7 +76,10 @@ class GeminiModel(Connector):
         if request.system:
             parts += [b',"systemInstruction":', to_bytes({"parts": [{"text": request.system}]})]
         if request.tools:
-            declarations = [_declaration(spec) for spec in request.tools]
+            declarations = [
+                {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.parameters}
+                for spec in request.tools
+            ]
             parts += [b',"tools":', to_bytes([{"functionDeclarations": declarations}])]
         if config := _generation_config(request):
             parts += [b',"generationConfig":', to_bytes(config)]
@@ -106,8 +108,8 @@ class GeminiModel(Connector):
             text = message.content_with_context()
             if text or not (parts or message.images):
                 parts.append({"text": text})
-            for image in message.images or ():
-                parts.append({"inlineData": {"mimeType": image.media_type, "data": image.base64}})
+            images = message.images or ()
+            parts += [{"inlineData": {"mimeType": each.media_type, "data": each.base64}} for each in images]
             yield {"role": "user", "parts": parts}
             return
         spoken = message.content or ("" if message.tool_uses else NO_ANSWER)
@@ -191,10 +193,6 @@ def _function_response(result: ToolUseResult, names: Mapping[str, str]) -> dict[
         response = {key: result.as_text()}
     name = names.get(result.tool_use_id, "tool")
     return {"functionResponse": {"id": result.tool_use_id, "name": name, "response": response}}
-
-
-def _declaration(spec: ToolSpec) -> dict[str, Any]:
-    return {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.parameters}
 
 
 def _generation_config(request: ModelRequest) -> dict[str, Any]:

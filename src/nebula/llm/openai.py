@@ -79,19 +79,18 @@ class OpenAIModel(Connector):
         return Outgoing("/chat/completions", b"".join([*parts, b"}"]))
 
     def _options(self, request: ModelRequest) -> dict[str, Any]:
-        options: dict[str, Any] = {"stream_options": {"include_usage": True}}
-        if request.temperature is not None:
-            options["temperature"] = request.temperature
-        if request.seed is not None:
-            options["seed"] = request.seed
         refused = self._refused.get(request.model, set())
-        if request.max_output_tokens is not None:
-            name = "max_tokens" if "max_completion_tokens" in refused else "max_completion_tokens"
-            options[name] = request.max_output_tokens
+        longest = "max_tokens" if "max_completion_tokens" in refused else "max_completion_tokens"
+        options: dict[str, Any] = {
+            "stream_options": {"include_usage": True},
+            "temperature": request.temperature,
+            "seed": request.seed,
+            longest: request.max_output_tokens,
+        }
         if request.json_schema is not None:
             schema = {"name": "reply", "schema": request.json_schema}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        kept = {name: value for name, value in options.items() if name not in refused}
+        kept = {name: value for name, value in options.items() if value is not None and name not in refused}
         return {"model": request.model, "stream": True, **kept}
 
     def _adapt(self, model: str, status: int, body: bytes) -> bool:

@@ -1,7 +1,7 @@
 """A recorded conversation played through the same contract, for the demo and for tests without a server.
 
-A recording is JSON: a list of replies `{"text": "…", "tool_calls": [{"name": "…", "args": {…}}]}`, or an object
-with that list under `replies`. It is played in order, whatever is asked.
+A recording is a list of replies `{"text": "…", "tool_calls": [{"name": "…", "args": {…}}]}`. It is played in order,
+whatever is asked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from nebula.llm.contract import ModelInfo, ModelRequest, StreamItem, TextDelta
-from nebula.llm.errors import BadReplyError
 from nebula.llm.wire import Draft, RawCall
 
 MODEL_NAME = "recording"
@@ -24,11 +23,8 @@ class ReplayModel:
 
     provider = "replay"
 
-    def __init__(self, recording: Sequence[Mapping[str, Any]] | Mapping[str, Any], *, pace_s: float = 0.0) -> None:
-        replies: Any = recording.get("replies") if isinstance(recording, Mapping) else recording
-        if not isinstance(replies, Sequence) or not all(isinstance(reply, Mapping) for reply in replies):
-            raise BadReplyError("A recording is a list of replies, each an object with `text` and `tool_calls`.")
-        self._replies: list[Mapping[str, Any]] = list(replies)
+    def __init__(self, replies: Sequence[Mapping[str, Any]], *, pace_s: float = 0.0) -> None:
+        self._replies = replies
         self._pace_s = pace_s
         self.position = 0
         """How many replies have been played."""
