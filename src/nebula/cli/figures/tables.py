@@ -27,12 +27,7 @@ def table(rows: Sequence[Sequence[str]], align: str = "<><") -> list[str]:
 
 
 def measure_rows(measures: Mapping[str, Measure]) -> list[tuple[str, str, str]]:
-    names = measure_names()
-    return [(names[name], _shown(name, each), _counted(name, each)) for name, each in measures.items()]
-
-
-def measure_names() -> dict[str, str]:
-    return {
+    names = {
         "task_success_rate": translate("task success rate"),
         "p95_latency_s": translate("95 % of tasks end within"),
         "policy_refusals": translate("refused by policy"),
@@ -43,6 +38,7 @@ def measure_names() -> dict[str, str]:
         "repair_success_rate": translate("repair success rate"),
         "mean_repair_steps": translate("steps to a repair, on average"),
     }
+    return [(names[name], _shown(name, each), _counted(name, each)) for name, each in measures.items()]
 
 
 def _shown(name: str, measure: Measure) -> str:

@@ -17,6 +17,9 @@ from nebula.value import field, record, value
 P = ParamSpec("P")
 T = TypeVar("T")
 
+in_thread = asyncio.to_thread
+"""The graph reads and writes files: never on the event loop."""
+
 
 @value
 class ServerContext:
@@ -45,8 +48,3 @@ class Client:
     turns: list[str] = field(default_factory=list)
     """Its prompts so far; the next one continues the last unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)
-
-
-async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The graph reads and writes files: never on the event loop."""
-    return await asyncio.to_thread(call, *args, **kwargs)
