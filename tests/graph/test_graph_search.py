@@ -210,3 +210,15 @@ def test_a_large_graph_seen_for_the_first_time_answers_from_what_is_there(
     assert len(graph.list_nodes()) == 20
     found = graph.search_nodes(text="needle")
     assert (len(found), found.unread) == (20, 0)
+
+
+def test_a_search_says_how_many_there_are_beyond_its_limit(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph:
+        for number in range(3):
+            graph.create_node(f"lamp {number}", tags=["light"])
+        graph.create_node("table")
+        found = graph.search_nodes(text="lamp", limit=2)
+        assert (len(found), found.total) == (2, 3)
+        assert graph.search_nodes(tags=["light"], text="lamp", limit=1).total == 3
+        assert graph.search_nodes(text="lamp", limit=9).total == 3
+        assert graph.search_nodes(limit=1).total == 4

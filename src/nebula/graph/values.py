@@ -94,8 +94,12 @@ class Node:
         return "\n\n".join(text.text for text in self.texts if text.role == role)
 
     def to_json(self) -> dict[str, Any]:
-        """The node as the WebSocket and `--json` show it: its fields, those of an agent's turn only where set."""
-        shown = {"prompt": self.prompt, "response": self.response}
+        """The node as the WebSocket and `--json` show it."""
+        return {"prompt": self.prompt, "response": self.response} | self.fields_to_json()
+
+    def fields_to_json(self) -> dict[str, Any]:
+        """Its fields, those of an agent's turn only where set."""
+        shown = {}
         for name in _field_names(self):
             held = getattr(self, name)
             if held or name not in _ADDITIONS:
@@ -105,7 +109,10 @@ class Node:
     @classmethod
     def from_json(cls, shown: dict[str, Any]) -> Node:
         """The inverse; what is not a field is passed over, what is missing has its default."""
-        return cls(**{name: _PARTS.get(name, _as_is)(shown[name]) for name in cls.__match_args__ if name in shown})
+        fields: dict[str, Any] = {name: shown[name] for name in cls.__match_args__ if name in shown}
+        for name in _PARTS.keys() & fields.keys():
+            fields[name] = _PARTS[name](fields[name])
+        return cls(**fields)
 
 
 _ADDITIONS = {"session", "usage", "files", "references", "attachments"}
@@ -120,10 +127,6 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
 
 def _field_names(held: Any) -> tuple[str, ...]:
     return held.__match_args__  # type: ignore[no-any-return]
-
-
-def _as_is(held: Any) -> Any:
-    return held
 
 
 def _plain(held: Any) -> Any:

@@ -104,9 +104,7 @@ def load_sentence(text: str) -> Sentence:
 
 
 def encode(node: Node) -> str:
-    shown = node.to_json()
-    del shown["prompt"], shown["response"]  # they follow from the texts
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(node.fields_to_json(), ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(body: str) -> Node:

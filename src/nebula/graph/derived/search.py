@@ -7,7 +7,8 @@ each word or quoted run must occur. Best matches come first, newer before older.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from nebula.graph.derived import search_terms
@@ -49,8 +50,12 @@ class Found(list[Node]):
     """Nodes, best first. `unread` nodes were not looked at: there are many, and the index is still being built."""
 
     unread = 0
-    total = 0
-    """How many there are without the limit."""
+    count_all: Callable[[], int] | None = None
+
+    @cached_property
+    def total(self) -> int:
+        """How many there are without the limit; counted when it is asked, for a common word has very many."""
+        return len(self) if self.count_all is None else self.count_all()
 
 
 def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Found, bool]:
@@ -64,7 +69,8 @@ def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Foun
         hits = _hits(node_index, query, limit)
     found = Found(_nodes(node_index, [row[0] for row in hits]))
     found.unread = node_index.count_unread()
-    found.total = len(hits) if limit is None or len(hits) < limit else _count(node_index, query)
+    if limit is not None and len(hits) >= limit:
+        found.count_all = partial(_count, node_index, query)
     return found, late or found.unread > 0
 
 
