@@ -381,6 +381,40 @@ def test_what_somebody_left_out_is_added_where_it_belongs(
     assert load(changed.text).flow.entries == flow.entries
 
 
+def test_items_of_several_lines_have_all_of_them() -> None:
+    items = ["  - {index: 1,\n     id: a}\n", "  - index: 2\n    id: |-\n      b\n", "  - id: c\n"]
+    file = load("id: x\nname: n\nnodes:\n" + "".join(items) + "  # behind\nconnections: []\n")
+    assert file.flow.entries == (A, B, FlowEntry(3, "c"))
+    assert part(file.text, file.nodes) == ("nodes:\n" + "".join(items), True, "  ", items)
+    shorter = edit(file, replace(file.flow, entries=(A, FlowEntry(3, "c"))))
+    assert shorter.text == file.text.replace(items[1], "")
+
+
+def test_figures_of_another_script_are_no_number() -> None:
+    file = load("id: x\nnodes:\n- index: １\n  id: a\n- index: 1\n  id: b\n")
+    assert file.flow.entries == (FlowEntry(1, "b"),)
+
+
+def test_the_last_of_a_list_leaves_what_follows() -> None:
+    flow = replace(OWN, entries=(A, B, FlowEntry(3, "c")), edges=(Edge(1, 2), Edge(1, 3), Edge(2, 3)))
+    file = load(dump_flow(flow))
+    assert file.own_shape
+    for kept in (
+        replace(flow, entries=(A, B), edges=(Edge(1, 2),)),
+        replace(flow, entries=(A, FlowEntry(3, "c")), edges=(Edge(1, 3),)),
+        replace(flow, edges=(Edge(1, 2), Edge(2, 3))),
+        replace(flow, edges=(Edge(1, 2), Edge(1, 3))),
+    ):
+        assert edit(file, kept).text == dump_flow(kept)
+
+
+def test_fields_are_added_below_the_id_wherever_it_stands() -> None:
+    file = load("# mine\nextra: 1\nid: a\nconnections: []\n")
+    assert edit(file, replace(file.flow, name="main", entries=(A,))).text == (
+        "# mine\nextra: 1\nid: a\nname: main\nconnections: []\nnodes:\n  - index: 1\n    id: a\n"
+    )
+
+
 @pytest.mark.parametrize("text", ['{"id": "a", "name": "n"}', "{id: a, name: n, nodes: [], connections: []}"])
 def test_a_flow_in_braces_is_written_anew(text: str) -> None:
     flow = replace(load(text).flow, entries=(A,))

@@ -139,6 +139,52 @@ def test_6_1_comments_set_by_hand_stay_with_their_lines(graph: Graph) -> None:
     assert graph.check() == []
 
 
+def test_the_same_line_below_two_keys_keeps_two_comments() -> None:
+    old = """\
+# head
+updated: 1  # when
+tags:
+
+  # of a
+  a:  # first
+    - n1  # one
+    - n2
+  b:
+    - n1  # two
+    # before n2
+    - n2
+  gone:  # lost
+    # above
+    - n9\t# lost too
+# end
+"""
+    new = "updated: 2\ntags:\n  a:\n    - n1\n    - n2\n  b:\n    - n1\n    - n2\n    - n3\n"
+    assert (
+        with_comments(new, old)
+        == """\
+# head
+updated: 2  # when
+tags:
+
+  # of a
+  a:  # first
+    - n1  # one
+    - n2
+  b:
+    - n1  # two
+    # before n2
+    - n2
+    - n3
+    # above
+# lost
+# lost too
+# end
+"""
+    )
+    said = "updated: 1\ntags:\n  a:\n    - n1\n    - n2\n  b:\n    - n1\n    - n2\n  gone:\n    - n9\n"
+    assert without_comments(old) == said
+
+
 def test_what_looks_like_a_comment_inside_quotes_is_none() -> None:
     old = 'updated: 1\ntags:\n  "topic #1":\n    - a\n'
     assert without_comments(old) == old
