@@ -8,7 +8,7 @@ import pytest
 from nebula.events import Approval
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, allow_all
-from nebula.tools.contract import Call
+from nebula.tools.contract import Call, ToolFailure, text_argument
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, learn_from, plan_tools
@@ -93,6 +93,25 @@ def test_search_names_the_files(desk, tmp_path):
     put(tmp_path, "a.py", "優先度 = 1\n")
     put(tmp_path, "b.py", "nothing\n")
     assert desk.run("searchInDirectory", directory=".", keyword="優先度")[1] == {"files": ["a.py"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("readFile", {"path": "\ud83e.txt"}),
+        ("list", {"path": "\udd80"}),
+        ("searchInDirectory", {"directory": ".", "keyword": "\ud83e"}),
+        ("editFile", {"path": "a.txt", "edits": [{"old_text": "1", "new_text": "\ud83e"}]}),
+        ("editFile", {"path": "a.txt", "new_content": "\ud83e"}),
+        ("writeFile", {"path": "b.txt", "content": "\ud83e"}),
+    ],
+)
+def test_half_a_character_is_refused_and_ends_no_turn(desk, tmp_path, name, args):
+    put(tmp_path, "a.txt", "1\n")
+    desk.run("readFile", path="a.txt")
+    assert "lone surrogate" in desk.run(name, **args)[1]["error"]
+    with pytest.raises(ToolFailure, match="lone surrogate"):
+        text_argument({"id": "\ud83e"}, "id")
 
 
 def test_write_creates_folders_and_refuses_what_exists(desk, tmp_path):

@@ -131,7 +131,16 @@ def text_argument(args: Mapping[str, Any], name: str, default: str | None = None
     value = args.get(name, default)
     if not isinstance(value, str):
         raise ToolFailure(f"The argument '{name}' must be a string.")
-    return value
+    return whole_characters(value, f"The argument '{name}'")
+
+
+def whole_characters(text: str, what: str) -> str:
+    """JSON can say half of a character, and no file, program or database takes it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ToolFailure(f"{what} is not valid Unicode (it holds a lone surrogate).") from None
+    return text
 
 
 def number_argument(args: Mapping[str, Any], name: str) -> int | None:

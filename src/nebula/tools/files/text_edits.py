@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from nebula.tools.contract import ToolFailure
+from nebula.tools.contract import ToolFailure, whole_characters
 from nebula.value import value
 
 BOM: Final = "\ufeff"
@@ -41,6 +41,7 @@ def _read_edit(number: int, edit: object) -> TextEdit:
         raise ToolFailure(f"Edit {number} must have the strings old_text and new_text, and may have all: true.")
     if not old.removeprefix(BOM):
         raise ToolFailure(f"Edit {number}: old_text is empty; give the text that is to be replaced.")
+    whole_characters(new, f"Edit {number}: new_text")
     return TextEdit(old.removeprefix(BOM), new.removeprefix(BOM), everywhere)
 
 
