@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.events import Approval, new_trace_id
 from nebula.messages import Json, Text, ToolResultStatus, ToolSpec, strip_hidden_characters
 from nebula.tools.approval import Approvals, CallQuestion
-from nebula.tools.contract import Call, Outcome, ToolFailure
+from nebula.tools.contract import Call, Outcome, ToolFailure, whole_characters
 from nebula.tools.external.connection import ServerConnection, ServerFailed
 
 if TYPE_CHECKING:
@@ -46,20 +46,20 @@ class ExternalTool:
         return self._tool in self._connection.server.read_only
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        said = whole_characters(json.dumps(args, ensure_ascii=False, indent=2), "What the tool is given")
         if not self.reads_only:
-            await self._ask(args, call)
+            await self._ask(said, call)
         try:
             return _outcome(await self._connection.call(self._tool, dict(args)))
         except ServerFailed as problem:
             raise ToolFailure(str(problem), code=502) from None
 
-    async def _ask(self, args: Mapping[str, Any], call: Call) -> None:
+    async def _ask(self, said: str, call: Call) -> None:
         name, approvals = self.spec.name, self._approvals
         if name in self._allowed:
             return
         if approvals is None:
             raise ToolFailure(NOT_ALLOWED, code=403, policy=True)
-        said = json.dumps(args, ensure_ascii=False, indent=2)
         question = CallQuestion(new_trace_id(), name, said)
         call.emit(Approval(question.approval_id, "", name, "", call.use.id, approvals.by_rule, call=said))
         decision = await approvals.approver(question)
