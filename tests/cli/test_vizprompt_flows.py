@@ -126,6 +126,9 @@ def test_nebula_graph_shows_the_same_for_the_project(vizprompt: Vizprompt, tmp_p
     away = Vizprompt(elsewhere, program="nebula")
     assert away("graph", "--root", "..", "flow", "show", "main").out == "1→2\n"
     assert away("graph", "flow", "show", "main", "--root=..").out == "1→2\n"
+    for words in (("--root",), ("--root=", "flow", "list")):
+        ran = nebula("graph", *words)
+        assert ran.code == 64 and "--root needs a folder" in ran.err
     wrong = nebula("graph", "flwo")
     assert wrong.code == 64 and "flow" in wrong.err
     helped = nebula("graph", "--help")

@@ -216,8 +216,8 @@ def command_list(commands: Mapping[str, Sentence]) -> str:
 
 
 def take_option(argv: Sequence[str], name: str) -> tuple[str | None, list[str]]:
-    """The value of an option that may stand before a command or anywhere behind it, None where it is not there; and the
-    words without it."""
+    """The folder that an option names which may stand before a command or anywhere behind it, None where it is not
+    there; and the words without it."""
     given: str | None = None
     rest: list[str] = []
     words = iter(argv)
@@ -230,6 +230,8 @@ def take_option(argv: Sequence[str], name: str) -> tuple[str | None, list[str]]:
             given = word.partition("=")[2]
         else:
             rest.append(word)
+    if given == "":
+        raise UsageError("{option} needs a folder", option=name)
     return given, rest
 
 

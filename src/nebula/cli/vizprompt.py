@@ -64,8 +64,6 @@ def run_command(name: str, data_dir: str, argv: Sequence[str], prog: str) -> int
 
 
 def _data_dir(given: str | None) -> str:
-    if given == "":
-        raise UsageError("--data-dir needs a folder")
     folder = given or os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError("{folder} is not a folder", folder=folder)
