@@ -68,6 +68,12 @@ def test_undo_takes_a_fork_back_and_redo_goes_there_again(bench: Bench) -> None:
     assert "change 5" in path.out
 
 
+def test_undo_after_a_turn_takes_back_files_and_not_the_fork_before_it(bench: Bench) -> None:
+    out = worked(bench, "change 3\n/fork 2\nwhere are we\n/undo\n/redo\n", *edit(3, "LINE"), Turn("Here."))
+    steps = re.findall(r"continues from: .*|Taken back: .*|Done again: .*", out)
+    assert steps == ["continues from: read", "Taken back: a.txt", "Done again: a.txt"]
+
+
 def test_restore_takes_a_node_by_name(bench: Bench) -> None:
     out = worked(bench, "change 3\nchange 5\n/restore 2\n/restore 1\n", *edit(3, "LINE"), *edit(5, "LINE"))
     assert "-LINE 5" in out and out.count("Put back: a.txt") == 2
