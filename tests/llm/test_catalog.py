@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from nebula.config.settings import PROVIDER_NAMES, TABLE
-from nebula.llm.catalog import PROVIDERS, context_length, cost, known_provider
+from nebula.llm.catalog import PROVIDERS, context_length, cost, known_provider, short_name
 from nebula.llm.contract import Usage
 
 MILLION = Usage(1_000_000, 1_000_000)
@@ -78,3 +78,12 @@ def test_the_context_of_a_model_by_its_family(model: str, expected: int) -> None
 )
 def test_a_name_that_says_whose_it_is(model: str, expected: str) -> None:
     assert known_provider(model) == expected
+
+
+def test_a_model_in_a_file_is_shown_by_the_files_own_name() -> None:
+    assert short_name("/home/me/models/SmolLM2-135M-Instruct.Q4_1.gguf") == "SmolLM2-135M-Instruct.Q4_1"
+    assert [short_name(name) for name in ("gpt-4.1-nano", "qwen3:8b", "org/model")] == [
+        "gpt-4.1-nano",
+        "qwen3:8b",
+        "org/model",
+    ]

@@ -159,7 +159,7 @@ async def test_loading_is_told_and_two_sessions_share_a_process_that_ends_with_t
     first, second = LocalModel(), LocalModel()
     request = ModelRequest(copy, "", [UserMessage.new_prompt("hi")], max_output_tokens=2)
     loading, loaded = (item.text for item in await items_of(first, request) if isinstance(item, ModelNotice))
-    assert str(loading) == f"Loading {copy} (0.1 GB)." and "room for 8,192 tokens" in str(loaded)
+    assert str(loading) == f"Loading {Path(copy).stem} (0.1 GB)." and "room for 8,192 tokens" in str(loaded)
     assert not any(isinstance(item, ModelNotice) for item in await items_of(second, request))
     process_id = serve(read_model_file(copy), copy, first).process_id
     await first.aclose()

@@ -22,6 +22,7 @@ from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
 from nebula.language import translate
+from nebula.llm.catalog import short_name
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def _choice(terminal: TerminalSession) -> Choice:
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
-    model = one_line(terminal.session.chosen.name)
+    model = one_line(short_name(terminal.session.chosen.name))
     if terminal.screen.capable:
         text = translate(
             "{model} · /help lists the commands, Shift-Tab switches to plan mode, Ctrl-D leaves", model=model

@@ -163,6 +163,11 @@ def connect(
     return DialectWhereNeeded(model, remark, PrintingModels(home, base_url or provider))
 
 
+def short_name(model: str) -> str:
+    """As people are shown it: a model in a file, wherever it lies, goes by the file's own name."""
+    return os.path.basename(model).removesuffix(".gguf") if os.path.isabs(model) else model
+
+
 def split_name(name: str) -> tuple[str, str]:
     """`provider/model` said outright; other slashes belong to the model's name, and the provider is empty."""
     first, slash, rest = name.partition("/")

@@ -15,6 +15,7 @@ from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.config import Settings
 from nebula.language import explain, translate
+from nebula.llm.catalog import short_name
 from nebula.stage import StageOptions, one_line
 from nebula.value import replace
 
@@ -165,7 +166,7 @@ class TerminalSession:
         figures = translate(
             "{mode} · {model} · context {percent} % · {tokens:,} tokens",
             mode=self.session.mode,
-            model=one_line(chosen.name),
+            model=one_line(short_name(chosen.name)),
             percent=percent,
             tokens=tokens,
         )

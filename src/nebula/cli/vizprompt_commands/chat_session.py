@@ -17,6 +17,7 @@ from nebula.graph.errors import GraphError
 from nebula.graph.flows.path import flow_of
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import explain, translate
+from nebula.llm.catalog import short_name
 from nebula.stage import StageOptions, one_line
 from nebula.value import value
 
@@ -75,7 +76,9 @@ class Chat:
 
     def converse(self) -> int:
         if sys.stdin.isatty():
-            _remark(translate("{model} · /? lists the commands, /q leaves", model=self._session.chosen.name))
+            _remark(
+                translate("{model} · /? lists the commands, /q leaves", model=short_name(self._session.chosen.name))
+            )
         code = EXIT_OK
         for line in self._lines():
             text = line.strip()

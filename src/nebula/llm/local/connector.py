@@ -15,6 +15,7 @@ from typing import Any
 
 from nebula.files.home import nebula_home
 from nebula.language import Sentence
+from nebula.llm.catalog import short_name
 from nebula.llm.contract import ModelInfo, ModelNotice, ModelRequest, StreamItem
 from nebula.llm.errors import NotFoundError
 from nebula.llm.http.client import Timeouts
@@ -117,20 +118,22 @@ class LocalModel:
 async def _loading(server: LocalServer) -> AsyncIterator[StreamItem]:
     """Says that it loads, waits, and says what came of it."""
     size = server.model.size / GB
-    yield ModelNotice(Sentence("Loading {model} ({size:.1f} GB).", model=server.name, size=size), "loading")
+    yield ModelNotice(Sentence("Loading {model} ({size:.1f} GB).", model=short_name(server.name), size=size), "loading")
     if not server.resources.fits:
         said = "{model} is larger than the free memory of this machine; it will be slow, or fail to load."
-        yield ModelNotice(Sentence(said, model=server.name), "loading")
+        yield ModelNotice(Sentence(said, model=short_name(server.name)), "loading")
     await server.address()
     said = "{model} is loaded: room for {context:,} tokens, threads: {threads}."
     found = server.resources
-    yield ModelNotice(Sentence(said, model=server.name, context=found.context, threads=found.threads), "loading")
+    yield ModelNotice(
+        Sentence(said, model=short_name(server.name), context=found.context, threads=found.threads), "loading"
+    )
 
 
 def _still_loading(server: LocalServer, seconds: float) -> ModelNotice:
     said = Sentence(
         "Still loading {model}: {done:.1f} of {size:.1f} GB in memory ({seconds:.0f} s).",
-        model=server.name,
+        model=short_name(server.name),
         done=server.bytes_in_memory() / GB,
         size=server.model.size / GB,
         seconds=seconds,

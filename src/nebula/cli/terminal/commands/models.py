@@ -9,6 +9,7 @@ from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.live_line import waiting
 from nebula.config import save_choice
 from nebula.language import explain, translate
+from nebula.llm.catalog import short_name
 from nebula.llm.choose import choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.dialect.printing_models import PrintingModels
@@ -46,7 +47,7 @@ async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: lis
     current = [(info.provider, info.name) for info in offered]
     at = current.index((chosen.provider, chosen.name)) if (chosen.provider, chosen.name) in current else None
     terminal.screen.line(translate("Models:"))
-    question = translate("Number or name of the model (Enter keeps {model}): ", model=one_line(chosen.name))
+    question = translate("Number or name of the model (Enter keeps {model}): ", model=one_line(short_name(chosen.name)))
     answer = await choose(terminal, names, question, at, free_text=True)
     if isinstance(answer, int):
         return f"{offered[answer].provider}/{offered[answer].name}"
@@ -70,7 +71,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     outright = f"{chosen.provider}/{chosen.name}"
     origins = {**terminal.settings.origins, "model": "session"}
     terminal.settings = replace(terminal.settings, model=outright, origins=origins)
-    terminal.screen.line(translate("Model: {model} (saved as your choice)", model=one_line(chosen.name)))
+    terminal.screen.line(translate("Model: {model} (saved as your choice)", model=one_line(short_name(chosen.name))))
 
 
 MODEL = SessionCommand(

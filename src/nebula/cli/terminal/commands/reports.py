@@ -14,6 +14,7 @@ from nebula.events import Usage
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import explain, translate, translate_count
 from nebula.llm.catalog import cost as price
+from nebula.llm.catalog import short_name
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("Nothing was asked in this session yet."))
         return
     for each in by_model(terminal.usage).values():
-        terminal.screen.line(f"{one_line(each.model)}: {_figures(each)}")
+        terminal.screen.line(f"{one_line(short_name(each.model))}: {_figures(each)}")
     if summaries is not None:
         count = terminal.session.summaries.count
         made = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.output.width import cut, display_width, pad
 from nebula.language import translate
+from nebula.llm.catalog import short_name
 from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
 from nebula.value import value
@@ -86,7 +87,7 @@ def listed_session(info: SessionInfo, columns: int) -> str:
 def session_line(info: SessionInfo, columns: int) -> str:
     """Time, status, model, first prompt and last words on one line of the terminal."""
     status = pad(translate("active") if info.status == "active" else translate("completed"), len("completed"))
-    model = pad(cut(one_line(info.model), 18), 18)
+    model = pad(cut(one_line(short_name(info.model)), 18), 18)
     head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  {model}  "
     return head + _begun_and_ended(info, max(10, columns - display_width(head)))
 
