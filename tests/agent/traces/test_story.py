@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from nebula.agent.figures.gather import TracedTasks
+from nebula.agent.figures.kpis import figures_json
+from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import UnknownTrace, audited, find_trace, short_ids
 from nebula.agent.traces.story import tell
 from nebula.events import Error, Message, Notice, Retry, Step, ToolResult, Usage
@@ -115,3 +118,22 @@ def test_odd_lines_are_told_as_far_as_they_go():
 def test_the_story_in_japanese(tmp_path):
     use_language("ja")
     assert [what for what, _ in told(tmp_path)] == ["依頼", "終了"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "message", "ts": "long ago"},
+        {"type": "tool_result", "ts": 5, "duration_s": 10**400},
+        {"type": "repair", "failing": 3},
+        {"type": "final", "duration_s": float("nan"), "usage": {"input_tokens": 10**400, "output_tokens": -1}},
+    ],
+)
+def test_odd_lines_of_a_trace_that_came_with_a_project_spoil_nothing(line):
+    first = {"type": "task", "ts": "2026-01-01T00:00:00+00:00", "prompt": "go", "model": "gpt-5", "provider": "openai"}
+    audit = [{"ts": "2026-01-01T00:00:01+00:00", "method": "read_file", "path": "a", "status": 200}]
+    assert {entry.text for entry in tell([first, line], audit)} >= {"go", "read_file a: 200"}
+    task = TaskRecord("project", "t")
+    for each in (first, {"type": "message", "usage": line.get("usage")}, line):
+        task.read(each)
+    json.dumps(figures_json(TracedTasks(("project",), [task])), allow_nan=False)

@@ -11,6 +11,9 @@ from nebula.agent.plan.plan import BadPlan, read_plan, step_graph
 from nebula.llm.catalog import known_provider
 from nebula.value import field, record
 
+MOST_COUNTED = 10**15
+"""What is beyond was not written by us."""
+
 
 @record
 class ModelUse:
@@ -135,7 +138,7 @@ def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """The last one counts: a turn whose end could not be shown is corrected by a second."""
     task.status = _text(line, "status") or "error"
     task.exit_code = count_in(line, "exit_code")
-    task.duration_s = _number(line, "duration_s") or 0.0
+    task.duration_s = _seconds(line, "duration_s")
     task.node_id = _text(line, "node_id")
     checks = _objects(line, "checks")
     if checks:
@@ -205,11 +208,13 @@ def _text(line: Mapping[str, Any], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _number(line: Mapping[str, Any], key: str) -> float | None:
+def _seconds(line: Mapping[str, Any], key: str) -> float:
     found = line.get(key)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    if isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found < MOST_COUNTED:
+        return float(found)
+    return 0.0
 
 
 def count_in(line: Mapping[str, Any], key: str) -> int:
     found = line.get(key)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < MOST_COUNTED else 0

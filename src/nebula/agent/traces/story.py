@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from nebula.agent.figures.task_record import MOST_COUNTED
 from nebula.language import translate
 from nebula.value import value
 
@@ -28,7 +29,7 @@ def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntr
     ordered = [*events]
     begun = _moment(ordered[0]) if ordered else None
     if audit:
-        ordered = sorted([*ordered, *audit], key=lambda event: _moment(event) or datetime.min.astimezone())
+        ordered = sorted([*ordered, *audit], key=lambda event: _moment(event) or datetime.min.replace(tzinfo=UTC))
     entries = []
     for event in ordered:
         teller = _TELLERS.get(str(event.get("type", "audit")))
@@ -129,7 +130,8 @@ def _check(event: Event) -> Said:
 
 
 def _repair(event: Event) -> Said:
-    failing = ", ".join(map(str, event.get("failing") or ()))
+    failing = event.get("failing")
+    failing = ", ".join(map(str, failing)) if isinstance(failing, list) else ""
     return translate("repair"), f"{event.get('round')}/{event.get('rounds')}: {failing}"
 
 
@@ -163,7 +165,7 @@ def _tokens(usage: Any) -> str:
 
 
 def _seconds(found: Any) -> str:
-    return f"{found:.3f} s" if isinstance(found, int | float) else ""
+    return f"{found:.3f} s" if isinstance(found, int | float) and 0 <= found < MOST_COUNTED else ""
 
 
 def _with_facts(text: str, facts: Sequence[str]) -> str:
