@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping
+from itertools import starmap, zip_longest
+from operator import eq
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
@@ -157,6 +159,6 @@ def _has_same_entries(layer: Layer, change: LayerChange) -> bool:
         return False
     try:
         before, after = (read_below(root, change.path, _READ_LIMIT, follow=False) for root in (layer.lower, layer.view))
-        return read_entries(before or b"") == read_entries(after or b"")
+        return all(starmap(eq, zip_longest(read_entries(before or b""), read_entries(after or b""))))
     except (UnreadableFile, NotUnderstood):
         return False

@@ -4,12 +4,14 @@ same."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 from nebula.value import value
 
 _STAT_BYTES = 40  # times, device, inode, mode, owner, size: all but the mode is about the disk
 _MODE_AT = 24
 _EXTENDED = 0x4000
+_LONGEST_NAME = 4096
 _MEANT_FLAGS = 0xB000  # assume-valid and the stage; the rest is the length of the name
 
 
@@ -25,22 +27,24 @@ class IndexEntry:
     flags: int
 
 
-def read_entries(data: bytes) -> tuple[IndexEntry, ...]:
+def read_entries(data: bytes) -> Iterator[IndexEntry]:
+    """One by one: names share their beginnings, so that all of them can be a thousand times as large as the file."""
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in {2, 3, 4}:
         raise NotUnderstood
     digest_size = _digest_size(data)
-    at, previous, entries = 12, b"", []
-    try:
-        for _ in range(count):
+    at, previous = 12, b""
+    for _ in range(count):
+        try:
             entry, at = _read_entry(data, at, version, digest_size, previous)
-            previous = entry.name
-            entries.append(entry)
-    except (IndexError, ValueError) as error:
-        raise NotUnderstood from error
+        except (IndexError, ValueError) as error:
+            raise NotUnderstood from error
+        if len(entry.name) > _LONGEST_NAME:
+            raise NotUnderstood
+        previous = entry.name
+        yield entry
     if data[at : at + 4] == b"link":  # shares its entries with another file
         raise NotUnderstood
-    return tuple(entries)
 
 
 def _digest_size(data: bytes) -> int:
