@@ -60,7 +60,8 @@ class Commit:
             for edit in edits:  # what memory says of them was not written
                 store.flows.forget(edit.loaded.path)
             raise
-        self._report()
+        if store.events.has_subscribers:
+            self._report()
         if self._recorded is not None:
             self._recorded.append(self._inverse())
 

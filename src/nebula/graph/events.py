@@ -42,6 +42,10 @@ class Events:
 
         return unsubscribe
 
+    @property
+    def has_subscribers(self) -> bool:
+        return bool(self._subscribers)
+
     def note(self, name: str, /, **data: Any) -> None:
         if self._subscribers:
             self._waiting.append((name, data))

@@ -130,6 +130,8 @@ def _field_names(held: Any) -> tuple[str, ...]:
 
 
 def _plain(held: Any) -> Any:
+    if isinstance(held, str):
+        return held
     if isinstance(held, (tuple, list)):
         return [_plain(each) for each in held]
     if isinstance(held, Attachment):
