@@ -375,5 +375,9 @@ def test_only_what_was_left_in_the_middle_is_done_once_more(tmp_path: Path, monk
     other.create_node("sixth")
     other.create_node("seventh")
     assert again == [1]
+    with (tmp_path / ".state/lock").open("ab") as file:
+        file.write(b"from a stranger")
+    other.create_node("eighth")
+    assert again == [1]
     graph.close()
     other.close()

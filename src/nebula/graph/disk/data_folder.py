@@ -135,7 +135,7 @@ class DataFolder(Files):
         with self.lock:
             if self.lock.depth == 1:
                 self.journal.look()
-                if self.journal.outline() and self.lock.note != bytes(self.journal.mark()):
+                if self.journal.outline() and not self.lock.note.startswith(bytes(self.journal.mark())):
                     self.finish_step()
                     self.lock.leave_note(bytes(self.journal.mark()))
             yield
