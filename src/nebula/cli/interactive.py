@@ -18,7 +18,7 @@ from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session, s
 from nebula.cli.terminal.dialogs.trust import ask_trust
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.input.line_input import LineInput
-from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
+from nebula.cli.terminal.output.screen import screen_on
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
 from nebula.language import translate
@@ -36,10 +36,8 @@ def run_interactive(options: argparse.Namespace) -> int:
 
 def new_terminal(options: argparse.Namespace, settings: Settings) -> TerminalSession:
     """With an editor where the terminal has what it takes, else line by line."""
-    capable = is_capable(sys.stdin, sys.stdout)
-    screen = Screen(sys.stdout, capable=capable, colour=capable and wants_colour())
-    terminal = TerminalSession(options, settings, screen)
-    terminal.input = _editor(terminal) if capable else _line_input(terminal)
+    terminal = TerminalSession(options, settings, screen_on(sys.stdout, sys.stdin))
+    terminal.input = _editor(terminal) if terminal.screen.capable else _line_input(terminal)
     return terminal
 
 

@@ -13,7 +13,7 @@ from nebula.cli.printing import print_line, print_remark
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.cli.terminal.output.live_line import LiveLine
-from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
+from nebula.cli.terminal.output.screen import screen_on
 from nebula.config import Settings
 from nebula.events import (
     Checked,
@@ -217,5 +217,4 @@ def _left(step: StepOutcome) -> str:
 
 def live_line() -> LiveLine:
     """What goes on now, redrawn in place; on anything but a terminal nothing."""
-    screen = Screen(sys.stderr, is_capable(sys.stderr), wants_colour())
-    return LiveLine(screen, str, translate("Ctrl-C interrupts"))
+    return LiveLine(screen_on(sys.stderr), str, translate("Ctrl-C interrupts"))

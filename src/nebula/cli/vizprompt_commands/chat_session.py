@@ -270,10 +270,9 @@ def _face(settings: Settings) -> Callable[[Stamped], None]:
     if not sys.stdout.isatty():
         return TextFace(settings, "vizprompt")
     from nebula.cli.terminal.output.live_line import LiveLine
-    from nebula.cli.terminal.output.screen import Screen, is_capable, wants_colour
+    from nebula.cli.terminal.output.screen import screen_on
     from nebula.cli.terminal.output.turn_view import TurnView
 
-    capable = is_capable(sys.stdout)
-    screen = Screen(sys.stdout, capable=capable, colour=capable and wants_colour())
+    screen = screen_on(sys.stdout)
     live = LiveLine(screen, str, translate("Ctrl-C interrupts"))
     return TurnView(screen, live, StageOptions(settings.lang, settings.curtain, settings.backstage)).read

@@ -94,10 +94,8 @@ class Screen:
             self.out.flush()
 
 
-def is_capable(*streams: TextIO) -> bool:
-    """Whether all of these are terminals that obey cursor movement."""
-    return all(stream.isatty() for stream in streams) and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
-
-
-def wants_colour() -> bool:
-    return not os.environ.get("NO_COLOR")
+def screen_on(out: TextIO, *others: TextIO) -> Screen:
+    """One that is redrawn and styled where all of these are terminals that obey cursor movement."""
+    terminals = all(stream.isatty() for stream in (out, *others))
+    capable = terminals and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+    return Screen(out, capable, colour=capable and not os.environ.get("NO_COLOR"))
