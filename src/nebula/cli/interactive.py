@@ -37,7 +37,10 @@ def run_interactive(options: argparse.Namespace) -> int:
 def new_terminal(options: argparse.Namespace, settings: Settings) -> TerminalSession:
     """With an editor where the terminal has what it takes, else line by line."""
     terminal = TerminalSession(options, settings, screen_on(sys.stdout, sys.stdin))
-    terminal.input = _editor(terminal) if terminal.screen.capable else _line_input(terminal)
+    if terminal.screen.capable:
+        terminal.input = _editor(terminal)
+    else:
+        terminal.input = LineInput(sys.stdin.fileno(), terminal.screen, terminal.label, terminal.mark)
     return terminal
 
 
@@ -118,10 +121,6 @@ def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
     if resumed and terminal.session.conversation.turns:
         show_resumed(terminal)
     terminal.screen.line()
-
-
-def _line_input(terminal: TerminalSession) -> TerminalInput:
-    return LineInput(sys.stdin.fileno(), terminal.screen, terminal.label, terminal.mark)
 
 
 def _editor(terminal: TerminalSession) -> TerminalInput:

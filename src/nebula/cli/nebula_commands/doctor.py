@@ -116,7 +116,7 @@ async def _print_providers(settings: Settings, every: bool) -> int:
     reachable = 0
     for provider, answer in await list_models(settings):
         if isinstance(answer, ModelError):
-            print_line(f"  ✗ {provider:8} {_without_passwords(explain(answer))}")
+            print_line(f"  ✗ {provider:8} {_CREDENTIALS.sub('…', explain(answer))}")
             continue
         reachable += 1
         names = [info.name for info in answer]
@@ -132,10 +132,6 @@ async def _print_providers(settings: Settings, every: bool) -> int:
     if not reachable:
         print_line("\n" + translate("No model can be reached. `nebula demo` works all the same."))
     return 0 if reachable else 1
-
-
-def _without_passwords(text: str) -> str:
-    return _CREDENTIALS.sub("…", text)
 
 
 def _label(name: str) -> str:

@@ -24,12 +24,9 @@ def with_editors_servers(settings: Settings, given: Any) -> Settings:
         raise RpcError("'mcpServers': {problem}", problem=problem) from None
     own = settings.overruled.get("mcp_servers", {}) if settings.is_from_project("mcp_servers") else settings.mcp_servers
     trusted = settings.mcp_servers if settings.trust else {}
+    claimless = {name: {**entry, "read_only": []} for name, entry in trusted.items()}
     origins = {**settings.origins, "mcp_servers": "editor"}
-    return replace(settings, mcp_servers={**_without_claims(trusted), **theirs, **own}, origins=origins)
-
-
-def _without_claims(servers: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {**entry, "read_only": []} for name, entry in servers.items()}
+    return replace(settings, mcp_servers={**claimless, **theirs, **own}, origins=origins)
 
 
 def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
