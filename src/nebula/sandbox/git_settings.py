@@ -18,9 +18,16 @@ from nebula.files.reading import UnreadableFile, read_below
 _LIMIT = 2**20
 _MOST_FILES = 200
 _DEEPEST = 4
-_CREDENTIALS_IN_ADDRESS = re.compile(rb"(\w+://)[^/@\s\"]+@")
-_SECTION = re.compile(rb'\s*\[\s*([\w.-]+)[^\]"\n]*(?:"(?:[^"\\\n]|\\.)*"[^\]\n]*)?\]')
-_NAME = re.compile(rb"\s*([A-Za-z][\w-]*)")
+_CREDENTIALS_IN_ADDRESS = re.compile(rb"(?<!\w)(\w++://)[^/@\s\"]+@")
+_BOM = b"\xef\xbb\xbf"
+_TOKEN = re.compile(
+    rb"\s++|[#;][^\n]*+"
+    rb'|\[\s*+(?P<section>[\w.-]++)[^\]"\n]*+(?:"(?:[^"\\\n]|\\.)*+"[^\]\n]*+)?\]'
+    rb"|(?P<name>[A-Za-z][A-Za-z0-9-]*+)[ \t]*+"
+    rb'(?:=(?:[^"\\#;\n]|\\(?:\r?\n|.)|"(?:[^"\\\n]|\\(?:\r?\n|.))*+")*+(?:[#;][^\n]*+)?)?(?=\r?\n|\Z)'
+)
+"""Blanks and comments, the head of a section, a setting, each as git reads it. Nothing is tried in two ways: the file
+may be made to take long."""
 _PASSWORDS = frozenset({"extraheader", "password", "token", "oauthtoken"})
 _PROGRAMS = frozenset(
     {
@@ -78,31 +85,18 @@ def _settings_files(root_fd: int) -> Iterator[str]:
 
 
 def cleaned_settings(text: bytes) -> bytes:
-    """Without what names a program or holds a password; whatever else stands there stays as it is."""
-    kept: list[bytes] = []
+    """Without what names a program or holds a password; whatever else stands there stays as it is, up to what git could
+    not read either."""
+    at = len(_BOM) if text.startswith(_BOM) else 0
+    kept = [text[:at]]
     section = ""
-    for line in _whole_lines(text):
-        head = _SECTION.match(line)
-        if head:
-            section = head[1].decode("ascii", "replace").lower().partition(".")[0]
-        name = _NAME.match(line, head.end() if head else 0)
-        if name and _is_left_out(section, name[1].decode().lower()):
-            kept.append(line[: head.end()] + b"\n" if head else b"")
-        else:
-            kept.append(line)
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        if token["section"]:
+            section = token["section"].decode().lower().partition(".")[0]
+        if not (token["name"] and _is_left_out(section, token["name"].decode().lower())):
+            kept.append(token[0])
     return b"".join(kept)
-
-
-def _whole_lines(text: bytes) -> Iterator[bytes]:
-    """A line that ends in a backslash goes on in the next."""
-    begun = b""
-    for line in text.splitlines(keepends=True):
-        begun += line
-        if not begun.rstrip(b"\r\n").endswith(b"\\"):
-            yield begun
-            begun = b""
-    if begun:
-        yield begun
 
 
 def _is_left_out(section: str, name: str) -> bool:

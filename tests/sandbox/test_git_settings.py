@@ -1,0 +1,69 @@
+"""What a command's git reads of the settings that a repository brought along, by the word of git itself."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nebula.sandbox.git_settings import cleaned_settings
+
+PARTS = (
+    *("[core]", "[a]", '[a "b"]', '[a "\\"]"]', "[a", "]", "fsmonitor = evil", "x = 1", "x =", "x", "=", " ", "\t"),
+    *("\n", "\n\n", "\r\n", "\r", "\\", "\\\n", "\\\\", '"', "#", ";", "\ufeff", "-", "_", "ü"),
+)
+
+
+def program_in(folder: Path, text: bytes) -> str:
+    place = folder / "config"
+    place.write_bytes(text)
+    found = subprocess.run(["git", "config", "--file", str(place), "core.fsmonitor"], capture_output=True, text=True)
+    return found.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[core]\n fsmonitor = evil\n",
+        "[core]fsmonitor=evil",
+        "[CORE] FsMonitor = evil\n",
+        "[core]\n x = a\\\n\n fsmonitor = evil\n",
+        "[core]\n# c\\\n fsmonitor = evil\n",
+        "[core]\n x = a ; c\\\n fsmonitor = evil\n",
+        "[core]\n x = a\\\\\n fsmonitor = evil\n",
+        "[core]\n x = a\\\r\n\n fsmonitor = evil\n",
+        "[a][core] fsmonitor = evil\n",
+        "[a][core]\n fsmonitor = evil\n",
+        '[a "x]\\""][core]\n fsmonitor = evil\n',
+        "\ufeff[core]\n fsmonitor = evil\n",
+    ],
+)
+def test_no_way_of_writing_it_brings_a_program_along(tmp_path: Path, text: str) -> None:
+    assert program_in(tmp_path, text.encode()) == "evil", "git itself would run it"
+    assert program_in(tmp_path, cleaned_settings(text.encode())) == ""
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=12))
+def test_nor_does_any_mixture_of_its_parts(tmp_path: Path, parts: list[str]) -> None:
+    assert program_in(tmp_path, cleaned_settings("".join(parts).encode())) == ""
+
+
+def test_what_names_no_program_stays_as_it_is() -> None:
+    text = (
+        b'\xef\xbb\xbf# of a project\r\n[core]\n\tbare = false ; really\n\tx\n[remote "o\\"r]"]\n\turl = "a;b#c\\\n  d" \\\n'
+        b"\tmore\n[user] name = A\\\\\n[branch.main] merge = refs/heads/main"
+    )
+    assert cleaned_settings(text) == text
+    assert cleaned_settings(text + b"\n[alias]\n\tst = !evil # x\n[a]\n") == text + b"\n[alias]\n\t\n[a]\n"
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" + b"a" * 1_000_000, b"a" * 1_000_000, b"\\\n" * 500_000, b"[a " + b'"\\' * 500_000]
+)
+def test_long_lines_cost_no_more_than_their_length(text: bytes) -> None:
+    assert len(cleaned_settings(text)) <= len(text)
