@@ -260,6 +260,8 @@ addEventListener("popstate", () => {
 });
 
 store.subscribe(draw);
+// While the first titles are on their way: what is worked out of the flow is at hand when they are there.
+store.subscribe((state) => begun || (selectors.rows(state), selectors.layout(state)));
 const rememberNow = () => rememberView(store.state.view.mode, store.state.flow, store.state.selected, figuresOf(store.state), arrived);
 store.subscribe(rememberNow);
 store.subscribe((state) => previewAgain(continuing(state).join(), state.composing, state.view.mode, state.status));

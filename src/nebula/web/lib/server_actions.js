@@ -59,9 +59,9 @@ export function createServerActions(store, link, say) {
     const { flow: before } = store.state;
     store.change("asking");
     const [flow, first, all] = questionsAt(wanted, node).map(({ action, data }) => link().ask(action, data));
-    const [found, { nodes }, { flows }] = await Promise.all([flow.catch(unlessNotShown), first.catch(unlessNotShown), all]);
-    store.change("flows", { flows });
-    store.change("briefs", { nodes: nodes ?? [] });
+    const titles = first.catch(() => ({ nodes: [] })); // those that are missing are asked for anyway
+    attempt(async () => store.change("flows", { flows: (await all).flows })); // for the choice of a flow: nothing waits for it
+    const found = await flow.catch(unlessNotShown);
     if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
     // What was heard while the answer was on its way may be newer than the answer: then it is asked for again.
     if (store.state.flow !== before) store.change("outdated");
@@ -73,6 +73,7 @@ export function createServerActions(store, link, say) {
     const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({ source: ids[source], target: ids[target] }));
     const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
     store.change("flow", { flow: { id, name, nodes: ids, connections }, place });
+    store.change("briefs", { nodes: (await titles).nodes });
   }
 
   /** @param {string} action @param {string} done @param {string} otherwise */
