@@ -1,4 +1,4 @@
-"""nebula serve and vizprompt serve: the conversation as a web page, with and without the agent."""
+"""nebula serve: the conversation as a web page, agent included; what `vizprompt serve` has in common with it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ TOKEN_BYTES = 32
 
 
 def main(argv: Sequence[str]) -> int:
-    """nebula serve"""
-    parser = _parser(
+    parser = serve_parser(
         "nebula serve",
         translate(
             "The conversation as a web page, agent included. Open the address it prints: the part after # is the\n"
@@ -56,36 +55,13 @@ def main(argv: Sequence[str]) -> int:
     for remark in prepare_state_folder(root).remarks:
         print_remark(f"nebula serve: {explain(remark)}")
     graph = Graph(os.path.join(settings.state_dir, "graph"))
-    return _serve(options, settings, token, graph, AgentTurns(settings, graph), AGENT_MODES)
-
-
-def vizprompt_serve(argv: Sequence[str], data_dir: str) -> int:
-    """vizprompt serve: graph and plain chat; its turns are recorded like all others, and have no file tools."""
-    parser = _parser(
-        "vizprompt serve",
-        translate(
-            "The conversation graph as a web page and a WebSocket, with plain chat. On this machine alone no token is\n"
-            "needed; --token asks for one."
-        ),
-    )
-    options = parser.parse_args(argv)
-    settings = open_settings("vizprompt", overrides=session_overrides(options))
-    token = "" if options.no_token else options.token or settings.token
-    _check_door(options, token)
-
-    from nebula.agent.session import CHAT
-    from nebula.graph.graph import Graph
-    from nebula.server.conversation.app import CHAT_MODES
-    from nebula.server.conversation.turns.agent import AgentTurns
-
-    graph = Graph(data_dir)
-    return _serve(options, settings, token, graph, AgentTurns(settings, graph, CHAT), CHAT_MODES)
+    return serve_conversation(options, settings, token, graph, AgentTurns(settings, graph), AGENT_MODES)
 
 
 def _token(options: argparse.Namespace, settings: Settings) -> str:
     """What can act on files always asks for a token, unless told not to by somebody who is alone here."""
     if options.no_token:
-        _check_door(options, "")
+        check_door(options, "")
         return ""
     if options.token or settings.token:
         # Not put into the settings: those are shown to other servers, which need not know ours.
@@ -95,13 +71,13 @@ def _token(options: argparse.Namespace, settings: Settings) -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def _check_door(options: argparse.Namespace, token: str) -> None:
+def check_door(options: argparse.Namespace, token: str) -> None:
     if options.no_token and options.token:
         raise UsageError("--token and --no-token cannot both be meant")
     refuse_open_door(options.host, token)
 
 
-def _serve(
+def serve_conversation(
     options: argparse.Namespace,
     settings: Settings,
     token: str,
@@ -122,7 +98,7 @@ def _serve(
     return serve(app, listener, announce=address, websocket_bytes=MAX_RECEIVED)
 
 
-def _parser(prog: str, description: str) -> argparse.ArgumentParser:
+def serve_parser(prog: str, description: str) -> argparse.ArgumentParser:
     parser = Parser(prog, description)
     server_options(parser, DEFAULT_PORT)
     flag(parser, "--no-token", translate("ask for none; on this machine alone"))

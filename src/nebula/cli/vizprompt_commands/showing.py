@@ -1,7 +1,4 @@
-"""What the commands on the graph share: how nodes and flows are named, and how they look in a terminal.
-
-`nebula.stage` is imported where text is shown: a third of the start-up of commands that show none.
-"""
+"""What the commands on the graph share: how nodes and flows are named, and how they look in a terminal."""
 
 from __future__ import annotations
 
@@ -47,10 +44,16 @@ def split_tags(text: str | None) -> list[str]:
     return tags
 
 
+def one_line(text: str) -> str:
+    """As the stage has it, which is a third of the start-up of commands that show nothing."""
+    from nebula.stage import one_line
+
+    return one_line(text)
+
+
 def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
     """Id, time, what it is about, tags."""
     from nebula.cli.terminal.output.width import cut
-    from nebula.stage import one_line
 
     about = one_line(" ".join((node.summary or node.prompt).split()))
     tags = one_line(" ".join("#" + tag for tag in node.tags))
@@ -59,8 +62,6 @@ def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
 
 
 def show_node(node: Node) -> None:
-    from nebula.stage import one_line
-
     head = f"{one_line(node.id)}  {one_line(node.timestamp)}" + (f"  {one_line(node.model)}" if node.model else "")
     print_line(head)
     print_line("-" * len(head))
@@ -79,7 +80,6 @@ def show_node(node: Node) -> None:
 def flow_lines(flows: Sequence[Flow], among: Sequence[Flow] = ()) -> list[str]:
     """Numbered as `flow show NUMBER` takes them, each with the shortest beginning of its id that no other one has."""
     from nebula.graph.ids import shortest_unique
-    from nebula.stage import one_line
 
     width = len(str(len(flows)))
     short = shortest_unique((flow.id for flow in flows), (flow.id for flow in among))
@@ -97,8 +97,6 @@ def print_flows(graph: Graph) -> None:
 
 def remark_on_unreadable(graph: Graph) -> None:
     """A flow whose file cannot be read is shown as that, never as if there were none."""
-    from nebula.stage import one_line
-
     for problem in graph.unreadable_flows():
         reason = one_line(explain(problem.what))
         print_remark(translate("{path} cannot be read: {reason}", path=one_line(problem.path), reason=reason))
@@ -131,7 +129,6 @@ def find_flow(graph: Graph, wanted: str) -> Flow:
 def legend(graph: Graph, flow: Flow) -> list[str]:
     """What the numbers of a map stand for."""
     from nebula.graph.errors import GraphError
-    from nebula.stage import one_line
 
     width = len(str(max((entry.index for entry in flow.entries), default=0)))
     short = graph.shortest_unique_ids([entry.id for entry in flow.entries])
