@@ -103,3 +103,8 @@ def test_huge_output_is_read_in_linear_time() -> None:
 
     seconds(100)
     assert seconds(20_000) < 25 * max(seconds(2_000), 0.004)
+
+
+def test_a_long_line_is_read_in_linear_time() -> None:
+    line = "    at " + "a." * 200_000
+    assert [each.path for each in failures(f"{line}\n{NODE}", "/work/p")] == ["test/a.test.js"]

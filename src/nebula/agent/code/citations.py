@@ -12,7 +12,8 @@ from nebula.workspace.errors import WorkspaceError
 
 MAX_CITATIONS = 200
 """An answer with more is a list, and reading every file of it would keep the user waiting."""
-_CITATION = re.compile(r"([\w./@+\-]*[\w])[:#]L(\d{1,7})(?:\s?[-–]\s?L?(\d{1,7}))?(?!\w)")
+_CITATION = re.compile(r"(?<![\w./@+\-])([\w./@+\-]++)(?<=\w)[:#]L(\d{1,7})(?:\s?[-–]\s?L?(\d{1,7}))?(?!\w)")
+"""A word is tried from its beginning alone: an answer may hold one of a hundred thousand letters."""
 
 Place = tuple[str, int, int]
 

@@ -57,7 +57,7 @@ _RULES: Sequence[_Rule] = (
     _Rule(re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)'),
           after=re.compile(r"^(?P<message>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b.*)$")),
     # node: at test (/app/a.test.js:3:7) below the reason
-    _Rule(re.compile(rf"^\s*at .*?\(?(?:file://)?{_PATH}:(?P<line>\d+):\d+\)?$"),
+    _Rule(re.compile(rf"^\s*at (?:.*[\s(])?(?:file://)?{_PATH}:(?P<line>\d+):\d+\)?$"),
           before=re.compile(r"^\s*(?P<message>(?:\w*Error|AssertionError)\b.*)$")),
 )  # fmt: skip
 _NEAR = 40
