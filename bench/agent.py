@@ -140,6 +140,7 @@ def long_session(turns: int) -> tuple[list[float], LongTalk, str]:
             times.append((time.process_time() - begun) * 1000)
         final = await session.turn("Now find the first fact.")
         await session.close()
+        session.archive.close()  # its folder goes next, and nobody may be writing there
         return times, final.text
 
     model = LongTalk()
