@@ -11,7 +11,6 @@ from functools import cache
 
 from nebula.language import translate
 from nebula.sandbox.contract import Capability, Command, Limits
-from nebula.sandbox.disk import forget_project
 from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, recall, remember
 
@@ -76,6 +75,8 @@ def _probe(disk: str | None) -> Found:
             return "launcher", 0
         finally:
             if disk is not None:
+                from nebula.sandbox.disk import forget_project  # most kernels need no disk
+
                 forget_project(disk, folder)
 
 
