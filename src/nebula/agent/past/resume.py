@@ -18,7 +18,6 @@ from nebula.messages import Message
 if TYPE_CHECKING:
     from nebula.agent.session_nodes import SessionNode
     from nebula.agent.turn_archive import TurnArchive
-    from nebula.graph.values import Node
 
 
 def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:
@@ -49,17 +48,29 @@ def _went_straight_on(made: Sequence[SessionNode]) -> bool:
 def _turns_with_a_node(
     answered: Sequence[PastTurn], made: Sequence[SessionNode], archive: TurnArchive
 ) -> Sequence[PastTurn]:
-    """Those that became the nodes, in their order. A turn that was killed on its way has said something, and has none;
-    it is known from the others by what the nodes say."""
+    """Those that became the nodes, in their order; none where that cannot be told.
+
+    A turn that was killed on its way has said something, and has no node; it is known from the others by what the
+    nodes say. They are read from the end, and only as far as there are such turns: before those each has its node.
+    """
     if len(answered) == len(made):
         return answered
-    rest = iter(answered)
-    nodes = [archive.find(each.node_id) for each in made]
-    found = [next((turn for turn in rest if node and _is_of(turn, node)), None) for node in nodes]
-    return [turn for turn in found if turn is not None]
+    turns, nodes = list(answered), list(made)
+    found: list[PastTurn] = []
+    while len(turns) > len(nodes) > 0:
+        if _became(turns[-1], nodes[-1], archive):
+            found.append(turns[-1])
+            nodes.pop()
+        turns.pop()
+    if nodes and (len(turns) < len(nodes) or not _became(turns[-1], nodes[-1], archive)):
+        return ()
+    return [*turns[: len(nodes)], *found[::-1]]
 
 
-def _is_of(turn: PastTurn, node: Node) -> bool:
+def _became(turn: PastTurn, made: SessionNode, archive: TurnArchive) -> bool:
+    node = archive.find(made.node_id)
+    if node is None:
+        return False
     return (turn.prompt.strip(), turn.answer.strip()) == (node.prompt.strip(), node.response.strip())
 
 
