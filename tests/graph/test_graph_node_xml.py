@@ -72,7 +72,7 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
         references=("0198-77", *(f"#{tag}" for tag in tags)),
     )
     assert load_node(dump_node(node), "x") == node
-    assert Node.from_json(json.loads(json.dumps(node.to_json()))) == node
+    assert Node.from_row(json.loads(json.dumps(node.to_row()))) == node
 
 
 def test_an_edit_reaches_every_part_of_the_metadata() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nebula.llm.choose import ChosenModel
 
 
-_LOOK_AT = 50
+_LOOK_AT = 20
 """Nodes that are looked at for what cannot be read; `vizprompt check` looks through everything."""
 
 FlowChoice = str | Callable[[], str]

@@ -94,35 +94,37 @@ class Node:
         return "\n\n".join(text.text for text in self.texts if text.role == role)
 
     def to_json(self) -> dict[str, Any]:
-        """The node as the WebSocket and `--json` show it."""
-        return {"prompt": self.prompt, "response": self.response} | self.fields_to_json()
-
-    def fields_to_json(self) -> dict[str, Any]:
-        """Its fields, those of an agent's turn only where set."""
-        shown = {}
+        """The node as the WebSocket and `--json` show it: the fields of an agent's turn only where set."""
+        shown = {"prompt": self.prompt, "response": self.response}
         for name in _field_names(self):
             held = getattr(self, name)
             if held or name not in _ADDITIONS:
                 shown[name] = _plain(held)
         return shown
 
+    def to_row(self) -> list[Any]:
+        """Its fields in their order, for a cache: a search makes hundreds of nodes from such rows."""
+        return [_row(getattr(self, name)) for name in _field_names(self)]
+
     @classmethod
-    def from_json(cls, shown: dict[str, Any]) -> Node:
-        """The inverse; what is not a field is passed over, what is missing has its default."""
-        fields: dict[str, Any] = {name: shown[name] for name in cls.__match_args__ if name in shown}
-        for name in _PARTS.keys() & fields.keys():
-            fields[name] = _PARTS[name](fields[name])
-        return cls(**fields)
+    def from_row(cls, row: list[Any]) -> Node:
+        for place, part in _PARTS.items():
+            row[place] = part(row[place])
+        return cls(*row)
 
 
 _ADDITIONS = {"session", "usage", "files", "references", "attachments"}
-_PARTS: dict[str, Callable[[Any], Any]] = {
-    "texts": lambda texts: tuple(Utterance(**text) for text in texts),
-    "usage": lambda usage: NodeUsage(**usage) if usage else None,
-    "files": lambda files: tuple(FileState(**file) for file in files),
-    "references": tuple,
-    "attachments": lambda records: tuple(map(Attachment.from_record, records)),
+_PARTS: dict[int, Callable[[Any], Any]] = {
+    Node.__match_args__.index(name): part
+    for name, part in {
+        "texts": lambda texts: tuple([Utterance(*text) for text in texts]),
+        "usage": lambda usage: NodeUsage(*usage) if usage else None,
+        "files": lambda files: tuple([FileState(*file) for file in files]),
+        "references": tuple,
+        "attachments": lambda records: tuple(map(Attachment.from_record, records)),
+    }.items()
 }
+"""What makes a field from its part of a row, by its place."""
 
 
 def _field_names(held: Any) -> tuple[str, ...]:
@@ -139,6 +141,15 @@ def _plain(held: Any) -> Any:
     if isinstance(held, (Utterance, NodeUsage, FileState)):
         return {name: getattr(held, name) for name in _field_names(held)}
     return held
+
+
+def _row(held: Any) -> Any:
+    """As `_plain`, without the names."""
+    if isinstance(held, (tuple, list)):
+        return [_row(each) for each in held]
+    if isinstance(held, (Utterance, NodeUsage, FileState)):
+        return [getattr(held, name) for name in _field_names(held)]
+    return _plain(held)
 
 
 @value

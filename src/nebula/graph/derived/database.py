@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from nebula.files.database import connect, transaction
 
 APPLICATION = 0x4E476E6F  # "NGno"
-VERSION = 2
+VERSION = 3
 _SCHEMA = f"""
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;

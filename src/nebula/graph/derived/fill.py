@@ -104,8 +104,8 @@ def load_sentence(text: str) -> Sentence:
 
 
 def encode(node: Node) -> str:
-    return json.dumps(node.fields_to_json(), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(node.to_row(), ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(body: str) -> Node:
-    return Node.from_json(json.loads(body))
+    return Node.from_row(json.loads(body))
