@@ -14,7 +14,7 @@ except ImportError:
     except ImportError:
         from hashlib import sha256 as _sha256
 
-_LARGE = 1 << 17
+_LARGE = 1 << 14
 
 
 def digest(content: bytes) -> str:
