@@ -143,7 +143,7 @@ def test_the_same_line_below_two_keys_keeps_two_comments() -> None:
     old = """\
 # head
 updated: 1  # when
-tags:
+tags:  # all
 
   # of a
   a:  # first
@@ -164,7 +164,7 @@ tags:
         == """\
 # head
 updated: 2  # when
-tags:
+tags:  # all
 
   # of a
   a:  # first
