@@ -120,6 +120,28 @@ def test_a_write_that_no_journal_would_know_is_refused(bench, tmp_path):
 WITHOUT_POWER = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
+def test_what_the_system_refuses_is_not_called_a_policy(bench):
+    locked = bench.write("locked/a.txt", "x\n").parent
+    write = Call("writeFile", {"path": "locked/b.txt", "content": "y\n"})
+    with ScriptedModel([Turn("", [write]), Turn("It could not be written.")]) as server:
+        locked.chmod(0o500)
+        try:
+            ran = subprocess.run(
+                [sys.executable, "-c", WITHOUT_POWER, *bench.argv("nebula", "-p", "write it", "--yes")],
+                cwd=bench.project,
+                env=bench.env(**server.env()),
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=False,
+            )
+        finally:
+            locked.chmod(0o700)
+    told = server.turns[1].json["messages"][-1]["content"]
+    assert told == '{"error":"locked/b.txt: the operating system denies access; check the permissions."}'
+    assert "nebula: A change was refused and not made." in ran.stderr and "policy" not in ran.stderr
+
+
 @pytest.mark.parametrize("mode", ["plan", "agent"])
 @pytest.mark.parametrize("known", [False, True], ids=["new", "with a conversation"])
 def test_a_read_only_project_can_be_talked_about(bench, mode, known):
