@@ -4,6 +4,7 @@ kernel that has no Landlock either, on disk: nothing outside the layer changes, 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import socket
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +40,7 @@ LIMITS = {
 }
 SHORT = {"huge output", "threads without end", "ignore the end", "fork bomb in Python"}
 """These run until their time is over."""
+MUCH_SHARED = {"memory of nobody", "memory of a segment"}
 
 
 @dataclass
@@ -63,7 +66,17 @@ class Place:
     def run(self, name: str, line: str) -> Outcome:
         exports = " ".join(f"{key}='{value}'" for key, value in self.env.items())
         limits = LIMITS | ({"timeout_s": 1.0} if name in SHORT else {})
-        return self.server.run(self.project, f"export {exports}\n{line}", limits=limits)
+        with shared_memory(alone=name in MUCH_SHARED):
+            return self.server.run(self.project, f"export {exports}\n{line}", limits=limits)
+
+
+@contextmanager
+def shared_memory(*, alone: bool) -> Iterator[None]:
+    """The machine's shared memory counts for every command that runs: whoever takes a lot of it waits for the others,
+    those of another worker included."""
+    with open(f"{tempfile.gettempdir()}/nebula-tests-shared-memory-{os.getuid()}", "a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
 
 
 USERS = sorted({os.geteuid(), ORDINARY_USER if os.geteuid() == 0 else os.geteuid()})
