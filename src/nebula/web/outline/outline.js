@@ -60,7 +60,10 @@ export function createOutline(root, page) {
   };
 
   function begin() {
+    const { rows } = view;
+    view.rows = []; // to measure, the frame is enough: the rows themselves are drawn once
     redraw();
+    view.rows = rows;
     view.list = root.querySelector(".tree");
     const measure = () => Object.assign(view, { height: rowHeight(view.list), room: view.list.clientHeight });
     measure();
