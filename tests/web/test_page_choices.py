@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
+from nebula.graph.graph import Graph
+from nebula.graph.values import Utterance
 from page_rig import SELECTED, WIDE, Held, browsing, make, row, send, until
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
@@ -104,6 +107,24 @@ async def test_a_search_is_narrowed_marked_and_walked_by_keys(bench):
                 await page.keyboard.press(key)
                 seen.append(await page.locator(SELECTED).inner_text())
             assert seen[0] == seen[2] and seen[1] == seen[3] and seen[0] != seen[1]
+
+
+async def test_a_search_is_narrowed_to_the_last_days(bench):
+    folder = bench.project / "data"
+    with Graph(folder) as graph:
+        for days, words in ((40, "long ago"), (3, "these days")):
+            moment = datetime.now(UTC) - timedelta(days=days)
+            graph.add_turn(texts=[Utterance("user", f"word, {words}")], timestamp=moment.isoformat(timespec="seconds"))
+    with serving(bench, "vizprompt", "--data-dir", str(folder)) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.fill("#search", "word")
+            await expect(page.locator(".count")).to_have_text("2 found")
+            await page.get_by_role("button", name="Filter").click()
+            await page.get_by_label("Time", exact=True).select_option(label="Last 7 days")
+            await expect(page.locator(".count")).to_have_text("1 found")
+            await expect(page.get_by_role("treeitem")).to_have_text(re.compile("these days"))
+            await page.get_by_label("Time", exact=True).select_option(label="Last 1 day")
+            await expect(page.locator(".count")).to_have_text("Nothing found.")
 
 
 async def test_panels_keep_the_width_they_were_given(bench):
