@@ -73,6 +73,7 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
     )
     assert load_node(dump_node(node), "x") == node
     assert Node.from_row(json.loads(json.dumps(node.to_row()))) == node
+    assert Node.from_row(node.to_row()[:-2]) == replace(node, references=()), "of before there were these fields"
 
 
 def test_an_edit_reaches_every_part_of_the_metadata() -> None:

@@ -109,7 +109,8 @@ class Node:
     @classmethod
     def from_row(cls, row: list[Any]) -> Node:
         for place, part in _PARTS.items():
-            row[place] = part(row[place])
+            if place < len(row):  # a row of before there was that field ends sooner
+                row[place] = part(row[place])
         return cls(*row)
 
 
