@@ -120,21 +120,19 @@ def test_a_write_that_no_journal_would_know_is_refused(bench, tmp_path):
 WITHOUT_POWER = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
+def without_power(bench, server, *words):
+    argv = [sys.executable, "-c", WITHOUT_POWER, *bench.argv("nebula", "-p", *words)]
+    env = bench.env(**server.env())
+    return subprocess.run(argv, cwd=bench.project, env=env, capture_output=True, text=True, timeout=30, check=False)
+
+
 def test_what_the_system_refuses_is_not_called_a_policy(bench):
     locked = bench.write("locked/a.txt", "x\n").parent
     write = Call("writeFile", {"path": "locked/b.txt", "content": "y\n"})
     with ScriptedModel([Turn("", [write]), Turn("It could not be written.")]) as server:
         locked.chmod(0o500)
         try:
-            ran = subprocess.run(
-                [sys.executable, "-c", WITHOUT_POWER, *bench.argv("nebula", "-p", "write it", "--yes")],
-                cwd=bench.project,
-                env=bench.env(**server.env()),
-                capture_output=True,
-                text=True,
-                timeout=30,
-                check=False,
-            )
+            ran = without_power(bench, server, "write it", "--yes")
         finally:
             locked.chmod(0o700)
     told = server.turns[1].json["messages"][-1]["content"]
@@ -155,15 +153,7 @@ def test_a_read_only_project_can_be_talked_about(bench, mode, known):
         for folder in folders:
             folder.chmod(0o500)
         try:
-            ran = subprocess.run(
-                [sys.executable, "-c", WITHOUT_POWER, *bench.argv("nebula", "-p", "what is it?", "--mode", mode)],
-                cwd=bench.project,
-                env=bench.env(**server.env()),
-                capture_output=True,
-                text=True,
-                timeout=30,
-                check=False,
-            )
+            ran = without_power(bench, server, "what is it?", "--mode", mode)
         finally:
             for folder in folders:
                 folder.chmod(0o700)
