@@ -11,11 +11,12 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row, send
+from page_rig import browsing, row, send, until
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
+BACKGROUND, DARK = "getComputedStyle(document.body).backgroundColor", "rgb(22, 21, 29)"
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp; 星雲"
 
 
@@ -246,12 +247,27 @@ async def test_japanese_by_the_browsers_language_and_by_the_switch(bench):
 async def test_dark_mode(bench, scheme):
     with serving(bench, "vizprompt") as server:
         async with browsing(server, color_scheme=scheme) as page:
-            back = "getComputedStyle(document.body).backgroundColor"
-            dark = "rgb(22, 21, 29)"
-            assert (await page.evaluate(back) == dark) == (scheme == "dark")
+            assert (await page.evaluate(BACKGROUND) == DARK) == (scheme == "dark")
             await page.click("#theme")
             await page.click("#theme")
-            assert await page.evaluate(back) == dark
+            await until(page, f'{BACKGROUND} === "{DARK}"')
+
+
+async def test_dark_before_anything_is_drawn(bench):
+    """The script that draws is held back: until it comes, the page is as dark as it will be."""
+    held = asyncio.Event()
+
+    async def hold(route):
+        await held.wait()
+        await route.continue_()
+
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, color_scheme="dark") as page:
+            await page.route("**/index.js", hold)
+            await page.reload(wait_until="commit")
+            await until(page, f'document.body && {BACKGROUND} === "{DARK}"', 10)
+            held.set()
+            await expect(page.locator("#theme")).to_be_visible()
 
 
 async def test_enter_while_composing_sends_nothing(bench):

@@ -3,14 +3,17 @@
 
 import { questionsAt, readPlace } from "./lib/address.js";
 import { Link } from "./lib/link.js";
-import { language, takeToken } from "./lib/preferences.js";
+import { language, takeToken, theme } from "./lib/preferences.js";
 
 /** @import { Listener } from "./lib/link.js" */
 
 const FIRST_FLOW = "main";
 
 export const place = readPlace(location.search);
-document.documentElement.lang = language();
+// How it looks is decided before anything is painted: a page for the dark does not flash.
+const root = document.documentElement;
+root.lang = language();
+root.dataset.theme = theme();
 
 /** @type {Listener | null} */
 let listener = null;
