@@ -63,7 +63,7 @@ def _endpoint(
         passage: Passage = request.scope[PASSAGE]
         passage.method = operation.name
         asked: Any = read_body(operation.request, passage.body, passage.content_type)
-        passage.path = asked.path
+        passage.path = getattr(asked, "path", passage.path)  # a route about no file is audited by its own name
         expected = _expected(request) if operation.conditional else None
         files = workspace.for_turn(passage.trace_id) if operation.writes else workspace
         if at_once:

@@ -49,7 +49,7 @@ class CheckBody(RequestBody):
 
 
 class RollBackBody(RequestBody):
-    path: Annotated[Literal["."], Field(description="All that the task changed; nothing less.")] = "."
+    """Nothing to say: all that the task changed, and nothing less."""
 
 
 class ListedEntry(BaseModel):
