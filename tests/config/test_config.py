@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nebula.config import ConfigError, Settings, load_settings, remember_trust, save_choice
-from nebula.config.settings import TABLE, variable_of
+from nebula.config.settings import TABLE
 from nebula.language import explain, use_language
 
 
@@ -396,7 +396,7 @@ def test_the_smallest_value_of_each_kind(places):
 
 def test_keys_and_tokens_are_secret(places):
     assert {name for name, each in TABLE.items() if each.secret} == {"openai_api_key", "gemini_api_key", "token"}
-    assert variable_of("ollama_host") == "OLLAMA_HOST"
+    assert TABLE["ollama_host"].variables == ("OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
 
 
 def test_a_first_choice_makes_the_home_and_its_file_for_the_owner_alone(tmp_path):

@@ -2,19 +2,67 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from nebula.config.settings import PROVIDER_NAMES, TABLE
-from nebula.llm.catalog import PROVIDERS, context_length, cost, known_provider, short_name
+from nebula.config.settings import TABLE
+from nebula.llm.catalog import context_length, cost, known_provider, short_name
 from nebula.llm.contract import Usage
+from nebula.providers import PROVIDERS
 
 MILLION = Usage(1_000_000, 1_000_000)
 
+NEW_ROW = """
+import sys
+from nebula.providers import PROVIDERS, Provider
+PROVIDERS["acme"] = Provider(
+    "acme", "Acme", "nebula.llm.openai:OpenAIModel",
+    default_address="https://acme.example/v1", address_variables=("ACME_URL",), key_variable="ACME_API_KEY",
+)
+from nebula.cli.nebula import main
+"""
+"""As a file of the program would have it: the row is there before anything else is loaded."""
 
-def test_settings_and_table_name_the_same_providers() -> None:
-    assert tuple(PROVIDERS) == PROVIDER_NAMES
+
+def with_new_row(code: str, **env: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-c", NEW_ROW + code], capture_output=True, text=True, env=os.environ | env, check=True
+    )
+    return ran.stdout
+
+
+@pytest.mark.slow
+def test_a_row_is_all_that_the_settings_and_the_command_line_need(tmp_path: Path) -> None:
+    shown = with_new_row(
+        "main(['--provider', 'acme', '--version']); main(['config', '--json'])",
+        NEBULA_HOME=str(tmp_path),
+        NEBULA_PROVIDER="acme",
+        ACME_API_KEY="key-of-acme",
+    )
+    found = json.loads(shown[shown.index("{") :])
+    assert found["provider"]["value"] == "acme"
+    assert found["acme_api_key"] == {"value": "(set)", "origin": "environment"}
+    assert found["acme_url"]["value"] == "https://acme.example/v1"
+    assert "key-of-acme" not in shown
+
+
+@pytest.mark.slow
+def test_help_names_the_providers_and_loads_nothing_about_them() -> None:
+    code = """
+try:
+    main(['--help'])
+finally:
+    print([name for name in sys.modules if name.startswith(('nebula.llm', 'nebula.config', 'nebula.messages'))])
+"""
+    shown = with_new_row(code)
+    assert "{openai,gemini,ollama,local,acme}" in shown
+    assert shown.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("row", PROVIDERS.values(), ids=PROVIDERS)
@@ -22,7 +70,7 @@ def test_a_row_names_what_there_is(row) -> None:
     module, _, name = row.connector.partition(":")
     assert getattr(import_module(module), name).provider == row.name
     for setting in filter(None, (row.address, row.key)):
-        assert TABLE[setting].variables
+        assert setting.upper() in TABLE[setting].variables
     assert not row.key or TABLE[row.key].secret
 
 

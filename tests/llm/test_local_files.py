@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from nebula.cli.arguments import PROVIDERS as OFFERED
 from nebula.config import load_settings
-from nebula.config.settings import PROVIDER_NAMES
-from nebula.llm.catalog import PROVIDERS
 from nebula.llm.choose import choose_model, list_models
 from nebula.llm.errors import ModelError, NotFoundError
 from nebula.llm.local.connector import LocalModel, model_path
@@ -138,7 +135,3 @@ async def test_a_project_cannot_name_a_file_of_its_own(tmp_path: Path) -> None:
     assert await chosen(f"local/{theirs}") == "mine"
     assert await chosen("local/../../project/theirs.gguf") == "mine"
     assert await chosen("local/other") == "other"
-
-
-def test_the_command_line_offers_every_provider() -> None:
-    assert tuple(PROVIDERS) == PROVIDER_NAMES == OFFERED

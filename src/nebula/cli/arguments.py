@@ -10,11 +10,9 @@ from typing import Any, NoReturn
 
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.language import Sentence, explain, translate
+from nebula.providers import PROVIDERS
 
 Command = Callable[[Sequence[str]], int]
-
-PROVIDERS = ("openai", "gemini", "ollama", "local")
-"""As the settings name them; said again here because `--help` and `--version` must not load the settings."""
 
 # argparse looks up its own sentences under these two names, to be translated.
 argparse._ = translate  # type: ignore[attr-defined]

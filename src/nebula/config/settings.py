@@ -1,7 +1,7 @@
 """Every setting, declared once: its default, the check that reads it, who may set it, and its variables.
 
-A new setting is one field of `Settings`. What a config.json may hold, what a project may say, what the environment
-sets and what must never be shown all follow from it.
+A new setting is one field of `Settings`; where a provider is and its key follow from `nebula.providers`. What a
+config.json may hold, what a project may say, what the environment sets and what must never be shown all follow from it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from nebula.config.checks import (
     trusted,
 )
 from nebula.language import LANGUAGES, Sentence
+from nebula.providers import DEFAULT_MODEL, PROVIDERS
 from nebula.value import replace, value
 
-DEFAULT_MODEL = "gpt-4.1-nano"
-PROVIDER_NAMES = ("openai", "gemini", "ollama", "local")
 DECLINED = "declined "
 """Before the fingerprint of a folder that its user does not trust."""
 NOBODY, USER, PROJECT = range(3)
@@ -70,12 +69,22 @@ def setting(
 
 
 def declared(cls: type[T]) -> type[T]:
-    """Moves the declarations of the fields into the table, and leaves their defaults."""
-    for name, found in list(vars(cls).items()):
-        if isinstance(found, Setting):
-            TABLE[name] = replace(found, name=name)
-            setattr(cls, name, found.default)
+    """Moves the declarations of the fields into the table, and leaves their defaults; the providers' join them."""
+    own = {name: found for name, found in vars(cls).items() if isinstance(found, Setting)}
+    for name, found in (_of_providers() | own).items():
+        TABLE[name] = replace(found, name=name)
+        setattr(cls, name, found.default)
+        cls.__annotations__.setdefault(name, "str")
     return cls
+
+
+def _of_providers() -> dict[str, Any]:
+    """Where each is, and its key."""
+    keys = {row.key: setting("", string, row.key_variable, file=NOBODY, secret=True) for row in PROVIDERS.values()}
+    addresses = {
+        row.address: setting(row.default_address, address, *row.address_variables) for row in PROVIDERS.values()
+    }
+    return {name: each for name, each in (keys | addresses).items() if name}
 
 
 @value
@@ -87,12 +96,7 @@ class Settings:
     root: str = ""
 
     model: str = setting(DEFAULT_MODEL, string, "NEBULA_MODEL", file=PROJECT)
-    provider: str = setting("", one_of(*PROVIDER_NAMES), "NEBULA_PROVIDER")
-    openai_api_key: str = setting("", string, "OPENAI_API_KEY", file=NOBODY, secret=True)
-    openai_base_url: str = setting("https://api.openai.com/v1", address, "OPENAI_BASE_URL")
-    gemini_api_key: str = setting("", string, "GEMINI_API_KEY", file=NOBODY, secret=True)
-    gemini_base_url: str = setting("https://generativelanguage.googleapis.com", address, "GEMINI_BASE_URL")
-    ollama_host: str = setting("http://127.0.0.1:11434", address, "OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
+    provider: str = setting("", one_of(*PROVIDERS), "NEBULA_PROVIDER")
     planner: str = setting("", string, "EC_PLANNER", file=PROJECT)
     executor: str = setting("", string, "EC_MODEL_NAME", file=PROJECT)
     context_tokens: int = setting(0, count, file=PROJECT)
@@ -210,8 +214,3 @@ class Settings:
         """What the project would run, for whoever is asked to trust it."""
         said = [(each.name, getattr(self, each.name)) for each in TABLE.values() if each.runs]
         return [(name, found) for name, found in said if found and self.is_from_project(name)]
-
-
-def variable_of(name: str) -> str:
-    """The environment variable that sets this."""
-    return TABLE[name].variables[0]

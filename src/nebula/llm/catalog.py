@@ -1,7 +1,6 @@
-"""The providers of models: one row says all that the rest of the program knows about each.
+"""What is known of providers and their models (`nebula.providers`), beside what the user has set.
 
-A new provider is a connector in a file of its own and a row here, which names the settings (`nebula.config.settings`)
-that hold its address and key. Nothing here imports a connector: a start pays only for the one it uses.
+Nothing here imports a connector: a start pays only for the one it uses.
 """
 
 from __future__ import annotations
@@ -11,125 +10,40 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nebula.config.settings import DEFAULT_MODEL, TABLE, variable_of
 from nebula.llm.contract import Model, Usage
 from nebula.llm.errors import NotFoundError
-from nebula.value import value
+from nebula.providers import DEFAULT_CONTEXT, PROVIDERS, KnownModel, Provider
 
 if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.language import Sentence
     from nebula.llm.http.retry import RetryPolicy
 
-DEFAULT_CONTEXT = 128_000
-"""Tokens that a model is taken to have room for where nobody knows better."""
+
+def is_configured(row: Provider, settings: Settings) -> bool:
+    """Whether somebody set it up. One that needs no key may always be there."""
+    if row.in_home:
+        return os.path.isdir(_folder(row, settings))
+    return not row.key or bool(getattr(settings, row.key)) or has_own_address(row, settings)
 
 
-@value
-class KnownModel:
-    """What is known of the models whose names begin so. Prices are the list's, in US dollars a million tokens."""
-
-    name: str
-    context: int = DEFAULT_CONTEXT
-    price_in: float | None = None
-    price_out: float = 0.0
+def has_own_address(row: Provider, settings: Settings) -> bool:
+    return row.address in settings.origins
 
 
-@value
-class Provider:
-    name: str
-    label: str
-    """What people call it."""
-    connector: str
-    """`module:Class`, loaded on first use."""
-    address: str = ""
-    """The setting that says where it is."""
-    key: str = ""
-    """The setting that holds its key; empty where none is needed."""
-    default_model: str = ""
-    """Empty: the first that it lists."""
-    offered: tuple[str, ...] = ()
-    """Offered first where models are listed."""
-    own_names: str = ""
-    """A pattern of model names that are this provider's wherever they are said."""
-    models: tuple[KnownModel, ...] = ()
-    is_free: bool = False
-    in_home: str = ""
-    """A folder in nebula's home whose files are its models: it is set up where there is one."""
-
-    @property
-    def key_variable(self) -> str:
-        return variable_of(self.key) if self.key else ""
-
-    @property
-    def address_variable(self) -> str:
-        return variable_of(self.address) if self.address else ""
-
-    @property
-    def default_address(self) -> str:
-        return str(TABLE[self.address].default) if self.address else ""
-
-    def is_configured(self, settings: Settings) -> bool:
-        """Whether somebody set it up. One that needs no key may always be there."""
-        if self.in_home:
-            return os.path.isdir(self._folder(settings))
-        return not self.key or bool(getattr(settings, self.key)) or self.has_own_address(settings)
-
-    def has_own_address(self, settings: Settings) -> bool:
-        return self.address in settings.origins
-
-    def _folder(self, settings: Settings) -> str:
-        return os.path.join(settings.home, self.in_home) if self.in_home else ""
-
-    def connect(self, settings: Settings, remark: Sentence | None = None) -> Model:
-        """A connector to it; `remark` is said before its first reply."""
-        address = getattr(settings, self.address) if self.address else self._folder(settings)
-        key = getattr(settings, self.key) if self.key else ""
-        return connect(self.name, base_url=address, api_key=key, remark=remark, home=settings.home)
+def address_and_key(row: Provider, settings: Settings) -> tuple[str, str]:
+    address = getattr(settings, row.address) if row.address else _folder(row, settings)
+    return address, getattr(settings, row.key) if row.key else ""
 
 
-PROVIDERS = {
-    row.name: row
-    for row in (
-        Provider(
-            "openai",
-            "OpenAI",
-            "nebula.llm.openai:OpenAIModel",
-            address="openai_base_url",
-            key="openai_api_key",
-            default_model=DEFAULT_MODEL,
-            offered=("gpt-4.1-nano", "gpt-4.1-mini"),
-            own_names=r"gpt-(?!oss)|chatgpt-|o\d",
-            models=(
-                KnownModel("gpt-4.1", 1_047_576, 2.00, 8.00),
-                KnownModel("gpt-4.1-mini", 1_047_576, 0.40, 1.60),
-                KnownModel("gpt-4.1-nano", 1_047_576, 0.10, 0.40),
-                KnownModel("gpt-4o", 128_000, 2.50, 10.00),
-                KnownModel("gpt-4o-mini", 128_000, 0.15, 0.60),
-                KnownModel("gpt-5", 400_000),
-                KnownModel("o3", 200_000),
-            ),
-        ),
-        Provider(
-            "gemini",
-            "Gemini",
-            "nebula.llm.gemini:GeminiModel",
-            address="gemini_base_url",
-            key="gemini_api_key",
-            default_model="gemini-2.5-flash",
-            own_names=r"gemini-",
-            models=(
-                KnownModel("gemini-2.5-flash", 1_048_576, 0.30, 2.50),
-                KnownModel("gemini-2.5-flash-lite", 1_048_576, 0.10, 0.40),
-                KnownModel("gemini-2.5-pro", 1_048_576, 1.25, 10.00),
-                KnownModel("gemini-2.0-flash", 1_048_576, 0.10, 0.40),
-                KnownModel("gemini", 1_048_576),
-            ),
-        ),
-        Provider("ollama", "Ollama", "nebula.llm.ollama:OllamaModel", address="ollama_host", is_free=True),
-        Provider("local", "llama.cpp", "nebula.llm.local.connector:LocalModel", is_free=True, in_home="models"),
-    )
-}
+def _folder(row: Provider, settings: Settings) -> str:
+    return os.path.join(settings.home, row.in_home) if row.in_home else ""
+
+
+def connect_as_set(row: Provider, settings: Settings, remark: Sentence | None = None) -> Model:
+    """A connector to it; `remark` is said before its first reply."""
+    address, key = address_and_key(row, settings)
+    return connect(row.name, base_url=address, api_key=key, remark=remark, home=settings.home)
 
 
 def connect(

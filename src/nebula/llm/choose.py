@@ -14,10 +14,19 @@ from contextlib import suppress
 from nebula.config import Settings
 from nebula.config.parsing import printable
 from nebula.language import Sentence
-from nebula.llm.catalog import PROVIDERS, Provider, context_length, cost, known_provider, split_name
+from nebula.llm.catalog import (
+    connect_as_set,
+    context_length,
+    cost,
+    has_own_address,
+    is_configured,
+    known_provider,
+    split_name,
+)
 from nebula.llm.contract import Model, ModelInfo, Usage
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
 from nebula.messages.redaction import SHORTEST_KEY
+from nebula.providers import PROVIDERS, Provider
 from nebula.value import replace, value
 
 
@@ -86,7 +95,7 @@ async def choose_model(
 
 def configured_providers(settings: Settings) -> list[Provider]:
     """Those that somebody set up, and those that need no key."""
-    return [row for row in PROVIDERS.values() if row.is_configured(settings)]
+    return [row for row in PROVIDERS.values() if is_configured(row, settings)]
 
 
 async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | ModelError]]:
@@ -172,7 +181,7 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         return likely, wanted.model
     if likely is not None and not any(row.key for row in configured):
         _require(likely, configured)
-    own = [row for row in configured if row.has_own_address(settings)]
+    own = [row for row in configured if has_own_address(row, settings)]
     try:
         return await _asked_around(settings, wanted.model, configured), wanted.model
     except NotFoundError:
@@ -197,7 +206,7 @@ async def _default_model(
     Behind an address with a real key is the provider by another way, which needs no question.
     """
     if row.default_model:
-        is_own_server = row.has_own_address(settings) and len(getattr(settings, row.key)) < SHORTEST_KEY
+        is_own_server = has_own_address(row, settings) and len(getattr(settings, row.key)) < SHORTEST_KEY
         alone = await _only_model(settings, row) if is_own_server else ""
         return row, alone or row.default_model
     try:
@@ -220,7 +229,7 @@ async def _first_listed(settings: Settings, row: Provider, *, named: bool = Fals
         if named and row.in_home:
             raise answer  # it says which folder is empty, and what to put there
         advice = how_to_set_up(row if named else None)
-        if named or row.has_own_address(settings):
+        if named or has_own_address(row, settings):
             raise AuthError("No model can be reached. {problem} {advice}", problem=answer, advice=advice)
         raise AuthError("No model can be reached. {advice}", advice=advice)
     if not answer:
@@ -232,7 +241,7 @@ async def _first_listed(settings: Settings, row: Provider, *, named: bool = Fals
 
 async def _described(settings: Settings, row: Provider, model: str, remark: Sentence | None) -> ChosenModel:
     """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
-    connector = row.connect(settings, remark)
+    connector = connect_as_set(row, settings, remark)
     context = settings.context_tokens
     if not context:
         with suppress(ModelError):  # the turn meets the same problem, and reports it
@@ -275,7 +284,7 @@ def _not_listed(model: str, names: Sequence[str], reasons: Sequence[Sentence]) -
 
 
 async def _listed(row: Provider, settings: Settings) -> list[ModelInfo] | ModelError:
-    connector = row.connect(settings)
+    connector = connect_as_set(row, settings)
     try:
         return await connector.list_models()
     except ModelError as error:

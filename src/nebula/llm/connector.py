@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 from nebula.language import Sentence
-from nebula.llm.catalog import PROVIDERS
 from nebula.llm.contract import ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem, TextDelta
 from nebula.llm.errors import AuthError, BadReplyError, ModelError, UnavailableError
 from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpClient, HttpResponse, Timeouts
@@ -17,6 +16,7 @@ from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
 from nebula.llm.http.sse import Parser
 from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.wire import Draft, FragmentCache, from_text, to_bytes
+from nebula.providers import PROVIDERS
 from nebula.value import value
 
 LISTING_TIMEOUTS = Timeouts(connect_s=5.0, first_byte_s=15.0, idle_s=15.0)

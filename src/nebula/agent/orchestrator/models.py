@@ -11,9 +11,10 @@ import asyncio
 
 from nebula.config import Settings
 from nebula.language import Sentence
-from nebula.llm.catalog import PROVIDERS
+from nebula.llm.catalog import has_own_address, is_configured
 from nebula.llm.choose import ChosenModel, choose_model, configured_providers
 from nebula.llm.errors import ModelError
+from nebula.providers import PROVIDERS
 from nebula.value import value
 
 GEMINI_COMMAND = "gemini-cli"
@@ -70,7 +71,7 @@ async def _default_planner(settings: Settings) -> ChosenModel | None:
     """Gemini, else the model that the user named or has a key for; None where there is only a local one."""
     gemini = PROVIDERS["gemini"]
     said = [name for name in ("model", "provider") if name in settings.origins and not settings.is_from_project(name)]
-    if not said and gemini.is_configured(settings):
+    if not said and is_configured(gemini, settings):
         return await choose_model(settings, provider=gemini.name)
     if said or any(row.key for row in configured_providers(settings)):
         return await choose_model(settings)
@@ -85,7 +86,7 @@ async def _local_executor(settings: Settings) -> ChosenModel | None:
     try:
         return await choose_model(settings, provider=row.name)
     except ModelError:
-        if row.has_own_address(settings):
+        if has_own_address(row, settings):
             raise
         return None
 

@@ -19,9 +19,10 @@ from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import Settings, load_settings
 from nebula.language import explain, translate, use_language
-from nebula.llm.catalog import PROVIDERS
+from nebula.llm.catalog import is_configured
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
+from nebula.providers import PROVIDERS
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ async def _print_providers(settings: Settings, every: bool) -> int:
             listed += translate(" … and {count} more (--all)", count=len(names) - len(shown))
         print_line(f"  ✓ {provider:8} {translate('models ({count}): {names}', count=len(names), names=listed)}")
     for row in PROVIDERS.values():
-        if row.key and not row.is_configured(settings):
+        if row.key and not is_configured(row, settings):
             hint = translate("not set; to use it: {line}", line=f"export {row.key_variable}=…")
             print_line(f"  - {row.name:8} {hint}")
     if not reachable:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_line, print_remark
 from nebula.language import explain, translate
+from nebula.providers import PROVIDERS
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -75,8 +76,6 @@ def _show_progress(progress: BuildProgress) -> None:
 
 
 def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    from nebula.llm.catalog import PROVIDERS
-
     group = parser.add_mutually_exclusive_group(required=required)
     for row in PROVIDERS.values():
         about = translate("use {name}", name=row.label)

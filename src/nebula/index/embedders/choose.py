@@ -6,18 +6,20 @@ from collections.abc import Iterable
 
 from nebula.config.settings import Settings
 from nebula.index.embedders.contract import Embedder
-from nebula.index.embedders.endpoints import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
+from nebula.index.embedders.endpoints import Endpoint, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
 from nebula.index.errors import IndexFailed
+from nebula.llm.catalog import address_and_key
+from nebula.providers import PROVIDERS
+
+_ENDPOINTS: dict[str, type[Endpoint]] = {
+    kind.provider: kind for kind in (OpenAIEmbedder, GeminiEmbedder, OllamaEmbedder)
+}
 
 
 def make_embedder(choice: str, settings: Settings) -> Embedder:
     provider, _, model = choice.partition("/")
-    if provider == "openai" and model:
-        return OpenAIEmbedder(model, settings.openai_base_url, settings.openai_api_key)
-    if provider == "gemini" and model:
-        return GeminiEmbedder(model, settings.gemini_base_url, settings.gemini_api_key)
-    if provider == "ollama" and model:
-        return OllamaEmbedder(model, settings.ollama_host)
+    if model and (kind := _ENDPOINTS.get(provider)) is not None:
+        return kind(model, *address_and_key(PROVIDERS[provider], settings))
     if provider == "onnx" and model:
         from nebula.index.embedders.onnx_file import OnnxEmbedder
 

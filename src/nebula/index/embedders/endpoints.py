@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from nebula.index.constants import EMBED_TEXT_LETTERS, EMBED_TIMEOUT_S, QUESTION_TIMEOUT_S
 from nebula.index.embedders.contract import Vector
 from nebula.index.embedders.prefixes import with_prefix
-from nebula.llm.catalog import PROVIDERS
 from nebula.llm.errors import BadReplyError
 from nebula.llm.http.client import HttpClient, Timeouts
 from nebula.llm.http.http_errors import Service, status_error
+from nebula.providers import PROVIDERS
 
 
-class _Endpoint:
+class Endpoint:
     """One request for a list of texts. What differs between services is the subclasses' three methods."""
 
     provider: ClassVar[str]
@@ -80,7 +80,7 @@ class _Endpoint:
         raise NotImplementedError
 
 
-class OpenAIEmbedder(_Endpoint):
+class OpenAIEmbedder(Endpoint):
     """`/embeddings` of OpenAI, and of every server that speaks as it does. `base_url` includes `/v1`."""
 
     provider = "openai"
@@ -95,7 +95,7 @@ class OpenAIEmbedder(_Endpoint):
         return [each["embedding"] for each in sorted(reply["data"], key=lambda each: each["index"])]
 
 
-class GeminiEmbedder(_Endpoint):
+class GeminiEmbedder(Endpoint):
     provider = "gemini"
 
     def _url(self) -> str:
@@ -113,7 +113,7 @@ class GeminiEmbedder(_Endpoint):
         return [each["values"] for each in reply["embeddings"]]
 
 
-class OllamaEmbedder(_Endpoint):
+class OllamaEmbedder(Endpoint):
     """Ollama's own API: its `/v1` ignores the context length and cuts long texts silently."""
 
     provider = "ollama"

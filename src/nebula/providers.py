@@ -1,0 +1,115 @@
+"""The providers of models: one row says all that the rest of the program knows about each.
+
+A new provider is a connector in a file of its own (`nebula.llm`) and a row here: its settings, the command line, the
+choice of a model, prices and doctor follow. It stands below the settings and imports next to nothing, since `--help`
+names the providers and must load neither settings nor connectors.
+"""
+
+from __future__ import annotations
+
+from nebula.value import value
+
+DEFAULT_MODEL = "gpt-4.1-nano"
+DEFAULT_CONTEXT = 128_000
+"""Tokens that a model is taken to have room for where nobody knows better."""
+
+
+@value
+class KnownModel:
+    """What is known of the models whose names begin so. Prices are the list's, in US dollars a million tokens."""
+
+    name: str
+    context: int = DEFAULT_CONTEXT
+    price_in: float | None = None
+    price_out: float = 0.0
+
+
+@value
+class Provider:
+    name: str
+    label: str
+    """What people call it."""
+    connector: str
+    """`module:Class`, loaded on first use."""
+    default_address: str = ""
+    address_variables: tuple[str, ...] = ()
+    """Those that say where it is. The last one that is set counts; the setting is called like the first."""
+    key_variable: str = ""
+    """The one that holds its key, and the setting's name; empty where none is needed."""
+    default_model: str = ""
+    """Empty: the first that it lists."""
+    offered: tuple[str, ...] = ()
+    """Offered first where models are listed."""
+    own_names: str = ""
+    """A pattern of model names that are this provider's wherever they are said."""
+    models: tuple[KnownModel, ...] = ()
+    is_free: bool = False
+    in_home: str = ""
+    """A folder in nebula's home whose files are its models: it is set up where there is one."""
+
+    @property
+    def key(self) -> str:
+        """The setting that holds its key."""
+        return self.key_variable.lower()
+
+    @property
+    def address(self) -> str:
+        """The setting that says where it is."""
+        return self.address_variable.lower()
+
+    @property
+    def address_variable(self) -> str:
+        return self.address_variables[0] if self.address_variables else ""
+
+
+PROVIDERS = {
+    row.name: row
+    for row in (
+        Provider(
+            "openai",
+            "OpenAI",
+            "nebula.llm.openai:OpenAIModel",
+            default_address="https://api.openai.com/v1",
+            address_variables=("OPENAI_BASE_URL",),
+            key_variable="OPENAI_API_KEY",
+            default_model=DEFAULT_MODEL,
+            offered=("gpt-4.1-nano", "gpt-4.1-mini"),
+            own_names=r"gpt-(?!oss)|chatgpt-|o\d",
+            models=(
+                KnownModel("gpt-4.1", 1_047_576, 2.00, 8.00),
+                KnownModel("gpt-4.1-mini", 1_047_576, 0.40, 1.60),
+                KnownModel("gpt-4.1-nano", 1_047_576, 0.10, 0.40),
+                KnownModel("gpt-4o", 128_000, 2.50, 10.00),
+                KnownModel("gpt-4o-mini", 128_000, 0.15, 0.60),
+                KnownModel("gpt-5", 400_000),
+                KnownModel("o3", 200_000),
+            ),
+        ),
+        Provider(
+            "gemini",
+            "Gemini",
+            "nebula.llm.gemini:GeminiModel",
+            default_address="https://generativelanguage.googleapis.com",
+            address_variables=("GEMINI_BASE_URL",),
+            key_variable="GEMINI_API_KEY",
+            default_model="gemini-2.5-flash",
+            own_names=r"gemini-",
+            models=(
+                KnownModel("gemini-2.5-flash", 1_048_576, 0.30, 2.50),
+                KnownModel("gemini-2.5-flash-lite", 1_048_576, 0.10, 0.40),
+                KnownModel("gemini-2.5-pro", 1_048_576, 1.25, 10.00),
+                KnownModel("gemini-2.0-flash", 1_048_576, 0.10, 0.40),
+                KnownModel("gemini", 1_048_576),
+            ),
+        ),
+        Provider(
+            "ollama",
+            "Ollama",
+            "nebula.llm.ollama:OllamaModel",
+            default_address="http://127.0.0.1:11434",
+            address_variables=("OLLAMA_HOST", "EC_OLLAMA_ENDPOINT"),
+            is_free=True,
+        ),
+        Provider("local", "llama.cpp", "nebula.llm.local.connector:LocalModel", is_free=True, in_home="models"),
+    )
+}
