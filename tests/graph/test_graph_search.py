@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,6 +172,14 @@ def test_any_piece_of_a_run_of_japanese_is_found(text: str, data: st.DataObject)
         assert expression is not None
         wanted = expression.removesuffix(" *").strip('"')
         assert f" {wanted}" in " " + " ".join(index_text(text).split())
+
+
+def test_a_long_run_of_letters_costs_no_more_than_its_length() -> None:
+    dump = "0123456789abcdef" * 2500
+    started = time.process_time()
+    terms = index_text(f"getHistory {dump}").split()
+    assert time.process_time() - started < 2, "half a minute where every letter looks at all that follow"
+    assert terms == ["gethistory", "get", "history", dump]
 
 
 def test_phrases_of_a_search_box() -> None:

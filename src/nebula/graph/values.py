@@ -102,12 +102,9 @@ class Node:
                 shown[name] = _plain(held)
         return shown
 
-    def to_row(self) -> list[Any]:
-        """Its fields in their order, for a cache: a search makes hundreds of nodes from such rows."""
-        return [_row(getattr(self, name)) for name in _field_names(self)]
-
     @classmethod
     def from_row(cls, row: list[Any]) -> Node:
+        """Of its fields in their order: a search makes hundreds of nodes from what a cache holds."""
         for place, part in _PARTS.items():
             if place < len(row):  # a row of before there was that field ends sooner
                 row[place] = part(row[place])
@@ -144,13 +141,9 @@ def _plain(held: Any) -> Any:
     return held
 
 
-def _row(held: Any) -> Any:
-    """As `_plain`, without the names."""
-    if isinstance(held, (tuple, list)):
-        return [_row(each) for each in held]
-    if isinstance(held, (Utterance, NodeUsage, FileState)):
-        return [getattr(held, name) for name in _field_names(held)]
-    return _plain(held)
+def row_of(held: Any) -> Any:
+    """A node, or a part of one that JSON has no form for, as `Node.from_row` takes it."""
+    return held.to_record() if isinstance(held, Attachment) else [getattr(held, name) for name in _field_names(held)]
 
 
 @value

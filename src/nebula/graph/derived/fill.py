@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nebula.graph.derived.database import READ, UNREAD, UNREADABLE
@@ -11,8 +12,9 @@ from nebula.graph.derived.search_terms import folded, index_text
 from nebula.graph.disk import files
 from nebula.graph.disk.node_files import FOLDER
 from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.formats.node_xml import load_node
 from nebula.graph.ids import sort_key
-from nebula.graph.values import Node
+from nebula.graph.values import Node, row_of
 from nebula.language import Sentence
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ def read_some(database: NodeDatabase, disk: DataFolder, nodes: NodeFiles, limit:
 def _read(disk: DataFolder, nodes: NodeFiles, path: str) -> tuple[files.Signature, Node | str]:
     signature = disk.signature(f"{FOLDER}/{path}") or files.ABSENT
     try:
-        return signature, nodes.read(path)
+        # Past its memory, which is for what is asked for again and again.
+        return signature, load_node(nodes.read_bytes(path), f"{FOLDER}/{path}")
     except BadFile as error:
         return signature, dump_sentence(error.reason)
     except NotFound as error:
@@ -103,8 +106,7 @@ def load_sentence(text: str) -> Sentence:
     return Sentence(sentence, **values)
 
 
-def encode(node: Node) -> str:
-    return json.dumps(node.to_row(), ensure_ascii=False, separators=(",", ":"))
+encode: Callable[[Node], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=row_of).encode
 
 
 def decode(body: str) -> Node:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FILE = "graph.db"
-_BATCH = 256
+_BATCH = 512
 _PATIENCE = 20
 """Longer looks take at most one part in this many of the time."""
 _FEW = 2000
