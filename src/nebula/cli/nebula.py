@@ -25,7 +25,9 @@ from nebula.cli.arguments import (
 )
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
+from nebula.files.home import nebula_home
 from nebula.language import Sentence, translate
+from nebula.sandbox.trial import begin_trial
 
 COMMANDS = {
     "serve": Sentence("the conversation as a web page, agent included"),
@@ -49,14 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             command.exit_code = dispatch("nebula.cli.nebula_commands", words[0], words[1:])
         elif (options := _options(words)).version:
             print_line(f"nebula {__version__}")
-        elif options.prompt is None:
-            from nebula.cli.interactive import run_interactive
-
-            command.exit_code = run_interactive(options)
         else:
-            from nebula.cli.headless.run import run_headless
-
-            command.exit_code = run_headless(options)
+            begin_trial(nebula_home())  # while the rest is being loaded
+            if options.prompt is None:
+                from nebula.cli.interactive import run_interactive as run
+            else:
+                from nebula.cli.headless.run import run_headless as run
+            command.exit_code = run(options)
     return command.exit_code
 
 

@@ -13,6 +13,7 @@ from nebula.language import translate
 from nebula.sandbox.contract import Capability, Command, Limits
 from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, recall, remember
+from nebula.sandbox.trial import end_trial
 
 _MACHINES = ("x86_64", "aarch64")
 _PROBE = "rmdir folder && mkdir folder && rm file && echo new > file"
@@ -38,8 +39,10 @@ def capability(home: str | None = None, *, fresh: bool = False, probe: Probe | N
 
 @cache
 def _remembered(home: str | None) -> Found:
-    known = None if home is None else recall(home)
-    return known or _find_out(home, _probe)
+    if home is None:
+        return _find_out(None, _probe)
+    end_trial(home)
+    return recall(home) or _find_out(home, _probe)
 
 
 def _find_out(home: str | None, probe: Probe) -> Found:
