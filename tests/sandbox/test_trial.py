@@ -35,6 +35,13 @@ def test_whoever_asks_waits_for_it(tmp_path: Path) -> None:
         os.waitpid(process, os.WNOHANG)
 
 
+def test_an_answer_that_is_just_being_written_is_none(tmp_path: Path) -> None:
+    remember(str(tmp_path), AVAILABLE, 0)
+    (note,) = tmp_path.iterdir()
+    note.write_bytes(b"")
+    assert recall(str(tmp_path)) is None
+
+
 def test_only_one_is_begun_and_none_where_the_answer_is_known(tmp_path: Path) -> None:
     home = str(tmp_path)
     trial.begin_trial(home)

@@ -18,7 +18,8 @@ def recall(cache_folder: str) -> tuple[str, int] | None:
             step, _, number = file.read(200).partition("\t")
     except (OSError, UnicodeDecodeError):
         return None
-    return step or AVAILABLE, int(number) if number.isdecimal() else 0
+    # Empty is one that is just being written.
+    return (step, int(number) if number.isdecimal() else 0) if step else None
 
 
 def remember(cache_folder: str, step: str, number: int) -> None:
