@@ -6,12 +6,14 @@ import json
 import pytest
 
 from nebula.events import Approval
-from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ToolResultStatus
+from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ToolResultStatus, ToolSpec
 from nebula.tools.approval import Approvals, Decision, allow_all
-from nebula.tools.contract import Call, ToolFailure, text_argument
+from nebula.tools.contract import AppliedChange, Call, Outcome, ToolFailure, text_argument
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, learn_from, plan_tools
+from nebula.tools.toolset import ToolSet
+from nebula.value import replace
 from nebula.workspace import Policy, open_workspace
 
 
@@ -212,6 +214,30 @@ def test_the_third_identical_failing_call_says_do_something_else(desk):
     for _ in range(2):
         assert "does not exist" in desk.run("editFile", path="no.py", new_content="x")[1]["error"]
     assert "failed 3 times" in desk.run("editFile", path="no.py", new_content="x")[1]["error"]
+
+
+class HalfDone:
+    """Changes a file, then fails."""
+
+    spec = ToolSpec("half", "", {})
+
+    async def run(self, args, call):
+        made = AppliedChange("a.txt", "", "after", "+x", 1, 0)
+        return replace(Outcome.failed(ToolFailure("The rest failed.")), changes=(made,))
+
+
+def test_what_a_failing_call_changed_is_heard_of_however_often_it_failed():
+    heard = []
+
+    async def hear(change, call):
+        heard.append(change.path)
+
+    tools = replace(ToolSet.of([HalfDone()]), after_change=(hear,))
+    call = Call(AssistantToolUse("call_1", "half", "half", {}, {}))
+    last = [asyncio.run(tools.run(call)) for _ in range(3)][-1]
+    assert "failed 3 times" in last.content[0].value["error"]
+    assert [change.path for change in last.changes] == ["a.txt"]
+    assert heard == ["a.txt"] * 3
 
 
 def test_a_call_that_would_now_succeed_is_run_even_after_two_failures(desk, tmp_path):

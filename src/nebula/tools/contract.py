@@ -48,6 +48,7 @@ class Outcome:
     content: tuple[Text | Json, ...]
     status: ToolResultStatus = ToolResultStatus.Success
     changes: tuple[AppliedChange, ...] = ()
+    """What it changed, also where it failed in the end: a change that was made is never passed over."""
     check: CheckRun | None = None
     decision: str | None = None
     refused: bool = False

@@ -119,14 +119,17 @@ class ToolSet:
         return None
 
     def _counted(self, signature: str, outcome: Outcome) -> Outcome:
-        """The outcome, or advice in its place where the same call has failed too often."""
+        """The outcome, with advice in place of its content where the same call has failed too often.
+
+        All else stays: a call that fails may have changed files before it did.
+        """
         earlier = self._failures.get(signature)
         sentence = _error_of(outcome)
         if sentence is None:
             self._failures.pop(signature, None)
             return outcome
         if earlier and earlier.count >= MAX_SAME_FAILURES:
-            return _enough(earlier)
+            return replace(outcome, content=_enough(earlier).content)
         self._failures[signature] = _Failure(earlier.count + 1 if earlier else 1, sentence, outcome.refused)
         return outcome
 
