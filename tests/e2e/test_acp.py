@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -219,6 +220,40 @@ async def test_servers_of_the_editor_join(bench: Bench) -> None:
             await agent.prompt(session_id=session.session_id, prompt=[text_block("ping")])
         assert "pong" in json.dumps(server.turns[-1].json["messages"])
     assert editor.questions[0].title == "Call tools__ping with:"
+
+
+async def test_a_session_loaded_again_is_opened_once(bench: Bench) -> None:
+    """Its server stands for all that a session holds: it ends with the one that had it."""
+    started = bench.home / "started"
+    code = (
+        f"import os\nwith open({str(started)!r}, 'a') as file:\n    print(os.getpid(), file=file)\n"
+        "from mcp.server import MCPServer\ns = MCPServer('t')\n@s.tool()\ndef ping() -> str:\n    return 'pong'\ns.run()"
+    )
+
+    def alive() -> list[str]:
+        return [pid for pid in started.read_text().split() if Path("/proc", pid).exists()]
+
+    given = McpServerStdio(name="tools", command=sys.executable, args=["-c", code], env=[])
+    editor = Editor()
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("late", fault=Fault.slow(60))]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = (await agent.new_session(cwd=str(bench.project), mcp_servers=[given])).session_id
+            where = {"cwd": str(bench.project), "session_id": session, "mcp_servers": [given]}
+            await agent.prompt(session_id=session, prompt=[text_block("one")])
+            (first,) = alive()
+            await asyncio.gather(agent.load_session(**where), agent.load_session(**where))
+            assert not alive()
+            await agent.prompt(session_id=session, prompt=[text_block("two")])
+            (second,) = alive()
+            assert second != first
+            assert "in use by another process" not in json.dumps(editor.updates)
+            prompt = asyncio.create_task(agent.prompt(session_id=session, prompt=[text_block("wait")]))
+            await asyncio.to_thread(server.wait_until, lambda: len(server.turns) == 3, 30)
+            with pytest.raises(RequestError, match="a turn is under way"):
+                await agent.load_session(**where)
+            await agent.cancel(session_id=session)
+            assert (await prompt).stop_reason == "cancelled"
+    assert not alive()
 
 
 @pytest.mark.parametrize("source", ["/dev/null", __file__])

@@ -48,6 +48,7 @@ class AcpAgent:
         self._load_settings = load
         self._peer = Peer(send, self._handlers())
         self._open: dict[str, OpenSession] = {}
+        self._loading = asyncio.Lock()
 
     async def serve(self, lines: asyncio.StreamReader) -> None:
         """Until the editor goes; what is under way then is interrupted, and recorded so."""
@@ -91,7 +92,8 @@ class AcpAgent:
         return {"sessionId": session.id, "modes": _modes(session)}
 
     async def _load(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        session = await self._opened(params, _text(params, "sessionId"))
+        async with self._loading:  # of two loads of one session the second closes what the first opened
+            session = await self._opened(params, _text(params, "sessionId"))
         for turn in session.conversation.turns:
             for said in turn.messages:
                 kind = "user_message_chunk" if isinstance(said, UserMessage) else "agent_message_chunk"
@@ -124,17 +126,27 @@ class AcpAgent:
         async def approver(question: AnyQuestion) -> Decision:
             return await self._ask(asked[0], question)
 
+        if resume is not None:
+            await self._leave(resume)
         session = await open_session(settings, approver=approver, resume=resume)
         asked.append(session.id)
         self._open[session.id] = OpenSession(session)
         return session
 
+    async def _leave(self, session_id: str) -> None:
+        """Closes a session that is loaded again, as nobody else would."""
+        earlier = self._open.get(session_id)
+        if earlier is None:
+            return
+        _refuse_during_turn(earlier)
+        del self._open[session_id]
+        await earlier.session.close()
+
     async def _prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         place = self._place(params)
         session = place.session
         prompt = read_prompt(params.get("prompt"), session.settings.root)
-        if place.turn is not None:
-            raise RpcError("a turn is under way in this session; wait for its end, or cancel it")
+        _refuse_during_turn(place)
         settings = session.settings
         stage = StageOptions(settings.lang, settings.curtain, settings.backstage)
         place.view = EditorView(stage, lambda update: self._update(session.id, update))
@@ -182,6 +194,11 @@ class AcpAgent:
 
     def _update(self, session_id: str, update: Mapping[str, Any]) -> None:
         self._peer.notify("session/update", {"sessionId": session_id, "update": update})
+
+
+def _refuse_during_turn(place: OpenSession) -> None:
+    if place.turn is not None:
+        raise RpcError("a turn is under way in this session; wait for its end, or cancel it")
 
 
 async def _nothing(_: Mapping[str, Any]) -> None:
