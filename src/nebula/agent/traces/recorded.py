@@ -11,7 +11,7 @@ from nebula.errors import EXIT_FORMAT
 from nebula.events import Stamped, Step
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, StreamItem, Usage
 from nebula.llm.errors import ModelError
-from nebula.messages import AssistantMessage
+from nebula.messages import AssistantMessage, MessageFormatError
 from nebula.tools.approval import AnyQuestion, Decision
 
 OUR_FAILURES = frozenset({"internal", "recording", "graph", "output", "start"})
@@ -49,7 +49,11 @@ class RecordedModel:
             raise RecordedFailure("The trace has no further reply: from here on it would go otherwise than recorded.")
         if event.get("type") == "error":
             raise self._failure("{problem}", problem=str(event.get("message")))
-        yield reply_of(event)
+        try:
+            reply = reply_of(event)
+        except MessageFormatError as problem:
+            raise RecordedFailure("A reply in the trace is damaged: {problem}", problem=str(problem)) from None
+        yield reply
 
     async def list_models(self) -> list[ModelInfo]:
         return []
@@ -70,19 +74,24 @@ def is_plan_reply(event: Mapping[str, Any]) -> bool:
 
 
 def is_failure(event: Mapping[str, Any], ours: Container[str] = OUR_FAILURES) -> bool:
-    return event.get("type") == "error" and event.get("kind") not in ours
+    return event.get("type") == "error" and str(event.get("kind")) not in ours
 
 
 def reply_of(event: Mapping[str, Any]) -> ModelReply:
-    usage = event.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
+    """Raises MessageFormatError. What was counted or noted beside the message is left out where it is damaged."""
     if is_plan_reply(event):
         message: AssistantMessage = AssistantMessage.new_response(None, str(event.get("text") or ""))
     else:
         message = AssistantMessage.from_json(event["message"])
+    usage, rung = event.get("usage"), event.get("rung")
     stop = str(event.get("stop") or ("tool_calls" if message.tool_uses else "end"))
-    spent = Usage(int(counts.get("input_tokens", 0)), int(counts.get("output_tokens", 0)))
-    return ModelReply(message, spent, event.get("rung"), stop)
+    spent = Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens"))
+    return ModelReply(message, spent, rung if isinstance(rung, str) else None, stop)
+
+
+def _count(usage: Any, name: str) -> int:
+    found = usage.get(name) if isinstance(usage, dict) else None
+    return found if isinstance(found, int) else 0
 
 
 class RecordedAnswers:

@@ -145,7 +145,8 @@ def _last(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _files(events: Sequence[dict[str, Any]]) -> str:
-    changed = [each for each in _last(events).get("files_changed") or () if isinstance(each, dict)]
+    said = _last(events).get("files_changed")
+    changed = [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
     return ", ".join(sorted(f"{each.get('path')} {str(each.get('after') or '-')[:8]}" for each in changed)) or "-"
 
 
