@@ -12,6 +12,7 @@ import pytest
 
 import nebula
 from nebula.sandbox.inside import seccomp
+from nebula.sandbox.inside.limits import has_own_pid_max
 
 SOURCE = Path(nebula.__file__).parent
 START = f"import sys; sys.path.append({str(SOURCE.parent)!r}); import ctypes, os, socket\n" + (
@@ -117,6 +118,26 @@ def test_every_jump_of_the_filter_lands_in_it(machine: str) -> None:
         if operation in jumps:
             assert at + 1 + max(yes, no) < len(code)
     assert len(code) < 4096 and code[-1][0] == 0x06
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ("6.14+", True),
+        ("6.14.0-rc1", True),
+        ("6.14-rc1+", True),
+        ("6.14_lts", True),
+        ("7", True),
+        ("10.0.3-arch1-1", True),
+        ("6.13+", False),
+        ("6.8.0-rc1", False),
+        ("5.15.167.4-microsoft-standard-WSL2", False),
+        ("6", False),
+        ("next", False),
+    ],
+)
+def test_the_version_of_a_kernel_is_read_however_it_goes_on(release: str, expected: bool) -> None:
+    assert has_own_pid_max(release) is expected
 
 
 def test_the_launcher_imports_next_to_nothing() -> None:

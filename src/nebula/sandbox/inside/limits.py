@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+from itertools import takewhile
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FEWEST_PIDS = 301
@@ -44,11 +45,11 @@ def limit_pids(processes: int) -> None:
         return  # RLIMIT_NPROC and the watch remain
 
 
-def has_own_pid_max() -> bool:
+def has_own_pid_max(release: str = "") -> bool:
     """Older kernels have one for the whole machine, which is not ours to change: there the watch alone counts. To try
     it out would be to change it, so the version has to do here."""
-    release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
-    return release >= _NAMESPACED_PID_MAX
+    parts = (release or os.uname().release).split(".")[:2]
+    return tuple(int("0" + "".join(takewhile(str.isdecimal, part))) for part in parts) >= _NAMESPACED_PID_MAX
 
 
 def die_first() -> None:
