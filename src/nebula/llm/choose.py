@@ -37,8 +37,6 @@ class ChosenModel:
     connector: Model
     name: str
     context_tokens: int = 0
-    remark: Sentence | None = None
-    """What the user should know about the choice; the connector says it before its first reply."""
 
     @property
     def provider(self) -> str:
@@ -246,7 +244,7 @@ async def _described(settings: Settings, row: Provider, model: str, remark: Sent
     if not context:
         with suppress(ModelError):  # the turn meets the same problem, and reports it
             context = (await connector.describe(model)).context_length or 0
-    return ChosenModel(connector, model, context, remark)
+    return ChosenModel(connector, model, context)
 
 
 async def _asked_around(settings: Settings, model: str, configured: Sequence[Provider]) -> Provider:
