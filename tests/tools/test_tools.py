@@ -377,6 +377,26 @@ def test_the_ledger_learns_from_a_conversation(tmp_path):
     assert desk.run("editFile", path="a.txt", new_content="new\n")[1] == {"success": True}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"edits": [{"old_text": "b", "new_text": "B\nC"}]}, {"new_content": "\ufeffa\r\nB\r\nC"}, {"append": "\r\nd"}],
+)
+def test_edits_of_an_earlier_sitting_count_as_read(tmp_path, change):
+    from nebula.messages import AssistantMessage, Json, ToolUseResult, UserMessage
+
+    (tmp_path / "a.txt").write_bytes("\ufeffa\r\nb".encode())
+    then, messages = Desk(tmp_path), []
+    for number, (name, args) in enumerate([("readFile", {}), ("editFile", change), ("editFile", {"edits": []})]):
+        outcome, value = then.run(name, path="a.txt", **args)
+        use = AssistantToolUse(str(number), name, name, {}, {"path": "a.txt", **args})
+        results = [ToolUseResult(use.id, [Json(value)], outcome.status)]
+        messages += [AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results(results)]
+    now = Desk(tmp_path)
+    learn_from(now.ledger, messages)
+    assert now.run("editFile", path="a.txt", edits=[{"old_text": "a", "new_text": "A"}])[1] == {"success": True}
+    assert now.run("editFile", path="a.txt", new_content="all of it")[1] == {"success": True}
+
+
 def test_ranges_of_a_file_of_any_size_can_be_read_and_edited_around(tmp_path):
     desk = Desk(tmp_path)
     put(tmp_path, "huge.txt", "".join(f"line {number}\n" for number in range(1, 100_001)))

@@ -8,7 +8,8 @@ counts for as long as the file is unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from nebula.files.digest import digest
 from nebula.value import field, record
@@ -45,6 +46,8 @@ class ReadLedger:
     """Files of which some content was once known in full."""
     _shown: dict[str, set[tuple[int, int, str]]] = field(default_factory=dict)
     """Lines of files whose content was not at hand, each with the hash of its text; see `recognise`."""
+    _texts: dict[str, str] | None = None
+    """While a conversation is read: what stood in the files, so that its edits can be followed."""
 
     def recent(self, count: int) -> list[str]:
         """The files read last, after those of which a search showed something."""
@@ -52,6 +55,8 @@ class ReadLedger:
 
     def saw(self, path: str, content: str) -> None:
         """The whole of it."""
+        if self._texts is not None:
+            self._texts[_normal(path)] = content
         self._saw_whole(_normal(path), digest(content.encode("utf-8", "surrogateescape")))
 
     def saw_part(self, path: str, sha256: str, lines: int, shown: Iterable[Sequence[int]]) -> None:
@@ -87,6 +92,21 @@ class ReadLedger:
             self._saw_whole(name, after)
         else:
             self._seen[name] = _Seen(after, ranges=_carried_over(seen.ranges, blocks))
+
+    @contextmanager
+    def reading_back(self) -> Iterator[None]:
+        """While a conversation is told again: contents are kept for as long, and `edited_so` can follow its edits."""
+        self._texts = {}
+        try:
+            yield
+        finally:
+            self._texts = None
+
+    def edited_so(self, path: str, edit: Callable[[str], str]) -> None:
+        """An edit of the past: what it made of a content that was known in full is known as well."""
+        before = (self._texts or {}).get(_normal(path))
+        if before is not None:
+            self.saw(path, edit(before))
 
     def knows(self, path: str, sha256: str) -> bool:
         seen = self._seen.get(_normal(path))

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from nebula.messages import AssistantMessage, Json, Message, ToolResultStatus, ToolUseResult, UserMessage
+from nebula.messages import (
+    AssistantMessage,
+    AssistantToolUse,
+    Json,
+    Message,
+    ToolResultStatus,
+    ToolUseResult,
+    UserMessage,
+)
 from nebula.tools import read_node, search_code
 from nebula.tools.approval import Approvals, Approved
 from nebula.tools.commands import run_check, run_command
@@ -71,16 +79,22 @@ def mcp_tools(kit: ToolKit, *, read_only: str = "", audit: CallAudit | None = No
 def learn_from(ledger: ReadLedger, messages: Iterable[Message]) -> None:
     """Teaches the ledger what a model that has these messages in front of it has read."""
     lessons = {tool.name: tool.learn for tool in TOOLS if tool.learn is not None}
-    uses = {}
+    with ledger.reading_back():
+        for use, result in _answered(messages):
+            learn = lessons.get(use.orig_name)
+            if learn and isinstance(use.orig_args, dict) and (value := _value_of(result)) is not None:
+                learn(ledger, use.orig_args, value)
+
+
+def _answered(messages: Iterable[Message]) -> Iterator[tuple[AssistantToolUse, ToolUseResult]]:
+    uses: dict[str, AssistantToolUse] = {}
     for message in messages:
         if isinstance(message, AssistantMessage):
             uses.update({use.id: use for use in message.tool_uses or ()})
         elif isinstance(message, UserMessage):
             for result in message.tool_use_results or ():
-                use = uses.get(result.tool_use_id)
-                learn = lessons.get(use.orig_name) if use else None
-                if use and learn and isinstance(use.orig_args, dict) and (value := _value_of(result)) is not None:
-                    learn(ledger, use.orig_args, value)
+                if (use := uses.get(result.tool_use_id)) is not None:
+                    yield use, result
 
 
 def _value_of(result: ToolUseResult) -> dict[str, object] | None:

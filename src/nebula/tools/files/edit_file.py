@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.ledger import ReadLedger
 from nebula.tools.writing import Proposal, WritingTool, content_argument, learns_from
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.contract import ABSENT
@@ -124,12 +126,29 @@ def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
     return read_edits(args["edits"]), None
 
 
+def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    """Where only some hunks were taken the outcome is another, which no file has: nothing is known by it."""
+    path, more = args.get("path"), args.get("append")
+    if isinstance(path, str) and isinstance(args.get("edits"), list):
+        from nebula.tools.files.text_edits import apply_edits, read_edits
+
+        with suppress(ToolFailure):
+            edits = read_edits(args["edits"])
+            ledger.edited_so(path, lambda text: apply_edits(path, text, edits, quote=False))
+    elif isinstance(path, str) and isinstance(more, str):
+        ledger.edited_so(path, lambda text: text + more)
+    else:
+        _learn_whole(ledger, args, result)
+
+
+_learn_whole = learns_from("new_content")
+
 TOOL = ToolDeclaration(
     "editFile",
     lambda kit: EditFile(kit.workspace, kit.ledger),
     writes=True,
     in_plan=False,
     over_mcp=True,
-    learn=learns_from("new_content"),
+    learn=_learn,
     method="write_file",
 )
