@@ -154,8 +154,10 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
         return _speak(scene, event)
     if isinstance(event, Final):
         return _close(scene, event, options)
-    if isinstance(event, Error | Notice):
+    if isinstance(event, Error):
         return _remark(scene, event.message, event.in_language(options.lang))
+    if isinstance(event, Notice):
+        return _remark_at_work(scene, event, options)
     if isinstance(event, Approval) and event.decision is None:
         return replace(scene, curtain_down=False, command_runs=False), (Ask(_seen_whole(event, options.lang)),)
     if isinstance(event, Steering):
@@ -179,7 +181,7 @@ def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene
         cues.append(Curtain(path, _what_runs(event, options.lang) if isinstance(event, Output) else ""))
         scene = replace(scene, curtain_down=True, command_runs=runs)
     if options.backstage:
-        cues.extend(_behind(event))
+        cues.extend(_behind(event, options.lang))
     return scene, tuple(cues)
 
 
@@ -195,6 +197,14 @@ def _remark(scene: Scene, sentence: str, said: str) -> tuple[Scene, tuple[Cue, .
     if not text or sentence in scene.remarks:
         return scene, ()
     return replace(scene, remarks=(*scene.remarks, sentence), curtain_down=False), (Remark(text),)
+
+
+def _remark_at_work(scene: Scene, notice: Notice, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
+    """The work goes on behind what is said about it: the curtain comes down again."""
+    after, cues = _remark(scene, notice.message, notice.in_language(options.lang))
+    if not cues or not scene.curtain_down:
+        return after, cues
+    return replace(after, curtain_down=True, command_runs=False), (*cues, Curtain())
 
 
 def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -245,7 +255,7 @@ def _path_at_work(event: Event) -> str:
     return one_line(path) if isinstance(path, str) else ""
 
 
-def _behind(event: Event) -> tuple[Backstage, ...]:
+def _behind(event: Event, lang: str) -> tuple[Backstage, ...]:
     title, text = "", ""
     if isinstance(event, Step):
         title, text = event.name, json.dumps(event.args, ensure_ascii=False)
@@ -258,7 +268,8 @@ def _behind(event: Event) -> tuple[Backstage, ...]:
     elif isinstance(event, Diff):
         title, text = f"{event.path} +{event.added} −{event.removed}", event.diff
     elif isinstance(event, Retry):
-        title = f"retry {event.attempt}: {event.reason}"
+        reason = explain_to(lang, event.reason)
+        title = translate_to(lang, "retry {attempt}: {reason}", attempt=event.attempt, reason=reason)
     elif isinstance(event, Checked):
         title, text = f"{event.check.name} → {'passed' if event.check.passed else 'failed'}", event.check.summary
     elif isinstance(event, Repair):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import select
@@ -15,9 +16,12 @@ from conftest import Bench
 from in_process import run_here, sit_down_here
 from nebula.cli.retries import asked_again
 from nebula.cli.terminal.input.keys import KeysKept
-from nebula.events import Output, Retry, Steering
+from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.output.turn_view import TurnView
+from nebula.events import FileChange, Final, Output, Retry, Stamped, Steering, Usage
 from nebula.graph.graph import Graph
-from nebula.language import Sentence
+from nebula.language import Sentence, use_language
 from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
 from nebula.tools.commands.program_name import program_of
 from scripted_model import Call, ScriptedModel, Turn
@@ -147,6 +151,50 @@ def test_what_runs_is_told_by_its_name_alone() -> None:
 )
 def test_the_program_of_a_line(line: str, program: str | None) -> None:
     assert program_of(line) == program
+
+
+def test_why_the_model_is_asked_again_is_one_japanese_phrase() -> None:
+    limited = Retry(Sentence("slow down"), 2, 600, attempts=4, kind="limit")
+    use_language("ja")
+    try:
+        assert asked_again(limited, 30) == "利用制限中、30 秒後に再試行、2/4 回目"
+    finally:
+        use_language("en")
+
+
+def test_the_live_line_stays_while_something_is_remarked(bench: Bench) -> None:
+    """What is attached is told before the model is asked: that it works must be seen behind it."""
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("look at @a.txt")
+        screen.wait("waiting for the model")
+        assert "Attached: a.txt" in screen.text
+        screen.send(f"mind it{TAB}")
+        screen.wait("› ↪ mind it")
+        answer.set()
+        screen.wait("Done.")
+        screen.prompt(times=2)
+        screen.send(CTRL_D)
+
+    bench.write("a.txt", "x\n")
+    answer = threading.Event()
+    with ScriptedModel([Turn("Looking.", [LOOK], until=answer), Turn("Done.")]) as server:
+        _, screen = sit_down_here(bench, person, **server.env())
+    lines = screen.lines
+    for said in ("Looking.", "Done."):
+        assert lines[lines.index(said) - 1] == ""  # apart from what is told beside it
+
+
+@pytest.mark.parametrize("columns", range(72, 90))
+def test_the_closing_line_is_broken_between_its_parts(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = io.StringIO()
+    out.isatty = lambda: True  # type: ignore[method-assign]
+    screen = Screen(out)
+    final = Final("", "ok", 0, (FileChange("source.txt", 1, 1), FileChange("test.txt", 2, 1)), Usage(500, 100))
+    TurnView(screen, LiveLine(screen, str), StageOptions("ja")).read(Stamped(final, "", "", 1, ""))
+    assert " · 未検証" in out.getvalue() and "入力 500・出力 100 トークン" in out.getvalue()
 
 
 def test_a_long_rate_limit_is_told_by_the_clock() -> None:

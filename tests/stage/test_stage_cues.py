@@ -71,18 +71,27 @@ def test_a_cue_on_the_wire(cue: Cue, body: dict[str, Any]) -> None:
     [
         (Message(AssistantMessage.new_response(None, "Done.")), Scene(True, True, False, True), Say("Done.", 2)),
         (ASKED, Scene(), Ask(ASKED)),
-        (Notice("Look\x1b."), Scene(False, False, False, True, ("Look\x1b.",)), Remark("Look␛.")),
-        (
-            Notice("running {program}", {"program": "ruff"}),
-            Scene(False, False, False, True, ("running ruff",)),
-            Remark("ruff を実行中"),
-        ),
     ],
 )
 def test_what_lifts_the_curtain_is_seen_in_the_scene(event: Event, scene: Scene, cue: Cue) -> None:
     after, cues = perform(WORKING, event, JAPANESE)
     assert (after, cues) == (scene, (cue,))
     assert after.curtain_down is False
+
+
+@pytest.mark.parametrize(
+    ("notice", "remark"),
+    [
+        (Notice("Look\x1b."), "Look␛."),
+        (Notice("running {program}", {"program": "ruff"}), "ruff を実行中"),
+    ],
+)
+def test_work_goes_on_behind_a_remark(notice: Notice, remark: str) -> None:
+    after, cues = perform(WORKING, notice, JAPANESE)
+    assert cues == (Remark(remark), Curtain())
+    assert after == Scene(False, False, True, False, (notice.message,))
+    assert perform(after, notice, JAPANESE) == (after, ())
+    assert perform(Scene(), notice, JAPANESE)[1] == (Remark(remark),)
 
 
 @pytest.mark.parametrize("before", [Scene(), WORKING, Scene(spoken=True, command_runs=True)])

@@ -25,4 +25,4 @@ def asked_again(retry: Retry, seconds: int) -> str:
     parts = [reason, again]
     if retry.attempts:
         parts.append(translate("{attempt} of {attempts}", attempt=retry.attempt, attempts=retry.attempts))
-    return ", ".join(parts)
+    return translate(", ").join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nebula.cli.refusals import Refusals
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.output.width import BETWEEN
 from nebula.events import Approval, Event, Message, Retry, Stamped, ToolResult
 from nebula.language import translate
 from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Heard, Remark, Say, Stage, StageOptions
@@ -32,6 +33,8 @@ class TurnView:
         """Tools that were called and have not answered yet."""
         self._behind = False
         """Backstage spoke last; what the audience hears next stands apart from it."""
+        self._beside = False
+        """A remark, or what the user said meanwhile, came last; the model's words stand apart from it."""
 
     def read(self, stamped: Stamped) -> None:
         for cue in self._stage.read(stamped):
@@ -70,9 +73,9 @@ class TurnView:
                 self._hidden = [*self._hidden, cue][-HIDDEN_CUES:]
             return
         self._live.lower()
-        if self._behind:
+        if self._behind or (self._beside and isinstance(cue, Say)):
             self._screen.line()
-            self._behind = False
+        self._behind, self._beside = False, isinstance(cue, Remark | Heard)
         if isinstance(cue, Say):
             self._screen.say(cue.text)
         elif isinstance(cue, Remark):
@@ -82,7 +85,7 @@ class TurnView:
         elif isinstance(cue, Ask):
             self.asked = cue.approval
         elif isinstance(cue, Close):
-            self._screen.line(cue.line, "dim")
+            self._screen.parts(cue.line.split(BETWEEN), "dim")
             self._screen.line()
 
     def _show_backstage(self, cue: Backstage) -> None:
