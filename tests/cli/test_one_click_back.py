@@ -96,6 +96,18 @@ def test_a_file_that_was_deleted_by_hand_is_named_before_it_comes_back(bench: Be
     assert "Put back: new.txt" in undone and "Deleted by hand" not in undone
 
 
+def test_a_file_changed_by_hand_is_named_where_it_is_left_behind(bench: Bench) -> None:
+    told = "Changed by hand since, and left so: a.txt"
+    worked(bench, "change 3\nchange 5\n", *edit(3, "LINE"), *edit(5, "LINE"))
+    bench.write("a.txt", bench.read("a.txt") + "by hand\n")
+    with ScriptedModel([Turn("On.")]) as server:
+        out = run_here(bench, "nebula", "-c", stdin="/fork 2\n/undo\n/fork 1\n/restore 2\nexit\n", **server.env()).out
+        there = node_of(bench, "change 3")
+        ran = run_here(bench, "nebula", "-c", "-p", "go on", "--from", there, "--with-files", **server.env())
+    assert out.count(told) == 2 and "as that turn left them" not in out  # the newest turn is where the files are
+    assert ran.err.count(told) == 1 and bench.read("a.txt").endswith("by hand\n")
+
+
 @pytest.mark.parametrize(("number", "left"), [(1, "LINE 3"), (2, "LINE 15")])
 def test_history_takes_back_one_turns_part_of_a_file(bench: Bench, number: int, left: str) -> None:
     script = f"change 3\nchange 15\n/history a.txt\n/history a.txt {number}\n/history b.txt\n/history a.txt 9\n"

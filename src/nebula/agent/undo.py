@@ -77,7 +77,8 @@ def difference(history: FileHistory, path: str, old: str | None, new: str | None
 def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     """How to put the files back as that turn left them.
 
-    A file whose content now is not one that the journal knows was changed by somebody else, and is not in the plan.
+    A file whose content now is not one that the journal knows was changed by somebody else, and is passed over; it is
+    named where a later turn has changed it as well, so that one would expect it to go back.
     """
     from nebula.workspace.file_history import is_among
 
@@ -89,7 +90,9 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     restore_id = new_trace_id()
     steps = history.plan_restore(state_after(changes, node), restore_id).steps
     ours = {step.path: step.target for step in steps if is_among(step.current, known.get(step.path, ()))}
-    return history.plan_restore(ours, restore_id)
+    later = {change.path for change in changes[_end_of(changes, node) :]}
+    passed_over = tuple(step.path for step in steps if step.path in later and step.path not in ours)
+    return replace(history.plan_restore(ours, restore_id), passed_over=passed_over)
 
 
 def carry_out(workspace: Workspace, plan: FilePlan, session_id: str = "") -> tuple[str, ...]:
@@ -119,9 +122,13 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
     """
     from nebula.workspace.file_history import states_after
 
+    return states_after(changes, _end_of(changes, node))
+
+
+def _end_of(changes: Sequence[RecordedChange], node: Node) -> int:
+    """How many of the changes had happened when the turn had ended."""
     own = [place for place, change in enumerate(changes) if change.group == node.id and change.kind == "write"]
-    end = own[-1] + 1 if own else sum(_moment(change.ts) <= _moment(node.timestamp) for change in changes)
-    return states_after(changes, end)
+    return own[-1] + 1 if own else sum(_moment(change.ts) <= _moment(node.timestamp) for change in changes)
 
 
 def _moment(timestamp: str) -> datetime:

@@ -45,6 +45,8 @@ class FilePlan:
     """Directories to remove if they are empty afterwards."""
     undone_by: str = ""
     """The session that took back what a redo would do again."""
+    passed_over: tuple[str, ...] = ()
+    """Files that would change as well, and stay as somebody else has left them."""
 
     @property
     def conflicts(self) -> tuple[FileStep, ...]:

@@ -111,15 +111,18 @@ def _take_files(session: Session) -> NebulaError | None:
         if diffs:
             print_remark(f"nebula: {translate('What changes:')}\n{diffs}")
         if found.deleted:
-            deleted = ", ".join(found.deleted)
+            deleted = translate(", ").join(found.deleted)
             print_remark(f"nebula: {translate('Deleted by hand, and brought back: {files}', files=deleted)}")
+        if plan.passed_over:
+            left = translate(", ").join(plan.passed_over)
+            print_remark(f"nebula: {translate('Changed by hand since, and left so: {files}', files=left)}")
         touched = carry_out(files, plan)
     except UndoRefused as refusal:
         return refusal
     if not touched:
         return None
     session.turn_ids.add(plan.group)
-    print_remark(f"nebula: {translate('Put back: {files}', files=', '.join(touched))}")
+    print_remark(f"nebula: {translate('Put back: {files}', files=translate(', ').join(touched))}")
     return None
 
 

@@ -132,9 +132,9 @@ async def _tell_of_files(terminal: TerminalSession) -> None:
     if node is None:
         return
     plan = await asyncio.to_thread(journal.restore_plan, terminal.session.project.workspace, node)
+    await preview(terminal, plan)
     if plan.steps:
         terminal.left_behind = node
-        await preview(terminal, plan)
         terminal.screen.line(
             translate_count(
                 len(plan.steps),

@@ -114,11 +114,12 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
         return
     workspace = terminal.session.project.workspace
     plan = await asyncio.to_thread(journal.restore_plan, workspace, node)
-    if not plan.steps:
+    if not plan.steps and not plan.passed_over:
         terminal.screen.line(translate("The files are as that turn left them."))
-        return
     if argument:  # else /fork has just shown it
         await preview(terminal, plan)
+    if not plan.steps:
+        return
     touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
@@ -137,6 +138,10 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
         terminal.screen.line(
             translate("Deleted by hand, and brought back: {files}", files=named(found.deleted)), "yellow"
         )
+    if plan.passed_over:
+        terminal.screen.line(
+            translate("Changed by hand since, and left so: {files}", files=named(plan.passed_over)), "yellow"
+        )
 
 
 def show_preview(terminal: TerminalSession, diffs: Sequence[str]) -> None:
@@ -146,7 +151,7 @@ def show_preview(terminal: TerminalSession, diffs: Sequence[str]) -> None:
 
 
 def named(paths: Sequence[str]) -> str:
-    return ", ".join(one_line(path) for path in paths)
+    return translate(", ").join(one_line(path) for path in paths)
 
 
 COMMANDS = (
