@@ -38,6 +38,16 @@ def test_wide_text_is_wrapped_by_columns():
     assert "".join(lines) == "星雲" * 60
 
 
+def test_japanese_is_broken_by_its_own_rules():
+    sentence = "1: このターンではキャッシュについて説明しました。**太字**の`code`もあります。"
+    for columns in range(20, 60):
+        lines = plain(sentence * 3 + "\n- " + sentence * 2, columns).split("\n")
+        assert all(display_width(line) <= columns for line in lines)
+        assert not [line for line in lines if line.strip(" •")[:1] in "、。ーャッュ" and line.strip(" •")]
+        assert "".join(lines).replace(" ", "").count("キャッシュ") == 5
+        assert display_width(lines[0]) > columns - 12  # not only "1:", with the sentence as one word behind it
+
+
 def test_no_line_ends_in_blanks():
     text = rendered("# Title\n\npara\n\n- a\n- b\n\n```python\nx = 1\n```", 80)
     assert not [line for line in text.split("\n") if re.search(r" (\x1b\[0m)*$", line)]

@@ -9,8 +9,11 @@ from typing import ClassVar
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement
+from rich.markdown import Heading, Markdown, MarkdownElement, Paragraph
+from rich.text import Text
 from rich.theme import Theme
+
+from nebula.cli.terminal.output.width import places_to_break
 
 _THEME = Theme(
     {
@@ -31,13 +34,35 @@ class LeftHeading(Heading):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.justify = "left"
-        yield self.text
+        yield _broken(self.text, options.max_width)
+
+
+class Prose(Paragraph):
+    """Broken between words and by the rules of Japanese; rich takes a Japanese sentence for one long word."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = self.justify
+        yield _broken(self.text, options.max_width)
+
+
+def _broken(text: Text, columns: int) -> Text:
+    if text.plain.isascii():
+        return text
+    lines = Text("\n", justify=text.justify)
+    pieces = [piece for line in text.split() for piece in line.divide(places_to_break(line.plain, columns))]
+    for piece in pieces:
+        piece.rstrip()
+    return lines.join(pieces)
 
 
 class PlainMarkdown(Markdown):
     """Nothing the model wrote is lost: tags are text, and its line breaks are kept."""
 
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": LeftHeading,
+        "paragraph_open": Prose,
+    }
 
     def __init__(self, text: str) -> None:
         super().__init__(text, code_theme="ansi_dark", hyperlinks=False)

@@ -84,6 +84,19 @@ def first_parts(parts: Sequence[str], columns: int) -> str:
     return wrap_parts(parts, columns)[0] if parts else ""
 
 
+def places_to_break(line: str, columns: int) -> list[int]:
+    """Where the line is broken so that its pieces fit, by the rules of `wrap`; a word too long for a line is left."""
+    places: list[int] = []
+    at = used = 0
+    for piece in _PIECES.findall(line):
+        if used and used + display_width(piece.rstrip()) > columns:
+            places.append(at)
+            used = 0
+        at += len(piece)
+        used += display_width(piece)
+    return places
+
+
 def wrap(line: str, columns: int, hang: int = 0) -> list[str]:
     """The line in pieces that fit, broken between words, or between Japanese characters where their rules allow."""
     if display_width(line) <= columns:
