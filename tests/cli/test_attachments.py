@@ -189,7 +189,7 @@ def test_the_status_line_tells_the_size_while_the_prompt_is_written(bench: Bench
     def person(screen: Person) -> None:
         screen.prompt()
         screen.send("see @a.txt now ")
-        screen.wait("1 attachment, about 1,000 tokens · agent")
+        screen.wait("1 attachment, about 640 tokens · agent")
         screen.paste(LARGE)
         screen.wait("2 attachments, about ")
         screen.send(CTRL_C)

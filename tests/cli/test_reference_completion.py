@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
 from conftest import Bench
 from in_process import run_here, sit_down_here
 from nebula.cli.terminal.input.attached_size import AttachedSize
+from nebula.cli.terminal.input.completion import PromptCompleter, offers_at_once
+from nebula.cli.terminal.input.node_names import NodeNames
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.workspace import Policy, open_workspace
 from scripted_model import ScriptedModel, Turn
@@ -41,9 +49,33 @@ def test_tags_and_earlier_turns_are_offered_and_reach_the_model(bench: Bench) ->
     assert len(node["references"]) == 2 and parser in node["references"]
 
 
-def test_the_size_of_a_range_is_not_that_of_the_file_and_a_folder_counts(bench: Bench) -> None:
-    bench.write("src/main.py", "x = 1\n" * 1000)
+def test_the_size_is_the_one_that_is_told_when_it_is_sent(bench: Bench) -> None:
+    bench.write("src/main.py", "".join(f"print({number})\n" for number in range(1, 1001)))
+    bench.write("日本.txt", "これは日本語の文章です。\n" * 50)
+    bench.write(".env", "TOKEN=abcdefgh12345\n")
     size = AttachedSize(lambda: open_workspace(str(bench.project), Policy(), read_only=True), Pastes())
-    assert size("see @src/main.py") == "1 attachment, about 1,500 tokens"
-    assert size("see @src/main.py:10-20") == "1 attachment, about 110 tokens"
-    assert size("see @src/main.py:10-20 and @src/") == "2 attachments, about 112 tokens"
+    with ScriptedModel([Turn("Seen.")] * 3) as server:
+        for mention in ("src/main.py", "src/main.py:10-20", "日本.txt"):
+            ran = run_here(bench, "nebula", "-p", f"see @{mention}", **server.env())
+            before, told = (
+                int(re.findall(r"about ([\d,]+) tokens", said)[0].replace(",", ""))
+                for said in (size(f"see @{mention}"), ran.err)
+            )
+            assert 0 <= told - before <= 20  # which lines they are is told with them
+    assert size("see @src/") == "1 attachment, about 2 tokens" and size("see @.env") == ""
+
+
+def test_tab_after_a_bare_mark_lists_all_tags() -> None:
+    class Known(NodeNames):
+        def _look(self) -> None:
+            self._tags = (("grammar", 2), ("parsing", 1))
+
+    completer = PromptCompleter({}, [], lambda: pytest.fail("no file is asked for"), Known(lambda: None))
+
+    def offered(text: str, *, tab: bool = True) -> list[str]:
+        found = completer.get_completions(Document(text), CompleteEvent(completion_requested=tab))
+        return [each.text for each in found]
+
+    assert offered("see #") == ["#grammar", "#parsing"] and offered("see #p") == ["#parsing"]
+    assert offered("a#") == [] and offered("# heading") == []
+    assert not offers_at_once("#") and offers_at_once("#g") and not offers_at_once("# heading")

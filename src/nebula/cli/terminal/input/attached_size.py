@@ -9,13 +9,14 @@ from nebula.agent.attached.images import ENDINGS
 from nebula.agent.attached.mentions import Mention, mentioned_files
 from nebula.agent.budget import TOKENS_PER_IMAGE
 from nebula.cli.terminal.input.paste import Pastes
+from nebula.graph.tokens import estimate_tokens
 from nebula.language import translate_count
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
 BYTES_PER_TOKEN = 4
-BYTES_PER_LINE = 40
-"""Both roughly: nothing is read for a figure that changes with every key."""
+"""Roughly, of what is too large to be looked at with every key."""
+MOST_READ = 256 * 1024
 FRESH_S = 5.0
 
 
@@ -63,7 +64,15 @@ class AttachedSize:
             return None
         if mention.path.lower().endswith(ENDINGS):
             return TOKENS_PER_IMAGE
-        size = state.size
-        if mention.first is not None and mention.last is not None:
-            size = min(size, (mention.last - mention.first + 1) * BYTES_PER_LINE)
-        return size // BYTES_PER_TOKEN
+        if state.size > MOST_READ:
+            return state.size // BYTES_PER_TOKEN
+        return self._tokens_of_text(mention)
+
+    def _tokens_of_text(self, mention: Mention) -> int | None:
+        """As it is told when it is sent; None where it may not be sent."""
+        try:
+            if mention.first is None:
+                return estimate_tokens(self._files().read_file(mention.path).content)
+            return estimate_tokens(self._files().read_lines(mention.path, mention.first, mention.last).content)
+        except WorkspaceError:
+            return None

@@ -20,14 +20,14 @@ MAX_FILES = 20_000
 FRESH_S = 10.0
 ABOUT_COLUMNS = 60
 _MENTION = re.compile(r"(?:^|(?<=\s))@(\S*)$")
-_TAG = re.compile(r"(?:^|(?<=\s))#(\S+)$")
+_TAG = re.compile(r"(?:^|(?<=\s))#(\S*)$")
 
 
 def offers_at_once(text: str) -> bool:
-    """Whether the list comes up by itself: only where a slash, an @ or a # asks for it."""
+    """Whether the list comes up by itself: only where a slash, an @ or a # asks for it. A # alone may be a heading."""
     if text.startswith("/") and not any(mark.isspace() for mark in text):
         return True
-    return _MENTION.search(text) is not None or _TAG.search(text) is not None
+    return _MENTION.search(text) is not None or bool((tag := _TAG.search(text)) and tag[1])
 
 
 class PromptCompleter(Completer):
