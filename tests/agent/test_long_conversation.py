@@ -165,7 +165,7 @@ def test_compact_with_a_focus_is_kept_for_the_next_run(bench: Bench) -> None:
         for n in range(3):
             run_here(bench, "nebula", "-p", f"question {n}", *(["-c"] if n else []), **server.env())
         ran = run_here(bench, "nebula", "-c", "-p", "/compact the harbour", **server.env())
-        assert ran.out.strip() == "From now on 2 more turns go as summaries; readNode still gives all of them."
+        assert ran.out.strip() == "From now on 2 more turns go as summaries; the model can still look up all of them."
         run_here(bench, "nebula", "-c", "-p", "and now?", **server.env())
         system = server.turns[-1].json["messages"][0]["content"]
         assert "wanted kept of this conversation\nThe harbour opens at six." in system and "]: short" in system

@@ -308,6 +308,30 @@ def test_a_preview_is_what_is_sent(settings):
     assert preview.total_tokens <= preview.budget
 
 
+def test_what_the_past_takes_at_hand_follows_what_is_sent(settings):
+    small = replace(settings, context_tokens=6_000, model="m")
+    long_past(small)
+
+    async def scenario():
+        chosen = ChosenModel(Script(*[say("Kept.")] * 40), "m", small.context_tokens)
+        session = await open_session(small, approver=allow_all, chosen=chosen, resume="")
+        try:
+            told = [_sent_and_told(session)]
+            await session.compact("everything")
+            return [*told, _sent_and_told(session)]
+        finally:
+            await session.close()
+
+    (sent, told), (sent_small, told_small) = asyncio.run(scenario())
+    assert sent <= told <= 3_600
+    assert sent_small < sent and abs(sent_small - told_small) < 500
+
+
+def _sent_and_told(session):
+    system, past, tools = session.preview()
+    return estimate_tokens(system) + past.tokens + tools, session.tokens_at_hand()
+
+
 def test_a_summary_built_meanwhile_is_what_an_old_turn_is_told_by(settings):
     small = replace(settings, context_tokens=6_000, model="m")
     ids, graph = long_past(small)

@@ -583,3 +583,23 @@ def test_choosing_a_model_by_name_tries_its_own_tool_calls_again(bench: Bench) -
         assert "`model gpt-4.1-nano` in a session tries its own tool calls again" in ran.err
         run_here(bench, "nebula", stdin="\ngo on\nmodel gpt-4.1-nano\nand on\nexit\n", **server.env())
     assert ["tools" in turn.json for turn in server.turns] == [True, False, False, True]
+
+
+def test_a_turn_that_was_cut_short_says_so_when_the_session_is_resumed(bench: Bench) -> None:
+    with ScriptedModel(
+        [Turn("I look.", [Call("list", {"path": "."})]), Fault.status_code(400), Turn("Here.")]
+    ) as server:
+        run_here(bench, "nebula", stdin="first\n\nexit\n", **server.env())
+        cut = run_here(bench, "nebula", "-c", stdin="second\nexit\n", **server.env()).out
+        whole = run_here(bench, "nebula", "-c", stdin="exit\n", **server.env()).out
+    told = "That turn was cut short; what it did until then is done.\n\n[AGENT]"
+    assert f"You: first\n\nI look.\n\n{told}" in cut
+    assert "You: second\n\nHere.\n\n[AGENT]" in whole
+
+
+def test_what_is_no_model_is_neither_used_nor_saved(bench: Bench) -> None:
+    with ScriptedModel([]) as server:
+        script = "/model local//tmp/nowhere.gguf\n/model a\x07b\nexit\n"
+        ran = run_here(bench, "nebula", stdin=script, **server.env())
+    assert "/tmp/nowhere.gguf cannot be used as a model" in ran.out
+    assert "That is not the name of a model; nothing was changed." in ran.out and "saved" not in ran.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 
 from nebula.events import Usage
-from nebula.language import Sentence
+from nebula.language import Sentence, explain_to
 from nebula.llm.catalog import connect
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem
+from nebula.llm.dialect import spoken
 from nebula.llm.dialect.json_dialect import JsonDialect
 from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.dialect.where_needed import needs_dialect
@@ -384,3 +386,25 @@ async def test_a_token_left_on_the_name_of_a_native_call_is_taken_off() -> None:
     names = [(use.name, use.orig_name) for use in reply.message.tool_uses or ()]
     assert names == [("readFile", "readFile")] * 3 + [("unheard<|channel|>analysis",) * 2]
     assert reply.rung is None
+
+
+def test_why_a_reply_could_not_be_read_is_said_in_japanese() -> None:
+    """Those reasons that are plain sentences; others quote the reply, or name a place in it."""
+    failures = [
+        call
+        for path in Path(spoken.__file__).parent.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "FormatFailure"
+    ]
+    values = [value for call in failures for value in ast.iter_child_nodes(call) if not isinstance(value, ast.Name)]
+    plain = [part.value for value in values for part in _choices(value) if isinstance(part, ast.Constant)]
+    assert len(plain) > 8
+    for reason in plain:
+        said = explain_to("ja", Sentence("The reply could not be read: {problem}.", problem=reason))
+        assert reason not in said
+
+
+def _choices(value: ast.AST) -> list[ast.expr]:
+    return (
+        [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value] if isinstance(value, ast.expr) else []
+    )

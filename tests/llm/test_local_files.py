@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.config import load_settings
+from nebula.language import explain_to
 from nebula.llm.choose import choose_model, list_models
 from nebula.llm.errors import ModelError, NotFoundError
 from nebula.llm.local.connector import LocalModel, model_path
@@ -65,16 +66,18 @@ def test_a_template_without_tools_is_told_from_none_at_all(tmp_path: Path) -> No
     [
         (b"", "empty"),
         (b"PK\3\4 not a model", "it is not a GGUF file"),
-        (b"GGUF" + struct.pack("<IQQ", 99, 0, 1), "version 99"),
+        (b"GGUF" + struct.pack("<IQQ", 99, 0, 1), "its version is not known"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 60), "cut off"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"k" + struct.pack("<I", 77), "damaged"),
+        (b"GGUF nonsense", "it is cut off"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "no model that answers"),
     ],
 )
 def test_what_is_no_model_is_said_in_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "m.gguf").write_bytes(content)
-    with pytest.raises(NotFoundError, match=reason):
+    with pytest.raises(NotFoundError, match=reason) as raised:
         read_model_file(str(tmp_path / "m.gguf"))
+    assert reason not in explain_to("ja", raised.value)
 
 
 def test_a_model_in_several_files_counts_them_all(tmp_path: Path) -> None:

@@ -53,6 +53,12 @@ class PastTurn:
         return "\n\n".join(text for text in said if text)
 
     @property
+    def is_cut_short(self) -> bool:
+        """It has no last word: it was interrupted, it failed, or the program ended under it."""
+        last = self.messages[-1] if self.messages else None
+        return not (isinstance(last, AssistantMessage) and not last.tool_uses and last.content.strip())
+
+    @property
     def sent(self) -> tuple[Message, ...]:
         """The messages as a model is told of them later.
 
@@ -60,8 +66,7 @@ class PastTurn:
         was withdrawn, or where the turn was cut short. Of a prompt that was perhaps too large to be answered only the
         beginning is kept, or every later one would fail for the same reason.
         """
-        last = self.messages[-1] if self.messages else None
-        if isinstance(last, AssistantMessage) and not last.tool_uses and last.content.strip():
+        if not self.is_cut_short:
             return self.messages
         said_something = any(isinstance(each, AssistantMessage) for each in self.messages)
         remark = AssistantMessage.new_response(None, CUT_SHORT if said_something else WITHDRAWN)

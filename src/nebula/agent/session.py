@@ -62,6 +62,8 @@ SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
 SHARE_OF_ANSWER = 12
 """So much of the context is left for what the model says."""
+TOKENS_PER_SUMMARY = 60
+"""About what a turn takes that goes as its summary."""
 SURE_BYTES_PER_TOKEN = 2
 """Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
 
@@ -143,6 +145,8 @@ class Session:
     summaries: SummaryWork = field(default_factory=SummaryWork)
     kept: KeptState | None = None
     _chores: list[asyncio.Task[None]] = field(default_factory=list)
+    _fixed_tokens: int = 0
+    """System prompt and tools, as they were counted last."""
 
     async def turn(
         self,
@@ -505,6 +509,14 @@ class Session:
     ) -> PastContext:
         return build_context(conversation, self._room_for_past(system, tools), self.archive.find, references)
 
+    def tokens_at_hand(self) -> int:
+        """About what the next request takes beside its prompt; nothing is read for it."""
+        here = self.conversation
+        small = here.compact_until * TOKENS_PER_SUMMARY + estimate_tokens(here.digest)
+        whole = sum(turn.tokens for turn in here.turns[here.compact_until :])
+        most = max(self._fixed_tokens, int(self.chosen.context * SHARE_FOR_PAST))
+        return min(self._fixed_tokens + small + whole, most)
+
     def _room_for_turn(self, system: str, tools: ToolSet, past: PastContext) -> int:
         """What the turn itself may grow to: its share, or less where system prompt and tools alone take more of it."""
         taken = estimate_tokens(system) + tool_tokens(tools.specs) + past.tokens
@@ -512,8 +524,8 @@ class Session:
         return max(0, min(int(self.chosen.context * (1 - SHARE_FOR_PAST)), left))
 
     def _room_for_past(self, system: str, tools: ToolSet) -> int:
-        fixed = estimate_tokens(system) + tool_tokens(tools.specs)
-        room = max(0, int(self.chosen.context * SHARE_FOR_PAST) - fixed)
+        self._fixed_tokens = estimate_tokens(system) + tool_tokens(tools.specs)
+        room = max(0, int(self.chosen.context * SHARE_FOR_PAST) - self._fixed_tokens)
         return room if self.past_tokens is None else min(room, self.past_tokens)
 
 

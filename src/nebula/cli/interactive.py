@@ -120,7 +120,8 @@ def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
     terminal.screen.line(text, "dim")
     if resumed and terminal.session.conversation.turns:
         show_resumed(terminal)
-    terminal.screen.line()
+    else:
+        terminal.screen.line()
 
 
 def _editor(terminal: TerminalSession) -> TerminalInput:

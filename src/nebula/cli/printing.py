@@ -81,6 +81,6 @@ def compacted(count: int) -> str:
         return translate("There is nothing to compact: only the newest turn is sent in full.")
     return translate_count(
         count,
-        "From now on {count} more turn goes as a summary; readNode still gives all of it.",
-        "From now on {count} more turns go as summaries; readNode still gives all of them.",
+        "From now on {count} more turn goes as a summary; the model can still look up all of it.",
+        "From now on {count} more turns go as summaries; the model can still look up all of them.",
     )

@@ -157,7 +157,7 @@ class TerminalSession:
 
     def measure_context(self) -> None:
         """An estimate for the status line, from what is at hand: nothing is read for it."""
-        self.context_used = sum(turn.tokens for turn in self.session.conversation.turns)
+        self.context_used = self.session.tokens_at_hand()
 
     def status(self) -> str:
         chosen = self.session.chosen

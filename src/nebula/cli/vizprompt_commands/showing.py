@@ -62,7 +62,7 @@ def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
 
 
 def show_node(node: Node) -> None:
-    head = f"{one_line(node.id)}  {one_line(node.timestamp)}" + (f"  {one_line(node.model)}" if node.model else "")
+    head = f"{one_line(node.id)}  {one_line(node.timestamp[:19])}" + (f"  {one_line(node.model)}" if node.model else "")
     print_line(head)
     print_line("-" * len(head))
     for text in node.texts:
@@ -84,7 +84,7 @@ def flow_lines(flows: Sequence[Flow], among: Sequence[Flow] = ()) -> list[str]:
     width = len(str(len(flows)))
     short = shortest_unique((flow.id for flow in flows), (flow.id for flow in among))
     return [
-        f"{number:{width}}. {one_line(f'{flow.updated}  {short[flow.id]}  {flow.name}')} ({len(flow.entries)})"
+        f"{number:{width}}. {one_line(f'{flow.updated[:19]}  {short[flow.id]}  {flow.name}')} ({len(flow.entries)})"
         for number, flow in enumerate(flows, 1)
     ]
 

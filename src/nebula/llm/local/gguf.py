@@ -46,11 +46,16 @@ def read_model_file(path: str) -> ModelFile:
             facts = _Header(data).read()
         size = sum(os.path.getsize(part) for part in _parts(path))
     except (OSError, ValueError, struct.error, IndexError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise NotFoundError(
-            "{path} cannot be used as a model: {reason}. Name a GGUF file.", path=path, reason=reason or str(problem)
+            "{path} cannot be used as a model: {reason}. Name a GGUF file.", path=path, reason=_reason(problem)
         ) from None
     return _described(path, size, facts)
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, struct.error | IndexError):  # there is less of it than its header tells
+        return "it is cut off"
+    return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
 
 
 def _parts(path: str) -> list[str]:
@@ -95,7 +100,7 @@ class _Header:
         self._at = 4
         version, _, count = self._number("<I"), self._number("<Q"), self._number("<Q")
         if version not in VERSIONS or count > MAX_ENTRIES:
-            raise ValueError(f"its version {version} is not known")
+            raise ValueError("its version is not known")
         return {self._string(): self._value(self._number("<I")) for _ in range(count)}
 
     def _number(self, form: str) -> Any:

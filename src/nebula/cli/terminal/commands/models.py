@@ -13,12 +13,13 @@ from nebula.llm.catalog import short_name
 from nebula.llm.choose import choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.dialect.printing_models import PrintingModels
-from nebula.llm.errors import ModelError
+from nebula.llm.errors import ModelError, NotFoundError
 from nebula.stage import one_line
 from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.llm.choose import ChosenModel
 
 Listed = list[tuple[str, list[ModelInfo] | ModelError]]
 """What each configured provider lists, or why it does not."""
@@ -59,8 +60,13 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     if session.redactor.text(name) != name:
         terminal.screen.line(translate("That is a key, not the name of a model; nothing was changed."), "yellow")
         return
+    if not name.isprintable():
+        terminal.screen.line(translate("That is not the name of a model; nothing was changed."), "yellow")
+        return
     exact = [info for info in offered if name in (info.name, f"{info.provider}/{info.name}")]
     chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
+    if not exact:
+        await _make_sure(chosen)
     PrintingModels(session.settings.home).forget(chosen.name)
     same_name = [info for info in offered if info.name == chosen.name]
     saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"
@@ -72,6 +78,17 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     origins = {**terminal.settings.origins, "model": "session"}
     terminal.settings = replace(terminal.settings, model=outright, origins=origins)
     terminal.screen.line(translate("Model: {model} (saved as your choice)", model=one_line(short_name(chosen.name))))
+
+
+async def _make_sure(chosen: ChosenModel) -> None:
+    """That there is such a model, as far as its provider can say without being asked for an answer."""
+    try:
+        await chosen.connector.describe(chosen.name)
+    except NotFoundError:
+        await chosen.connector.aclose()
+        raise
+    except ModelError:
+        pass  # no word about the name: the turn meets the same problem, and reports it
 
 
 MODEL = SessionCommand(

@@ -91,7 +91,7 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
 
 async def compact(terminal: TerminalSession, argument: str = "") -> None:
     """Makes the summaries that are missing; Ctrl-C stops that, and what was made is kept."""
-    count = await waiting(terminal, terminal.session.compact(argument))
+    count = await waiting(terminal, terminal.session.compact(argument), translate("writing summaries"))
     for sentence in terminal.session.take_remarks():
         terminal.screen.line(one_line(explain(sentence)), "yellow")
     if count is None:

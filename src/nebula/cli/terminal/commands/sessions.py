@@ -68,10 +68,13 @@ def show_resumed(terminal: TerminalSession) -> None:
     )
     terminal.screen.line(resumed, "dim")
     if turns:
-        terminal.screen.line(f"You: {turns[-1].prompt}", "dim")
+        terminal.screen.line(f"You: {turns[-1].prompt.strip()}", "dim")
         terminal.screen.line()
         if turns[-1].answer:
             terminal.screen.say(turns[-1].answer)
+        if turns[-1].is_cut_short:
+            terminal.screen.line(translate("That turn was cut short; what it did until then is done."), "yellow")
+            terminal.screen.line()
 
 
 def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[SessionInfo]:

@@ -113,10 +113,10 @@ class LiveLine:
         return translate("{seconds} s", seconds=seconds) if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"
 
 
-async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T]) -> T | None:
+async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T], doing: str = "") -> T | None:
     """What the work comes to, with a live line meanwhile; None where Ctrl-C or Esc stopped it."""
     live = LiveLine(terminal.screen, terminal.typed.shown)
-    live.raise_()
+    live.raise_(doing=doing)
     task = asyncio.create_task(work)
     terminal.work = task
     try:
