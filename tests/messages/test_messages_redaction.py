@@ -4,9 +4,13 @@ import time
 import timeit
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from nebula.language import Sentence
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, SECRET_CONTENT, SHORTEST_KEY, Redactor
+from nebula.value import replace
 
 ENV = """# settings
 export API_TOKEN="quoted-value-1"
@@ -14,6 +18,7 @@ DB_URL=postgres://app:pass-word-9@db.example/app
 plain: yaml-value-22
 PHRASE=correct horse battery
 "json": "in-json-4444", "other": 'single-5555'
+MARKED="Xs-in-quotes-6X"
 PORT=8080
 -----BEGIN PRIVATE KEY-----
 MIIEvQIBADANBgkqhkiG9w0BAQEFAASC
@@ -37,18 +42,22 @@ KEYS = [
     "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdEf",
     "sk-abcdefghijklmnopqrstuvwxyz",
     "sk-or-v1-0123456789abcdef0123456789abcdef",
-    "sk_live_0123456789abcdefghij",
+    *(f"{kind}_{use}_0123456789abcdefghij" for kind in ("sk", "pk", "rk") for use in ("live", "test")),
     "AIzaSyA0123456789abcdefghijklmnopqrstuv",
     "ya29.a0AfH6SMBx0123456789-abcdef",
-    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    *(f"gh{kind}_0123456789abcdefghijABCDEFGHIJ012345" for kind in "pousr"),
     "github_pat_11ABCDEFG0abcdefghij_0123456789",
     "glpat-0123456789abcdef_-XY",
     "xoxb-1234567890-abcdef",
     "xoxb-123456789a",
     "AKIAIOSFODNN7EXAMPLE",
+    "ASIAIOSFODNN7EXAMPLE",
     "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
     "gsk_0123456789abcdefghijklmnopqrstuvwxyz",
+    "xai-0123456789abcdefghijklmnopqrstuvwxyz",
     "npm_0123456789abcdefghijklmnopqrstuvwxyz",
+    "pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3ODlhYmNkZWY",
+    "SG.0123456789abcdef-_.0123456789abcdef-_",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU=\n-----END OPENSSH PRIVATE KEY-----",
 ]
@@ -63,10 +72,27 @@ def test_what_has_the_shape_of_a_key_is_taken_out(key, around):
     assert Redactor().value({"said": around.format(key)}) == {"said": around.format(REDACTED)}
 
 
+@given(st.lists(st.sampled_from([*KEYS, "words", "sk-learn", "鍵"]), max_size=6))
+@example(["hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"] * 3)
+def test_of_several_keys_all_are_taken_out_and_the_words_between_stay(pieces):
+    shown = [REDACTED if piece in KEYS else piece for piece in pieces]
+    assert Redactor().text(" and ".join(pieces)) == " and ".join(shown)
+
+
+def test_what_has_the_shape_of_a_key_is_taken_out_once_however_many_marks_it_holds():
+    assert Redactor().text("sk-ant-sk-0123456789abcdef0123 next") == f"{REDACTED} next"
+
+
 @pytest.mark.parametrize("name", ["aws_secret_access_key = ", "AWS_SECRET_ACCESS_KEY=", '"SecretAccessKey": "'])
 def test_the_secret_of_aws_is_told_by_its_name(name):
     secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     assert Redactor().text(f"{name}{secret}") == name + REDACTED
+    beside = "secret_access_key SECRET_ACCESS_KEY SecretAccessKey "
+    assert Redactor().text(f"{beside}{name}{secret}") == beside + name + REDACTED
+
+
+def test_the_secret_of_aws_without_its_name_stays():
+    assert Redactor().text("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY") == "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +117,21 @@ def test_what_only_looks_random_stays(text):
 
 
 @pytest.mark.parametrize(
-    "piece", ["sk-", "sk-a-", "eyJ-", "eyJ", "AKIA", "xox", "-----BEGIN ", "secret_access_key", "ghp_a", "SG.a", "x"]
+    "piece",
+    [
+        "sk-",
+        "sk-a-",
+        "sk-0123456789abcdef0123-",
+        "eyJ-",
+        "eyJ",
+        "AKIA",
+        "xox",
+        "-----BEGIN ",
+        "secret_access_key",
+        "ghp_a",
+        "SG.a",
+        "x",
+    ],
 )
 def test_a_long_text_made_to_hold_it_up_does_not(piece):
     def seconds(size):
@@ -108,10 +148,37 @@ def test_a_key_inside_a_longer_one_leaves_no_rest():
 def test_values_are_copied_only_where_a_secret_stands_in_them():
     redactor = Redactor(["sk-secret-1"])
     use = AssistantToolUse("c", "writeFile", "writeFile", {"content": ["sk-secret-1", 1]}, {"n": 12})
-    holding, clean = AssistantMessage.new_tool_use(None, "x", [use]), AssistantMessage.new_response(None, "x")
+    holding = AssistantMessage.new_tool_use(None, "x", [use])
+    clean = AssistantMessage.new_response(None, "long enough to hold a key, but it holds none")
     assert redactor.value(clean) is clean
     assert redactor.value(holding).tool_uses[0].args == {"content": [REDACTED, 1]}
     assert redactor.value(holding).tool_uses[0].orig_args == {"n": 12}
+
+
+def test_a_secret_is_found_in_a_value_however_its_looks_would_show_it():
+    secret = "pass\\word\n'9"
+    holding = AssistantMessage.new_response(None, f"It is {secret}.")
+    assert Redactor([secret]).value(holding) == replace(holding, content=f"It is {REDACTED}.")
+
+
+def test_a_sentence_keeps_its_words_and_loses_the_secret_in_its_values():
+    redactor, clean = Redactor(["sk-secret-1"]), Sentence("{path}: not found.", path="a.txt")
+    said = redactor.value([Sentence("{path}: not found.", path="sk-secret-1"), clean])
+    assert said == [Sentence("{path}: not found.", path=REDACTED), clean]
+
+
+def test_an_error_that_holds_a_secret_becomes_text_without_it():
+    redactor, clean = Redactor(["sk-secret-1"]), ValueError("nothing")
+    assert redactor.value([ValueError("no sk-secret-1"), clean, None, 1.5]) == [f"no {REDACTED}", clean, None, 1.5]
+
+
+def test_a_key_of_digits_eats_no_number():
+    assert Redactor(["1234567"]).value({"n": 1234567, "f": 1234567.5, "s": "1234567"}) == {
+        "n": 1234567,
+        "f": 1234567.5,
+        "s": REDACTED,
+    }
+    assert Redactor(["NoneNone", "1234567"]).value([None, 1234567]) == [None, 1234567]
 
 
 @pytest.mark.parametrize(
@@ -124,6 +191,7 @@ def test_values_are_copied_only_where_a_secret_stands_in_them():
         "correct horse battery",
         "in-json-4444",
         "single-5555",
+        "Xs-in-quotes-6X",
         "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
         "iG9w0BAQ==",
         "first-line-1",

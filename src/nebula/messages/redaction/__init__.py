@@ -104,10 +104,10 @@ class Redactor:
 
     def _copy(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.text(value) if self._is_in(value) else value
-        if isinstance(value, dict | MappingProxyType):
+            return self.text(value)
+        if isinstance(value, _MAPPINGS):
             return {self._copy(key): self._copy(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
+        if isinstance(value, _LISTS):
             return type(value)([self._copy(inner) for inner in value])
         if fields := _fields(value):
             return type(value)(*[self._copy(getattr(value, name)) for name in fields])
@@ -123,7 +123,7 @@ def _strings(value: Any) -> Iterable[str]:
     elif isinstance(value, dict):
         for inner in value.values():
             yield from _strings(inner)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, _LISTS):
         for inner in value:
             yield from _strings(inner)
 
