@@ -32,11 +32,14 @@ from nebula.workspace.errors import (
 from nebula.workspace.guard.paths import NormalPath, normal_path
 
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
+_NOTHING_THERE = _LINKED | {errno.ENOENT}
 
 JudgePath = Callable[[NormalPath], None]
 
 
 class Jail:
+    fd = -1
+
     def __init__(self, root: str, *, calls: Syscalls = REAL, opener: OpenBeneath | None = None) -> None:
         try:
             self.fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -49,13 +52,12 @@ class Jail:
         self._open = opener or best_opener()
 
     def close(self) -> None:
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
+        if self.fd != -1:
+            os.close(self.fd)
+            del self.fd
 
     def __del__(self) -> None:
-        if getattr(self, "fd", -1) >= 0:
-            self.close()
+        self.close()
 
     def open_for_reading(self, path: NormalPath, judge: JudgePath, flags: int = FILE_FLAGS) -> int:
         """A descriptor of what the path names, also through links that stay inside; `judge` sees where they lead."""
@@ -109,14 +111,12 @@ class Jail:
         return here
 
     def status(self, path: NormalPath) -> os.stat_result | None:
-        """What lies at the path itself, links not followed; None if nothing does."""
+        """What lies at a path that was resolved; None if nothing does, or it is no longer where the links led."""
         try:
             parent = self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
         except OSError as error:
-            if error.errno == errno.ENOENT:
+            if error.errno in _NOTHING_THERE:
                 return None
-            if error.errno in _LINKED:
-                return self._status_through(path)
             raise translate(error, path.text) from None
         try:
             return status_at(parent, path.name)
@@ -136,17 +136,11 @@ class Jail:
         except MalformedRequest:
             raise PathRefused("{path}: a link in it names something that is not UTF-8.", path=path.text) from None
 
-    def _status_through(self, path: NormalPath) -> os.stat_result | None:
-        real = self.resolve(path)
-        if real.parts == path.parts:
-            return None
-        return self.status(real)
-
     def _blocked_parent(self, error: OSError, path: NormalPath) -> WorkspaceError:
         if error.errno not in _LINKED:
             return translate(error, path.text)
-        for depth in range(1, len(path.parts)):
-            if link_target(self._open, self.fd, path.parts[: depth - 1], path.parts[depth - 1]) is not None:
+        for depth, name in enumerate(path.parts[:-1]):
+            if link_target(self._open, self.fd, path.parts[:depth], name) is not None:
                 return PathEscape("{path}: part of the path is a link, and a write follows none.", path=path.text)
         return AlreadyExists("{path}: part of the path is a file; choose another place.", path=path.text)
 

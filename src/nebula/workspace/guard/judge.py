@@ -18,7 +18,8 @@ from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.guard.protected import is_named
 
-_RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules"})
+_RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})
+"""`commondir` names the folder that settings and hooks are taken from; the list of a rebase has lines that it runs."""
 
 
 class Judge:
@@ -47,9 +48,10 @@ class Judge:
     def allows_in_repository(self, path: NormalPath) -> bool:
         """Whether the user allowed a command's change below `.git` by name. `.git` stands for all of it but for what
         makes git run programs, which has to be named itself."""
-        if ".nebula" in path.lock_key.split("/") or ".git" not in path.parts:
+        names = path.lock_key.split("/")
+        if ".nebula" in names or ".git" not in path.parts:
             return False
-        runs = not _RUN_BY_GIT.isdisjoint(path.parts)
+        runs = not _RUN_BY_GIT.isdisjoint(names)
         return is_named(path.parts, self._allowed, with_folders=not runs)
 
     def may_read(self, path: NormalPath) -> bool:

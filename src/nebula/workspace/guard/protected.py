@@ -84,7 +84,7 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
     if not names:
         return ORDINARY
     leaf = names[-1]
-    standing = Standing(
+    return Standing(
         untouchable=not UNTOUCHABLE.isdisjoint(names),
         control=_is_control_name(leaf) or not CONTROL_FOLDERS.isdisjoint(names),
         secret=any(map(_is_secret_name, _without_copy_marks(leaf)))
@@ -92,7 +92,6 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
         or not _PAIRS_INSIDE.isdisjoint(pairwise(names))
         or _is_secret_of_git(names),
     )
-    return ORDINARY if standing == ORDINARY else standing
 
 
 def is_named(parts: tuple[str, ...], allowed: Collection[tuple[str, ...]], *, with_folders: bool) -> bool:
@@ -109,10 +108,9 @@ def fold_name(name: str) -> str:
     """
     if not name.isascii():
         name = _plain(name)
-    name = name.lower().split(":", 1)[0].rstrip(". ")
-    if name.startswith(("git~", "nebula~")) and name.partition("~")[2].isdigit():
-        return "." + name.partition("~")[0]
-    return name
+    name = name.lower().partition(":")[0].rstrip(". ")
+    stem, _, number = name.partition("~")
+    return f".{stem}" if stem in ("git", "nebula") and number.isdigit() else name
 
 
 def _plain(name: str) -> str:
@@ -135,7 +133,7 @@ def _readings(part: str) -> list[str]:
 
 
 def _is_control_name(leaf: str) -> bool:
-    if leaf.endswith(".md") and leaf.split(".", 1)[0] in INSTRUCTIONS:
+    if leaf.endswith(".md") and leaf.partition(".")[0] in INSTRUCTIONS:
         return True
     return leaf in CONTROL_FILES or leaf.endswith(CONTROL_ENDINGS)
 
@@ -147,20 +145,21 @@ def _is_secret_name(leaf: str) -> bool:
 
 
 def _without_copy_marks(leaf: str) -> list[str]:
-    """The name, and what it is a copy of: `server.key.bak`, `.netrc~`, `.id_rsa.swp`, `#x.pem#`, `x.pem.1`."""
+    """The name, and what it is a copy of: `server.key.bak`, `.netrc~`, `.id_rsa.swp`, `#x.pem#`, `x.pem.1`; both
+    without the dot that hides a file, as of `.credentials.json`."""
     names = [leaf]
     if leaf.startswith("#") and leaf.endswith("#"):
         names.append(leaf.strip("#"))
     while True:
         name = names[-1]
-        ending = next((each for each in _COPY_ENDINGS if name.endswith(each) and name != each), None)
-        if ending is None and name.rpartition(".")[2].isdigit():
-            ending = "." + name.rpartition(".")[2]
-        if ending is None or len(ending) >= len(name):
+        stem, _, number = name.rpartition(".")
+        if not number.isdigit():
+            stem = next((name.removesuffix(each) for each in _COPY_ENDINGS if name.endswith(each)), "")
+        if not stem:
             break
-        names.append(name[: -len(ending)])
-    if names[-1] != leaf and names[-1].startswith("."):
-        names.append(names[-1][1:])  # an editor hides the copy that it works on
+        names.append(stem)
+    if name.startswith("."):
+        names.append(name[1:])  # a user hides the file, or an editor the copy that it works on
     return names
 
 
