@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sqlite3
 import threading
 
@@ -404,6 +405,40 @@ def test_a_key_that_was_typed_is_not_in_the_history_file(bench, terminal):
         screen.ended()
     history = (bench.home / ".nebula" / "history").read_text(encoding="utf-8")
     assert "is [redacted] valid?" in history and "sk-very-secret-key" not in history
+
+
+def test_a_line_that_waits_is_in_the_history_should_we_be_killed(bench, terminal):
+    never = threading.Event()
+    with ScriptedModel([Turn("", until=never), Turn("ok")]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("work")
+        server.wait_until(lambda: len(server.turns) == 1)
+        screen.line("then 星雲")
+        screen.wait("› then 星雲 ⏎")
+        screen.child.kill(signal.SIGKILL)
+        never.set()
+        screen = terminal(server, "-c")
+        screen.prompt()
+        screen.send(UP)
+        screen.wait("[AGENT] You: then 星雲")
+
+
+def test_lines_that_waited_and_come_back_together_are_no_single_command(bench, terminal):
+    never = threading.Event()
+    with ScriptedModel([Turn("", until=never)]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("work")
+        server.wait_until(lambda: len(server.turns) == 1)
+        screen.line("/model")
+        screen.line("then this")
+        screen.wait("› /model ⏎ then this ⏎")
+        screen.send(CTRL_C)
+        screen.wait("… then this")
+        never.set()
+        screen.send(ENTER)
+        screen.wait("/model takes one line; nothing was done.")
 
 
 def test_what_is_typed_during_a_turn_is_sent_after_it_and_never_answers_a_question(bench, terminal):

@@ -109,6 +109,9 @@ async def obey(terminal: TerminalSession, text: str) -> None:
             said = translate("/{name} takes nothing behind it; nothing was done.", name=command.name)
             terminal.screen.line(said, "yellow")
             return
+        if "\n" in text.strip():  # lines that waited come back together when a turn is interrupted
+            terminal.screen.line(translate("/{name} takes one line; nothing was done.", name=command.name), "yellow")
+            return
         try:
             await command.run(terminal, argument)
         except NebulaError as problem:  # what a command cannot do does not end the session

@@ -58,6 +58,8 @@ class PromptParts:
 class EditorInput:
     def __init__(self, parts: PromptParts) -> None:
         self._parts = parts
+        self._history = PrivateHistory(parts.history_path, parts.pastes, parts.redact)
+        parts.typed.keep = self._history.append_string
         self._input = TerminalKeys(sys.stdin)
         self._keys = TurnKeys(self._input, parts.typed, parts.pastes)
         self._style = _STYLE if parts.colour else _PLAIN_STYLE
@@ -113,7 +115,7 @@ class EditorInput:
             completer=parts.completer,
             complete_in_thread=True,
             complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),
-            history=PrivateHistory(parts.history_path, parts.pastes, parts.redact),
+            history=self._history,
             bottom_toolbar=self._status,
             enable_suspend=True,
             reserve_space_for_menu=8,

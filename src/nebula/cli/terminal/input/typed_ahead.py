@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from nebula.value import field, record
 
@@ -22,6 +23,8 @@ class TypedAhead:
     """For the running turn, at its next round."""
     leaving: bool = False
     """Ctrl-D behind everything else: leave once that is done."""
+    keep: Callable[[str], None] = lambda _: None
+    """Hears of every finished line: it outlives us, should we be killed."""
     _last_key: float = float("-inf")
 
     def typed(self, text: str) -> None:
@@ -36,6 +39,7 @@ class TypedAhead:
     def entered(self) -> None:
         if self.text.strip():
             self.lines.append(self.text)
+            self.keep(self.text)
         self.text = ""
 
     def leave(self) -> None:
