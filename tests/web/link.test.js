@@ -48,11 +48,16 @@ class Socket {
   }
 }
 
+/** A look at the line is due every half second, each by the one before. */
+function passed(context, seconds) {
+  for (let half = 0; half < 2 * seconds; half++) context.mock.timers.tick(500);
+}
+
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const PRESENT = { seq: 7, epoch: "one", turns: [], modes: ["agent"] };
 
 function opened(context, token = "", ahead = []) {
-  context.mock.timers.enable({ apis: ["setTimeout"] });
+  context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   globalThis.WebSocket = Socket;
   globalThis.addEventListener = () => {};
   globalThis.document = { documentElement: { lang: "ja" } };
@@ -138,6 +143,31 @@ test("a new token is used at once, and the old line says nothing more", async (c
   assert.equal(Socket.all.length, 3);
   Socket.all[1].hear({ event: "node_created", seq: 8, data: {} });
   assert.deepEqual(heard.events, []);
+});
+
+test("a server that says nothing is asked whether it is there, again and again", async (context) => {
+  const { heard } = opened(context);
+  const [socket] = Socket.all;
+  await greeted(socket, PRESENT, false);
+  const asked = () => socket.sent.filter((each) => each.action === "ping").length;
+  passed(context, 1);
+  assert.equal(asked(), 0, "it has just been heard");
+  for (const round of [1, 2, 3]) {
+    passed(context, 2);
+    assert.equal(asked(), round);
+    socket.hear({ status: "success", data: {} });
+  }
+  assert.deepEqual([heard.statuses, Socket.all.length], [["open"], 1]);
+});
+
+test("one that does not answer is given up within five seconds of its last word, and sought again", async (context) => {
+  const { heard } = opened(context);
+  await greeted(Socket.all[0], PRESENT, false);
+  passed(context, 5);
+  assert.deepEqual(heard.statuses, ["open", "lost"]);
+  passed(context, 0.5);
+  await greeted(Socket.all[1], PRESENT, true);
+  assert.deepEqual([heard.statuses.at(-1), heard.ready], ["open", [false, true]]);
 });
 
 test("what is asked ahead leaves with the greeting, and is not asked twice", async (context) => {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 
 import pytest
 from playwright.async_api import expect
@@ -141,12 +140,11 @@ async def test_a_frozen_server_is_noticed_and_recovered_from(bench):
         async with browsing(server) as page:
             await expect(await row(page, "before")).to_be_visible()
             server.process.send_signal(signal.SIGSTOP)
-            started = time.monotonic()
-            await expect(page.locator("#banner")).to_contain_text("connection is lost", timeout=8000)
-            took = time.monotonic() - started
-            server.process.send_signal(signal.SIGCONT)
-            assert took < 5.5, took
-            await expect(page.locator("#banner")).to_be_hidden(timeout=20_000)
+            try:  # how soon is held by link.test.js
+                await expect(page.locator("#banner")).to_contain_text("connection is lost")
+            finally:
+                server.process.send_signal(signal.SIGCONT)
+            await expect(page.locator("#banner")).to_be_hidden()
             async with talk(server) as client:
                 await make(client, "after")
             await expect(await row(page, "after")).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import socket
 
@@ -46,6 +47,20 @@ async def test_two_clients_hear_the_same_in_the_same_order(server):
         created = heard[0][2]["data"]
         assert (created["node_id"], created["parents"][0]["source"], created["node"]["title"]) == (two, one, "2")
         assert await first.quiet() and await writer.quiet()
+
+
+async def test_a_ping_is_answered_while_work_goes_on(server, bench):
+    """The page gives up a server that does not answer, and one at work is not gone."""
+    async with talk(server) as client:
+        await client.ask("create_node", prompt="1")
+        (lock,) = bench.project.rglob("lock")
+        with lock.open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            number = await client.send("create_node", prompt="2")
+            await client.connection.send('{"action":"ping"}')
+            pong = await client.receive()
+            assert (pong["status"], "id" in pong) == ("success", False)
+        assert (await client.answer(number))["node_id"]
 
 
 async def test_subscribing_by_event_and_flow(server):
