@@ -20,8 +20,10 @@ import pexpect
 import pytest
 
 from conftest import Bench
+from ports import steady_port
 from scripted_model import Fault, ScriptedModel, Turn
 from scripted_model.batch import batch_model
+from terminal_driver import PATIENCE
 
 
 @pytest.fixture
@@ -146,7 +148,7 @@ def test_interrupted_it_says_how_to_go_on(batch: Bench) -> None:
         assert asked.wait(60)
         _until(lambda: results.exists() and results.read_text().count("\n") == 1)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and b"goes on with the rest" in err
     assert [json.loads(line)["id"] for line in results.read_text().splitlines()] == ["001"]
 
@@ -161,11 +163,15 @@ def _until(holds, seconds: float = 60) -> None:
 
 def test_a_terminal_has_one_live_line_and_the_table_at_the_end(batch: Bench) -> None:
     tasks(batch, {"task": "write a.md", "root": "plain"}, {"task": "write b.md", "root": "plain"})
-    with ScriptedModel(lambda request: replace(batch_model(request), fault=Fault.slow(0.3))) as model:
+    seen = threading.Event()
+    with ScriptedModel(lambda request: replace(batch_model(request), until=seen)) as model:
         env = batch.env(TERM="xterm-256color", **model.env())
         words = batch.argv("evercontext", "batch", "tasks.jsonl", "--parallel", "2")
-        with pexpect.spawn(words[0], words[1:], cwd=str(batch.project), env=env, dimensions=(24, 120)) as terminal:
+        with pexpect.spawn(
+            words[0], words[1:], cwd=str(batch.project), env=env, dimensions=(24, 120), timeout=PATIENCE
+        ) as terminal:
             terminal.expect_exact("0 of 2 done, 0 failed, 2 at work")
+            seen.set()
             terminal.expect_exact("2/2  ")
             terminal.expect_exact("2 done, 0 failed")
             terminal.expect(pexpect.EOF)
@@ -182,18 +188,17 @@ def test_mistakes_are_one_line(batch: Bench) -> None:
         assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @contextmanager
 def cluster(bench: Bench, folder: Path, **env: str) -> Iterator[str]:
     """A cluster with one machine, this one, that has its own environment; the address of its client port."""
-    port = free_port()
+    port = steady_port()
     words = bench.argv("ray", "start", "--head", "--block", "--num-cpus=2", "--include-dashboard=false")
-    words += [f"--port={free_port()}", f"--ray-client-server-port={port}", "--min-worker-port=0", "--max-worker-port=0"]
+    words += [
+        f"--port={steady_port()}",
+        f"--ray-client-server-port={port}",
+        "--min-worker-port=0",
+        "--max-worker-port=0",
+    ]
     words += [f"--temp-dir={folder}", "--disable-usage-stats"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
     head = subprocess.Popen(words, env=bench.env(PYTHONWARNINGS="default", **env), start_new_session=True, **quiet)

@@ -38,7 +38,7 @@ def served(bench, tmp_path) -> Iterator[Served]:
     assert server.stdout is not None
     yield Served(root, server.stdout.readline().strip())
     server.terminate()
-    server.communicate(timeout=10)
+    server.communicate(timeout=60)
 
 
 SCRIPT = [

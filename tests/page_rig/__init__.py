@@ -54,6 +54,7 @@ async def browsing(server, *, locale="en-US", path="", **options):
         await page.goto(server.address + path)
         page.complaints = complaints  # type: ignore[attr-defined]
         try:
+            await expect(page.locator("#composer button[type=submit]")).to_be_attached()  # it was drawn once
             yield page
         finally:
             await browser.close()
@@ -72,7 +73,7 @@ async def until(page: Page, expression: str, seconds: float = 30) -> None:
             await page.evaluate("new Promise(requestAnimationFrame)")
 
 
-async def asked(model, count: int = 1, seconds: float = 20) -> None:
+async def asked(model, count: int = 1, seconds: float = 60) -> None:
     """Waits until the model was asked so often: the page says that work goes on a little before."""
     async with asyncio.timeout(seconds):
         while len(model.turns) < count:  # noqa: ASYNC110 - the model runs in a thread of its own
@@ -107,3 +108,8 @@ async def send(page: Page, prompt: str) -> None:
     await page.fill("#prompt", prompt)
     await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
     await page.keyboard.press("Enter")
+
+
+async def answered(page: Page, words: str) -> None:
+    """Waits for the end of the turn that says this: while it goes on its words are there, but not its node."""
+    await expect(page.locator("#transcript .turn.selected")).to_contain_text(words)

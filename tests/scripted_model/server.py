@@ -11,6 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from scripted_model import wires
@@ -341,11 +342,16 @@ class ScriptedModel:
         return True
 
 
+@cache
+def _nobodys_place() -> socket.socket:
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    return taken
+
+
 def refused_url() -> str:
-    """An address where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    """An address where nothing listens, nor will: it is taken, so that no server of another test comes to be there."""
+    return f"http://127.0.0.1:{_nobodys_place().getsockname()[1]}"
 
 
 class _NotHttpError(Exception):

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-import time
 from contextlib import ExitStack
 
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row, send, until
+from page_rig import answered, browsing, row, send, until
+from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 BACKGROUND, DARK = "getComputedStyle(document.body).backgroundColor", "rgb(22, 21, 29)"
+ACTIVE = """document.getElementById(document.querySelector('[role="tree"]').getAttribute("aria-activedescendant"))
+    ?.querySelector(".title").innerText"""
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp; 星雲"
 
 
@@ -25,7 +28,7 @@ async def test_the_page_loads_and_hides_its_token(bench):
         async with browsing(server) as page:
             await expect(page.locator("#transcript")).to_contain_text("No conversation yet")
             await expect(page.locator("#banner")).to_be_hidden()
-            assert "#" not in page.url
+            await expect(page).not_to_have_url(re.compile("#"))
             await page.reload()
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
 
@@ -39,14 +42,33 @@ async def test_without_the_token_the_page_says_what_to_do(bench):
 
 
 async def test_a_node_made_elsewhere_is_seen_at_once(bench):
+    """The page is told of it, and asks for nothing before."""
     with serving(bench, "vizprompt") as server:
         async with browsing(server) as page, talk(server) as client:
             await expect(page.locator("#transcript")).to_contain_text("No conversation yet")
+            said = await listen_to(page)
             for title in ("the first", "the second"):
+                said.clear()
                 await client.ask("create_node", prompt=title)
-                started = time.monotonic()
                 await expect(await row(page, title)).to_be_visible()
-                assert time.monotonic() - started < 1
+                assert said[0] == "node_created"
+
+
+async def listen_to(page):
+    """What goes over the page's line from now on: the names of events, and of questions other than signs of life."""
+    said: list[str] = []
+
+    def note(frame):
+        message = json.loads(frame["response"]["payloadData"])
+        name = message.get("event") or message.get("action")
+        if name and name != "ping":
+            said.append(name)
+
+    line = await page.context.new_cdp_session(page)
+    for way in ("Received", "Sent"):
+        line.on(f"Network.webSocketFrame{way}", note)
+    await line.send("Network.enable")
+    return said
 
 
 async def test_hostile_text_stays_text(bench):
@@ -77,7 +99,7 @@ async def test_a_prompt_its_approval_and_the_answer(bench):
             await expect(question.locator(".added")).to_have_text(re.compile(re.escape("+new <b>")))
             await expect(page.locator("#transcript .live")).to_contain_text("I'll look first.")
             assert "readFile" not in await page.inner_text("body")
-            assert await page.evaluate("document.activeElement.id") == "question"
+            await until(page, "document.activeElement.id === 'question'")
             assert bench.read("app.py") == "old\n"
             await question.get_by_role("button", name="Yes", exact=True).click()
             await expect(page.locator("#transcript")).to_contain_text("app.py is new now.")
@@ -121,7 +143,7 @@ async def test_refusing_with_a_sentence(bench):
 
 async def test_the_strip_counts_and_stops(bench):
     with (
-        ScriptedModel([Turn("late", fault=Fault.slow(30))]) as model,
+        ScriptedModel([Turn("late", fault=Fault.slow(120))]) as model,
         serving(bench, "nebula", **model.env()) as server,
     ):
         async with browsing(server) as page:
@@ -167,8 +189,7 @@ async def test_by_keyboard_alone(bench):
             ):  # fmt: skip
                 await page.keyboard.press(key)
                 await expect(selected).to_have_text(title)
-                active = await page.get_attribute('[role="tree"]', "aria-activedescendant")
-                assert active and await page.locator(f"#{active} .title").inner_text() == title
+                await until(page, f"({ACTIVE}) === '{title}'")
             await page.keyboard.press("ArrowLeft")
             await expect(await row(page, "side")).to_have_count(0)
             await page.keyboard.press("/")
@@ -177,7 +198,7 @@ async def test_by_keyboard_alone(bench):
             await page.keyboard.press("Enter")
             await expect(page.locator("#transcript")).to_contain_text("side answer")
             await page.keyboard.press("c")
-            assert await page.evaluate("document.activeElement.id") == "prompt"
+            await expect(page.locator("#prompt")).to_be_focused()
             await expect(page.locator(".chip")).to_contain_text("side")
 
 
@@ -190,7 +211,7 @@ async def test_continuing_from_a_node_and_merging(bench):
             await (await row(page, "right")).click()
             await expect(page.locator(".chip")).to_have_count(2)
             await send(page, "both together")
-            await expect(page.locator("#transcript")).to_contain_text("merged answer")
+            await answered(page, "merged answer")
             flow = (await client.ask("get_flow"))["data"]
             parents = [edge["source"] for edge in flow["connections"]]
             assert sorted(parents) == sorted(ids)
@@ -214,7 +235,8 @@ async def test_nodes_made_while_the_page_loads_are_all_there(bench):
 async def test_the_line_breaks_and_comes_back(bench):
     """The server is gone and another one is there: the page says so, keeps the text, and catches up."""
     with ExitStack() as servers:
-        server = servers.enter_context(serving(bench, "vizprompt"))
+        port = str(steady_port())
+        server = servers.enter_context(serving(bench, "vizprompt", "--port", port))
         async with talk(server) as client:
             await client.ask("create_node", prompt="before")
         async with browsing(server) as page:
@@ -223,12 +245,12 @@ async def test_the_line_breaks_and_comes_back(bench):
             server.stop()
             await expect(page.locator("#banner")).to_contain_text("connection is lost")
             await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
-            again = servers.enter_context(serving(bench, "vizprompt", "--port", str(server.port)))
+            again = servers.enter_context(serving(bench, "vizprompt", "--port", port))
             async with talk(again) as client:
                 await client.ask("create_node", prompt="while away")
-            await expect(await row(page, "while away")).to_be_visible(timeout=20_000)
+            await expect(await row(page, "while away")).to_be_visible()
             await expect(page.locator("#banner")).to_be_hidden()
-            assert await page.input_value("#prompt") == "half a thought"
+            await expect(page.locator("#prompt")).to_have_value("half a thought")
             page.complaints.clear()  # the browser's own remark that nobody answered
 
 
@@ -302,7 +324,7 @@ async def test_a_flow_and_a_node_that_cannot_be_read(bench):
             await page.fill("#prompt", "Do not lose this")
             await page.click("#composer button[type=submit]")
             await expect(page.locator("#banner")).to_contain_text("did not work")
-            assert await page.input_value("#prompt") == "Do not lose this"
+            await expect(page.locator("#prompt")).to_have_value("Do not lose this")
     assert flow.read_text("utf-8") == "name: main\nid: ["
 
 
@@ -316,7 +338,7 @@ async def test_narrow_screens_have_tabs(bench):
             await (await row(page, "one")).click()
             await expect(page.locator("#transcript")).to_contain_text("first answer")  # without choosing the tab
             await expect(page.locator("#outline")).to_be_hidden()
-            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            await until(page, "document.documentElement.scrollWidth <= innerWidth")
 
 
 async def test_a_sheet_that_was_closed_stays_closed_whatever_is_drawn_then(bench):

@@ -105,6 +105,8 @@ async def test_a_search_is_narrowed_marked_and_walked_by_keys(bench):
             seen = []
             for key in (".", ".", ",", "."):
                 await page.keyboard.press(key)
+                if seen:
+                    await expect(page.locator(SELECTED)).not_to_have_text(seen[-1])
                 seen.append(await page.locator(SELECTED).inner_text())
             assert seen[0] == seen[2] and seen[1] == seen[3] and seen[0] != seen[1]
 
@@ -131,6 +133,7 @@ async def test_panels_keep_the_width_they_were_given(bench):
     with serving(bench, "vizprompt") as server:
         async with browsing(server, viewport=WIDE) as page:
             edge = page.get_by_role("separator", name="Width of Outline")
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             box = await edge.bounding_box()
             before = (await page.locator("#outline").bounding_box())["width"]
             await page.mouse.move(box["x"], 400)
@@ -156,6 +159,7 @@ async def test_figures_count_what_was_done(bench):
             await expect(page.locator("#transcript")).to_contain_text("an answer")
             await send(page, "fails")
             await expect(page.locator("#transcript .remark")).not_to_have_count(0)
+            await expect(page.locator("#prompt")).to_have_value("fails")  # back again: the turn is over
             await page.locator("#prompt").fill("")
             await page.get_by_role("button", name="Figures").click()
             sheet = page.locator("#dialog")
@@ -195,11 +199,12 @@ async def test_a_hidden_page_tells_of_a_question(bench):
             )
             write.release()
             await expect(page.locator(".question")).to_be_visible()
-            assert await page.title() == "(!) A question waits · nebula"
+            await expect(page).to_have_title("(!) A question waits · nebula")
+            await until(page, "window.told.length > 0")
             assert await page.evaluate("window.told") == ["(!) A question waits: Write it"]
             await page.get_by_role("button", name="Yes", exact=True).click()
             await expect(page.locator("#transcript")).to_contain_text("Done.")
-            assert len(await page.evaluate("window.told")) == 2
+            await until(page, "window.told.length === 2")  # the turn ends a little after its last words
 
 
 async def test_a_flow_is_renamed_and_another_made(bench):

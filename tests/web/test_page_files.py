@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import WIDE, browsing, make, row, send
+from page_rig import WIDE, answered, browsing, make, row, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -50,7 +50,7 @@ async def test_files_are_seen_and_taken_back_in_three_actions(bench):
             for prompt, words in (("write a", "First."), ("write b", "Second.")):
                 await send(page, prompt)
                 await agree(page)
-                await expect(page.locator("#transcript")).to_contain_text(words)
+                await answered(page, words)
             link = page.get_by_role("link", name="Open b.txt in the editor").first
             assert await link.get_attribute("href") == f"vscode://file{bench.project}/b.txt:1"
             await (await row(page, "write a")).click()
@@ -76,14 +76,14 @@ async def test_two_branches_side_by_side_with_their_files(bench):
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page:
             await send(page, "root")
-            await expect(page.locator("#transcript")).to_contain_text("root answer")
+            await answered(page, "root answer")
             await send(page, "go left")
             await agree(page)
-            await expect(page.locator("#transcript")).to_contain_text("Went left.")
+            await answered(page, "Went left.")
             await (await row(page, "root")).click()
             await send(page, "go right")
             await agree(page)
-            await expect(page.locator("#transcript")).to_contain_text("Went right.")
+            await answered(page, "Went right.")
             await (await row(page, "go left")).click()
             await (await row(page, "go right")).click(modifiers=["Control"])
             await expect(page.locator(".chip")).to_have_count(2)

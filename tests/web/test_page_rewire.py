@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import SELECTED, WIDE, Held, branched, browsing, make, row, send, spot
+from page_rig import SELECTED, WIDE, Held, answered, branched, browsing, make, row, send, spot, until
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -25,9 +25,9 @@ async def test_backstage_of_an_old_turn_after_a_reload(bench):
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page:
             await send(page, "Look at it")
-            await expect(page.locator("#transcript")).to_contain_text("Seen.")
+            await answered(page, "Seen.")
             await send(page, "Say something")
-            await expect(page.locator("#transcript")).to_contain_text("Plain.")
+            await answered(page, "Plain.")
             await page.reload()
             await page.click("#toggle-backstage")
             await expect(page.locator("#backstage")).to_contain_text("No tools were used")
@@ -44,16 +44,16 @@ async def test_retry_and_edit_make_turns_beside(bench):
         async with browsing(server, viewport=WIDE) as page, talk(server) as client:
             for prompt, answer in (("start", "root"), ("question", "first answer")):
                 await send(page, prompt)
-                await expect(page.locator("#transcript")).to_contain_text(answer)
+                await answered(page, answer)
             await expect(page.locator(SELECTED)).to_have_text("question")
             await page.locator(".selected").get_by_role("button", name="Retry").click()
-            await expect(page.locator("#transcript")).to_contain_text("second answer")
+            await answered(page, "second answer")
             await expect(page.locator(".fork").last).to_contain_text("2 of 2 from here")
             await page.locator(".selected").get_by_role("button", name="Edit and branch").click()
             await expect(page.locator("#prompt")).to_have_value("question")
             await expect(page.locator(".chip")).to_contain_text("start")
             await send(page, "another question")
-            await expect(page.locator("#transcript")).to_contain_text("third answer")
+            await answered(page, "third answer")
             await expect(page.locator(".fork").last).to_contain_text("3 of 3 from here")
             assert len({source for source, _ in await connections(client)}) == 1
             assert len(await connections(client)) == 3
@@ -128,7 +128,7 @@ async def test_a_search_counts_all_hits_and_starts_at_the_top(bench):
             await page.keyboard.press("End")
             await page.fill("#search", "needle")
             await expect(page.locator(".count")).to_have_text("1030 found, the newest 1000 shown")
-            assert await page.locator(".tree").evaluate("(tree) => tree.scrollTop") == 0
+            await until(page, "document.querySelector('.tree').scrollTop === 0")
             await page.fill("#search", "other")
             await expect(page.locator(".count")).to_have_text("1 found")
 

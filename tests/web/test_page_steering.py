@@ -38,7 +38,8 @@ async def test_a_turn_at_work_hears_what_is_typed_and_everybody_sees_it(bench):
             await expect(page.locator(".unheard")).to_have_count(0)
             await expect(page.locator("#transcript .turn.selected .meanwhile")).to_contain_text("mind the tests")
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
-            assert await page.input_value("#prompt") == "" and await other.input_value("#prompt") == ""
+            for each in (page, other):
+                await expect(each.locator("#prompt")).to_have_value("")
         assert "mind the tests" in str(model.turns[1].json)
 
 

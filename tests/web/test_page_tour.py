@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving
-from page_rig import browsing, row
+from page_rig import answered, browsing, row
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -67,6 +67,7 @@ class Reader:
 
 async def ask(reader, words):
     await reader.type(words)
+    await expect(reader.page.locator("#composer button[data-act=send]")).to_be_enabled()  # the turn before is over
     await reader.press("Enter")
 
 
@@ -85,20 +86,20 @@ async def test_five_things_in_three_actions_each(bench, tmp_path):
             await page.focus("#prompt")
             await ask(reader, "What does parser.py do?")
             reader.done()
-            await expect(page.locator("#transcript")).to_contain_text("hands the text back")
+            await answered(page, "hands the text back")
             await ask(reader, "Let parse return rows")
             await expect(page.locator(".question")).to_contain_text("Write parser.py?")
             reader.done()
             await reader.picture("send")
             await agree(reader)
-            await expect(page.locator("#transcript")).to_contain_text("returns rows now")
+            await answered(page, "returns rows now")
 
             await reader.click(await row(page, "What does parser.py do"))
             await page.focus("#prompt")
             await ask(reader, "Read big files line by line")
             reader.done()
             await agree(reader)
-            await expect(page.locator("#transcript")).to_contain_text("row by row")
+            await answered(page, "row by row")
             await expect(page.locator(".fork")).to_contain_text("2 of 2 from here")
             assert bench.read("parser.py") == LAZY
             await reader.picture("branch")
@@ -107,10 +108,11 @@ async def test_five_things_in_three_actions_each(bench, tmp_path):
             await page.focus("#prompt")
             await reader.type("Which one should I keep?")
             await expect(page.locator(".chip")).to_have_count(2)
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             await reader.picture("merge")
             await reader.press("Enter")
             reader.done()
-            await expect(page.locator("#transcript")).to_contain_text("the caller decides")
+            await answered(page, "the caller decides")
             await page.evaluate("document.activeElement.blur()")
             await reader.press("/")
             await ask(reader, "generator")

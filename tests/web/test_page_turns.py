@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import ExitStack
 
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import asked, browsing, row, send
+from page_rig import answered, asked, browsing, row, send
+from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -21,21 +23,22 @@ WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": 
 async def test_a_server_that_restarts_in_the_middle_of_a_turn(bench):
     script = [SLOW, Turn("second try")]
     with ScriptedModel(script) as model, ExitStack() as servers:
-        server = servers.enter_context(serving(bench, "nebula", "--token", "t", **model.env()))
+        again = "--token", "t", "--port", str(steady_port())
+        server = servers.enter_context(serving(bench, "nebula", *again, **model.env()))
         async with browsing(server) as page:
             await send(page, "Take your time")
             await expect(page.locator("#stage")).to_contain_text("Working")
             await asked(model)
             server.process.kill()
             await expect(page.locator("#banner")).to_contain_text("connection is lost")
-            servers.enter_context(serving(bench, "nebula", "--token", "t", "--port", str(server.port), **model.env()))
-            await expect(page.locator("#banner")).to_be_hidden(timeout=20_000)
+            servers.enter_context(serving(bench, "nebula", *again, **model.env()))
+            await expect(page.locator("#banner")).to_be_hidden()
             await expect(page.locator("#stage")).to_be_hidden()
             await expect(page.locator("#transcript")).to_contain_text("The server was restarted")
-            assert await page.input_value("#prompt") == "Take your time"
+            await expect(page.locator("#prompt")).to_have_value("Take your time")
             await page.click("#composer button[type=submit]")
             await expect(page.locator("#transcript")).to_contain_text("second try")
-            assert await page.input_value("#prompt") == ""
+            await expect(page.locator("#prompt")).to_have_value("")
             page.complaints.clear()  # the browser's own remark that nobody answered
 
 
@@ -47,7 +50,7 @@ async def test_a_tab_with_an_old_token_takes_the_new_address(bench):
             await page.goto(address)  # the same page with another hash: the browser loads nothing
             await expect(page.locator("#banner")).to_be_hidden()
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
-            assert "#" not in page.url
+            await expect(page).not_to_have_url(re.compile("#"))
 
 
 async def test_the_prompt_of_a_failed_turn_goes_back_to_the_box(bench):
@@ -84,13 +87,13 @@ async def test_another_branch_is_free_while_one_is_at_work(bench):
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server) as page, talk(server) as client:
             await send(page, "root")
-            await expect(page.locator("#transcript")).to_contain_text("root answer")
+            await answered(page, "root answer")
             await send(page, "slow branch")
             await expect(page.locator("#stage")).to_contain_text("Working")
             await page.get_by_role("button", name="New conversation").click()
             await expect(page.locator("#stage")).to_be_hidden()
             await send(page, "elsewhere")
-            await expect(page.locator("#transcript")).to_contain_text("from the start")
+            await answered(page, "from the start")
             await (await row(page, "root")).click()
             await expect(page.locator("#stage")).to_contain_text("Working")
             await expect(page.locator("#transcript .live")).to_contain_text("slow branch")

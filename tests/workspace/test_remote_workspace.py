@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +36,7 @@ from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 from nebula.workspace.remote.client import GatewayClient, GatewayFailed, _dropped
 from nebula.workspace.remote.workspace import RemoteWorkspace
+from scripted_model import refused_url
 
 POLICY = Policy(extensions=(".py", ".md", ".txt", ".json"), max_bytes=1_000)
 
@@ -330,11 +330,8 @@ class TestRemoteAlone:
                 RemoteWorkspace(gateway.url, "wrong").read_file("a.txt")
 
     def test_nobody_there(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            url = f"http://127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(GatewayFailed, match="cannot be reached"):
-            RemoteWorkspace(url).read_file("a.txt")
+            RemoteWorkspace(refused_url()).read_file("a.txt")
 
     @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://a:b@c", "http://h:port", "http://h?q=1"])
     def test_an_address_that_is_none(self, url: str) -> None:

@@ -22,7 +22,8 @@ export function createGraph(root, page) {
   chrome(root, page, page.say, undefined, false, { fit: () => {}, zoom: () => {} });
   const canvas = root.querySelector("canvas.picture");
   const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) => look(centred(viewport(), view.size, point)));
-  const viewport = () => view.state.view.viewport ?? begin(view);
+  // As it will be drawn next: a hand that is quicker than the frames moves on from there.
+  const viewport = () => page.state.view.viewport ?? begin(view);
   const look = (next) => page.look({ viewport: kept(next, view.size, boundsOf(view.layout)) });
   const middle = () => ({ x: view.size.width / 2, y: view.size.height / 2 });
   /** @param {number} factor @param {{ x: number, y: number } | null} at */
@@ -30,11 +31,12 @@ export function createGraph(root, page) {
   // After the frame that is on its way: a run that was just opened counts with all its turns.
   const fit = () => requestAnimationFrame(() => view.layout && look(fitted(boundsOf(view.layout), view.size)));
   const at = (point) => {
+    if (!view.layout) return null; // nothing is drawn yet
     const { x, y, scale } = viewport();
     return placeAt(view.layout, { x: point.x / scale + x, y: point.y / scale + y }, scale);
   };
   followPointer(canvas, {
-    pan: (byX, byY) => look(panned(viewport(), byX, byY)),
+    pan: (byX, byY) => view.layout && look(panned(viewport(), byX, byY)),
     zoom,
     click: (point, more) => choose(view, at(point), page, more),
     hover: (point) => hover(canvas, view, at(point)),

@@ -19,6 +19,7 @@ import { question } from "./question.js";
 
 const TURNS_AT_FIRST = 12;
 const MARGIN = 12;
+const SCROLLING = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
 
 export function createTranscript(root, page) {
   /** @type {any} */
@@ -27,6 +28,9 @@ export function createTranscript(root, page) {
   const turns = root.appendChild(element("div", { class: "turns" }));
   new ResizeObserver(() => settle(root, view)).observe(turns);
   root.addEventListener("scroll", () => Math.abs(root.scrollTop - view.settled) > 2 && (view.wanted = null), { passive: true });
+  // Of a scroll the browser tells late: a drawing may come before. The hand that scrolls is known at once.
+  for (const way of ["wheel", "touchmove"]) root.addEventListener(way, () => (view.wanted = null), { passive: true });
+  root.addEventListener("keydown", (event) => SCROLLING.has(event.key) && (view.wanted = null));
   return {
     focusTags: () => root.querySelector(".selected .acts input")?.focus(),
     draw(state, say, path, topology) {
