@@ -22,6 +22,8 @@ from urllib.parse import unquote, urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 
+PATIENCE_S = 60.0
+"""Much more than a busy machine takes, less than a test may."""
 _MAINS = {
     "nebula": "import sys; from nebula.cli.nebula import main; sys.exit(main(['serve', *sys.argv[1:]]))",
     "vizprompt": (
@@ -122,11 +124,11 @@ class Talk:
                     raise Failed(message["error"])
                 return message
 
-    async def receive(self, seconds: float = 10) -> dict[str, Any]:
+    async def receive(self, seconds: float = PATIENCE_S) -> dict[str, Any]:
         async with asyncio.timeout(seconds):
             return json.loads(await self.connection.recv())
 
-    async def event(self, *names: str, seconds: float = 10, **match: Any) -> dict[str, Any]:
+    async def event(self, *names: str, seconds: float = PATIENCE_S, **match: Any) -> dict[str, Any]:
         """The next event of one of these names whose data matches, with everything else taken off the list."""
         async with asyncio.timeout(seconds):
             while True:
@@ -139,7 +141,7 @@ class Talk:
                 assert "event" in message, message
                 self.events.append(message)
 
-    async def turn(self, seconds: float = 15) -> list[dict[str, Any]]:
+    async def turn(self, seconds: float = PATIENCE_S) -> list[dict[str, Any]]:
         """Every event up to and including the next `final`."""
         heard = []
         while not heard or heard[-1]["event"] != "final":

@@ -285,7 +285,8 @@ def test_interrupting_a_turn(bench, terminal, key):
         screen = terminal(server)
         screen.prompt()
         screen.line("think long")
-        screen.wait("working · 1 s")
+        screen.wait("working · ")
+        server.wait_until(lambda: len(server.turns) == 1)
         screen.send(key)
         screen.wait("Interrupted")
         screen.prompt(times=2)
@@ -538,7 +539,8 @@ def test_a_prompt_written_in_the_editor(bench, terminal):
 
 def test_the_file_at_work_is_named_where_somebody_wants_it(bench, terminal):
     bench.write("src/slow.py", "x\n")
-    script = [Turn("", [Call("readFile", {"path": "src/slow.py"})]), Turn("late", fault=Fault.slow(1))]
+    seen = threading.Event()
+    script = [Turn("", [Call("readFile", {"path": "src/slow.py"})]), Turn("late", until=seen)]
     with ScriptedModel(script) as server:
         screen = terminal(server)
         screen.prompt()
@@ -546,6 +548,7 @@ def test_the_file_at_work_is_named_where_somebody_wants_it(bench, terminal):
         screen.prompt(times=2)
         screen.line("look")
         screen.wait("· src/slow.py")
+        seen.set()
         screen.prompt(times=3)
         assert "src/slow.py" not in screen.text
     config = json.loads((bench.home / ".nebula" / "config.json").read_text(encoding="utf-8"))

@@ -103,7 +103,7 @@ class CommandServer:
         assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(30)
+        self._process.wait(60)
 
 
 @contextmanager

@@ -67,11 +67,11 @@ THROUGH_PROC = {
 }
 
 PROCESSES = {
-    "fork bomb": ":(){ :|:& };:; sleep 30",
+    "fork bomb": ":(){ :|:& };:; sleep 300",
     "fork bomb in Python": f'{PYTHON} -c "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass"',
     "threads without end": f'{PYTHON} -c "import threading, time\nwhile True:\n  try: threading.Thread(target=time.sleep, args=(99,)).start()\n  except RuntimeError: break"',
     "memory bomb": f"{PYTHON} -c 'x = []\nwhile True: x.append(bytearray(1 << 24))'",
-    "memory bomb by many": f"for i in 1 2 3 4 5 6 7 8; do {PYTHON} -c 'x = [bytearray(1 << 20) for _ in range(400)]; input()' & done; sleep 30",
+    "memory bomb by many": f"for i in 1 2 3 4 5 6 7 8; do {PYTHON} -c 'x = [bytearray(1 << 20) for _ in range(400)]; input()' & done; sleep 300",
     "daemon": "setsid nohup sh -c 'trap \"\" 1 2 15; while :; do sleep 1; done' >/dev/null 2>&1 &",
     "daemon by two forks": f'{PYTHON} -c "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(1000)"',
     "daemon that holds the output": "sleep 1000 & sleep 1000 & disown -a; exit 0",

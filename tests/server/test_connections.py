@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -48,7 +48,7 @@ def nebula(bench) -> Iterator[Server]:
 
 
 def dial(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def all_of(connection: socket.socket) -> bytes:
@@ -184,7 +184,7 @@ async def test_1400_silent_clients_stop_nobody(bench, half: bytes | None) -> Non
             started = time.monotonic()
             async with talk(server) as late:
                 assert (await late.ask("list_flows"))["status"] == "success"
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < ConnectionLimits().head_s, "nobody has to be timed out first"
             assert (await client.ask("list_flows"))["status"] == "success", "whoever was there stays"
         assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 800
     # `serving` sees to it that nothing was printed.
@@ -238,19 +238,25 @@ def get(port: int, path: str = "/", more: str = "") -> bytes:
     return f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{more}\r\n".encode()
 
 
+def told_in_time(port: int, words: bytes) -> bytes:
+    """What comes back for this, and no more. Who could not say it in time, on a busy machine, says it again."""
+    while True:
+        with dial(port) as connection, suppress(ConnectionError):
+            connection.sendall(words)
+            if answer := all_of(connection):
+                return answer
+
+
 def test_half_a_head_is_timed_out() -> None:
     with held_short(head_s=0.2) as port:
-        with dial(port) as connection:
-            connection.sendall(b"GET / HTTP/1.1\r\nho")
-            assert all_of(connection).startswith(b"HTTP/1.1 408 ")
+        assert told_in_time(port, b"GET / HTTP/1.1\r\nho").startswith(b"HTTP/1.1 408 ")
         with dial(port) as silent:
             assert all_of(silent) == b""
 
 
 def test_half_a_second_request_is_timed_out_as_well() -> None:
-    with held_short(head_s=0.4) as port, dial(port) as connection:
-        connection.sendall(get(port) + b"GET / HTTP/1.1\r\nho")
-        answers = all_of(connection)
+    with held_short(head_s=0.4) as port:
+        answers = told_in_time(port, get(port) + b"GET / HTTP/1.1\r\nho")
         assert answers.startswith(b"HTTP/1.1 200 ") and b"HTTP/1.1 408 " in answers
 
 
@@ -294,7 +300,7 @@ def test_where_all_are_busy_the_next_is_told_so() -> None:
         for _ in range(2):
             busy = stack.enter_context(dial(listener.port))
             busy.sendall(get(listener.port))
-            assert arrived.acquire(timeout=10)
+            assert arrived.acquire(timeout=60)
         with dial(listener.port) as new:
             assert all_of(new).startswith(b"HTTP/1.1 503 ")
 

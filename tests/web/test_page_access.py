@@ -28,6 +28,7 @@ ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f(
 async def compare(page):
     await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
     rows = page.locator('[role="treeitem"]')
+    await expect(rows).to_have_count(4)
     await rows.first.click()
     await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
     await rows.last.click(modifiers=["Control"])
@@ -57,6 +58,7 @@ async def test_axe_finds_nothing_serious(bench, look):
                 "create_node", prompt="three", response=ANSWER, tags=["tag"], summary="sum", parents=[second, first]
             )
             await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await expect(page.locator('[role="treeitem"]')).to_have_count(3)
             await page.locator('[role="treeitem"]').last.click()
             await expect(page.locator("#transcript .hl-keyword").first).to_be_attached()
             assert await page.evaluate(FIND) == []

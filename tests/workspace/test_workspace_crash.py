@@ -64,7 +64,7 @@ def test_kills_at_random_moments(root: Path, open_at: Open, litter: Litter) -> N
     workspace.check_write("sweep.txt", "create")
     assert litter() == []
     assert not list(root.rglob(f"{TEMPORARY_PREFIX}*"))
-    assert len(created) > KILLS
+    assert len(created) >= KILLS
     undo_the_last_turn(workspace, root)
 
 

@@ -17,6 +17,8 @@ from nebula.workspace import LocalWorkspace, WorkspaceError
 Open = Callable[..., LocalWorkspace]
 
 SECONDS = 2.0
+ENOUGH = 20
+"""Times that a reader met the right file, and that it was refused: on a slow machine they take longer."""
 SECRET = "outside"
 
 
@@ -92,14 +94,14 @@ def test_swapped_links_win_nothing(pair: tuple[str, str], arena: Path, open_at: 
     threads = [threading.Thread(target=work) for work in (flip, read, read, write, write, look)]
     for thread in threads:
         thread.start()
-    time.sleep(SECONDS)
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end or min(counts["read"], counts["refused"]) <= ENOUGH:
+        time.sleep(0.05)
     stop.set()
     for thread in threads:
         thread.join()
 
     outside = arena.parent / "outside"
     assert wins == []
-    assert counts["read"] > 20
-    assert counts["refused"] > 20
     assert sorted(path.relative_to(outside).as_posix() for path in outside.rglob("*")) == ["d", "d/f.txt", "f.txt"]
     assert {path.read_text() for path in outside.rglob("*.txt")} == {SECRET}

@@ -18,7 +18,7 @@ from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 
 SECRET = "the secret outside"
-SLOWEST_S = 10.0
+SLOWEST_S = 30.0
 
 
 @pytest.fixture(scope="module")

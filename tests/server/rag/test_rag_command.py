@@ -45,7 +45,7 @@ def found(rag: Gateway, query: str, **more: Any) -> list[str]:
     return [chunk["path"] for chunk in reply.json["chunks"]]
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 30) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 60) -> None:
     """Waits for what a thread of the server does by itself."""
     end = time.monotonic() + seconds
     while not holds():
