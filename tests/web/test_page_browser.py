@@ -287,7 +287,7 @@ async def test_dark_before_anything_is_drawn(bench):
         async with browsing(server, color_scheme="dark") as page:
             await page.route("**/index.js", hold)
             await page.reload(wait_until="commit")
-            await until(page, f'document.body && {BACKGROUND} === "{DARK}"', 10)
+            await until(page, f'document.body && {BACKGROUND} === "{DARK}"')
             held.set()
             await expect(page.locator("#theme")).to_be_visible()
 
