@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import pwd
 import re
 import subprocess
 import sys
@@ -37,7 +38,20 @@ WHOLE_PROGRAM = ("e2e/", "web/", "server/conversation/test_conversation_", "serv
 """Tests that start the real commands over and over: sound, and too many for the fast part."""
 
 
+USER_OF_POSTGRES = "pgserver"
+"""As the package that brings PostgreSQL calls it."""
 WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the user that PostgreSQL runs as where we are root: once, before workers would do it at the same time, and
+    while no test looks whether `/etc/passwd` stays as it is."""
+    is_worker = hasattr(config, "workerinput")
+    if os.geteuid() == 0 and not is_worker and config.option.markexpr != "not slow":
+        try:
+            pwd.getpwnam(USER_OF_POSTGRES)
+        except KeyError:
+            subprocess.run(["useradd", "-s", "/bin/bash", USER_OF_POSTGRES], check=True)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

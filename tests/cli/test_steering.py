@@ -80,7 +80,7 @@ def test_a_key_typed_between_two_readers_reaches_the_next_one() -> None:
         before = termios.tcgetattr(slave)
         with KeysKept(slave):
             os.write(master, b"x\x04\r")
-            assert select.select([slave], [], [], 5)[0]  # it has come, and nobody reads yet
+            assert select.select([slave], [], [], 60)[0]  # it has come, and nobody reads yet
             with raw_mode(slave):
                 assert os.read(slave, 10) == b"x\x04\r"
             assert termios.tcgetattr(slave)[3] & termios.ISIG

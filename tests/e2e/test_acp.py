@@ -202,7 +202,7 @@ async def test_an_editor_that_ends_it_leaves_a_closed_session(bench: Bench) -> N
             prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
             await asyncio.to_thread(server.wait_until, lambda: bool(server.turns), 30)
             process.terminate()
-            assert await asyncio.wait_for(process.wait(), 30) == 0
+            assert await asyncio.wait_for(process.wait(), 60) == 0
             assert (await prompt).stop_reason == "cancelled"
     listed = bench.run("nebula", "sessions", "--json").json
     assert listed[0]["ended_at"] is not None

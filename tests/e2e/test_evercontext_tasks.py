@@ -219,9 +219,9 @@ def test_ctrl_c_while_a_failure_is_repaired_ends_the_task(bench):
     configure(bench, checks=["exit 1"])
     with ollama(plan(step("1")), say("Done."), Turn("", fault=Fault.stall(0))) as server:
         process = bench.start("evercontext", "run", "--task", "x", "--json", **server.env("ollama"))
-        server.wait_until(lambda: len(server.turns) == 3, 30)
+        server.wait_until(lambda: len(server.turns) == 3)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
     assert (process.returncode, json.loads(out)["status"]) == (130, "interrupted")
 
 
@@ -229,9 +229,9 @@ def test_ctrl_c_ends_the_task_properly_and_it_can_be_resumed(bench):
     waits = Turn("", fault=Fault.stall(0))
     with ollama(plan(step("1"), step("2")), write("a.py", "a\n"), say("One."), waits, say("Two.")) as server:
         process = bench.start("evercontext", "run", "--task", "x", "--json", **server.env("ollama"))
-        server.wait_until(lambda: len(server.turns) == 4, 30)
+        server.wait_until(lambda: len(server.turns) == 4)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
         final = json.loads(out)
         assert (process.returncode, final["status"]) == (130, "interrupted")
         assert [each["state"] for each in final["steps"]] == ["done", "failed"]

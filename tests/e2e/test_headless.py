@@ -130,7 +130,7 @@ def test_ctrl_c_keeps_what_was_recorded_and_leaves_a_resumable_session(bench):
         process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
         server.wait_until(lambda: len(server.turns) == 2)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
         assert process.returncode == 130
         assert b'"status": "interrupted"' in out.splitlines()[-1]
         server.wait_until(lambda: server.turns[1].disconnected)

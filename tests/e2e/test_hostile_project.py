@@ -13,7 +13,7 @@ SCRIPT = [Turn("On it.", [Call("writeFile", {"path": "x.txt", "content": "1\n"})
 
 def run(bench):
     with ScriptedModel(SCRIPT) as server:
-        return bench.run("nebula", "-p", "go", "--yes", timeout=20, **server.env())
+        return bench.run("nebula", "-p", "go", "--yes", **server.env())
 
 
 @pytest.mark.parametrize("name", ["graph", "graph/nodes", "graph/flows", "journal", "journal/staging"])
@@ -78,11 +78,11 @@ def test_a_planted_state_folder_costs_one_remark_and_not_the_turn(bench, tmp_pat
     away.mkdir()
     PLANTS[plant](bench.project / ".nebula", away)
     with ScriptedModel([Turn("Nothing to it."), Turn("Nor now.")]) as server:
-        ran = bench.run("nebula", "-p", "go", timeout=20, **server.env())
+        ran = bench.run("nebula", "-p", "go", **server.env())
         assert (ran.code, ran.out) == (0, "Nothing to it.\n")
         assert ran.err.startswith("nebula: Nothing is recorded in the project: .nebula is a link or a file")
         assert len(ran.err.splitlines()) == 1
-        again = bench.run("nebula", "-c", "-p", "and again", timeout=20, **server.env())
+        again = bench.run("nebula", "-c", "-p", "and again", **server.env())
     assert again.code == 0 and os.listdir(away) == []
     assert "go" in str(server.turns[-1].json["messages"]), "the memory in the home has it"
 
@@ -104,14 +104,14 @@ def test_a_session_goes_on_where_nothing_can_be_taken_back(bench, tmp_path):
     (bench.project / ".nebula").symlink_to(tmp_path)
     commands = "hello\n/undo\n/redo\n/diff\n/tree\n/graph\n/fork\n/retry\n/cost\nexit\n"
     with ScriptedModel([Turn("Hello."), Turn("Once more.")]) as server:
-        ran = bench.run("nebula", stdin=commands, timeout=20, **server.env())
+        ran = bench.run("nebula", stdin=commands, **server.env())
     assert ran.code == 0 and ran.err == "" and "Once more." in ran.out
 
 
 def test_a_write_that_no_journal_would_know_is_refused(bench, tmp_path):
     (bench.project / ".nebula").symlink_to(tmp_path)
     with ScriptedModel(SCRIPT) as server:
-        bench.run("nebula", "-p", "go", "--yes", timeout=20, **server.env())
+        bench.run("nebula", "-p", "go", "--yes", **server.env())
     assert not (bench.project / "x.txt").exists()
     assert ".nebula is a link" in str(server.turns[-1].json["messages"][-1])
 
@@ -123,7 +123,7 @@ WITHOUT_POWER = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
 def without_power(bench, server, *words):
     argv = [sys.executable, "-c", WITHOUT_POWER, *bench.argv("nebula", "-p", *words)]
     env = bench.env(**server.env())
-    return subprocess.run(argv, cwd=bench.project, env=env, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(argv, cwd=bench.project, env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_what_the_system_refuses_is_not_called_a_policy(bench):

@@ -86,7 +86,7 @@ def test_watch_follows_the_files(repository, bench):
         os.rename(bench.project / "light.py", bench.project / "tower.py")
         assert json.loads(watching.stdout.readline())["renamed"] == 1
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 130
+        assert watching.wait(60) == 130
     finally:
         watching.kill()
         watching.communicate()

@@ -18,13 +18,13 @@ class ScriptedProxy:
 
     def __enter__(self) -> ScriptedProxy:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the proxy did not start")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     @property
     def url(self) -> str:

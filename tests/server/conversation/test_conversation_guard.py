@@ -149,7 +149,7 @@ async def test_vizprompt_serve_needs_no_token_on_loopback(vizprompt):
 
 
 def get(server, path="/", **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
         connection.request("GET", path, headers=headers)
         response = connection.getresponse()
@@ -208,7 +208,7 @@ def test_every_file_the_page_names_is_there(nebula):
 
 def ended(bench, kind, *args, **env):
     done = subprocess.run(
-        command(kind, *args), cwd=bench.project, env=bench.env(**env), capture_output=True, timeout=30, check=False
+        command(kind, *args), cwd=bench.project, env=bench.env(**env), capture_output=True, timeout=60, check=False
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

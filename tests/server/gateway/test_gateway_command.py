@@ -153,5 +153,5 @@ def test_the_token_option_is_not_printed(root: Path) -> None:
         assert gateway.ask("POST", "/read_file", b"{}").status == 401
         assert gateway.process is not None
         gateway.process.send_signal(signal.SIGTERM)
-        output, errors = gateway.process.communicate(timeout=20)
+        output, errors = gateway.process.communicate(timeout=60)
         assert "hunter2" not in output + errors

@@ -317,6 +317,6 @@ def test_stdio_ends_when_asked_to(root: Path, number: signal.Signals | None, cod
     if number is not None:
         process.send_signal(number)
         assert process.wait(60) == code
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == code
     assert errors == ""
