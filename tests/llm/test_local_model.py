@@ -129,7 +129,7 @@ async def test_stopped_in_the_middle_it_stops_working(server: LocalServer) -> No
             if isinstance(item, TextDelta):
                 break
     assert (await slot(server))["id"] == 0
-    for _ in range(100):
+    for _ in range(600):
         if not (await slot(server))["is_processing"]:
             break
         await asyncio.sleep(0.1)
@@ -206,7 +206,7 @@ def test_killed_without_a_word_it_takes_its_model_along(moment: str) -> None:
     process.wait()
     process.stdin.close()
     process.stdout.close()
-    ended, _, _ = select.select([watched], [], [], 30)
+    ended, _, _ = select.select([watched], [], [], 60)
     os.close(watched)
     assert ended
 

@@ -98,7 +98,7 @@ def test_ids_tell_the_time_and_differ_within_a_second(sessions, project):
     ids = [sessions.start(project, "m") for _ in range(50)]
     assert len(set(ids)) == 50
     stamp = datetime.strptime(ids[0][:23], "session_%Y%m%d_%H%M%S")
-    assert abs(datetime.now() - stamp) < timedelta(seconds=5)
+    assert abs(datetime.now() - stamp) < timedelta(minutes=2)
 
 
 def test_the_life_of_a_session(sessions, project):
@@ -109,7 +109,7 @@ def test_the_life_of_a_session(sessions, project):
     ended = sessions.find(first)
     assert (ended.status, ended.model) == ("completed", "large")
     assert ended.ended_at is not None
-    assert timedelta(0) <= ended.ended_at - ended.started_at < timedelta(seconds=10)
+    assert timedelta(0) <= ended.ended_at - ended.started_at < timedelta(minutes=2)
     resumed = sessions.resume(first)
     assert (resumed.status, resumed.ended_at) == ("active", None)
 
