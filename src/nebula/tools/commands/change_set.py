@@ -61,6 +61,12 @@ class CommandChanges:
     """The files behind that, where the user allowed them by name."""
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """Of all that a yes would write."""
+        beside = (*self.ignored, *self.repository)
+        return (*(change.path for change in self.proposed), *(change.path for change in beside))
+
+    @property
     def is_minor(self) -> bool:
         """Nothing that anybody has to be asked about: at most caches, which are dropped."""
         minor = not self.proposed and not self.repository

@@ -150,7 +150,7 @@ class RunCommand:
         return await to_the_end(apply)
 
     async def _decide(self, changes: CommandChanges, approvals: Approvals, call: Call) -> Decision:
-        if approvals.stands_for([each.path for each in changes.proposed] or [""]):
+        if approvals.stands_for(changes.paths):
             return Decision(True, "session")
         question = SetQuestion(new_trace_id(), changes.proposed, changes.remarks())
         first = changes.proposed[0] if changes.proposed else None
