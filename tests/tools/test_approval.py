@@ -16,6 +16,7 @@ from nebula.events import Approval, ProposedChange
 from nebula.messages import AssistantToolUse, Json
 from nebula.sandbox.contract import LayerChange
 from nebula.tools.approval import (
+    MAX_LEFT_OUT,
     MAX_QUESTIONS,
     REFUSED,
     AnyQuestion,
@@ -36,8 +37,10 @@ from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.files.edit_file import EditFile
 from nebula.tools.files.write_file import WriteFile
 from nebula.tools.ledger import ReadLedger
+from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
 from nebula.workspace import open_workspace
+from nebula.workspace.diff import diff_texts
 
 YES = [
     "y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do",
@@ -76,6 +79,15 @@ def test_a_plain_no(text: str) -> None:
 def test_anything_else_is_a_no_with_its_reason(text: str) -> None:
     assert not agrees(text)
     assert Decision.read(f" {text} ") == Decision(False, reason=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hunks"),
+    [("hunks 1, 3", (1, 3)), (" HUNK 2 ", (2,)), ("hunks 10 2,,3", (10, 2, 3)), ("ｈｕｎｋ ７", (7,))],
+)
+def test_a_yes_to_some_hunks(text: str, hunks: tuple[int, ...]) -> None:
+    assert Decision.read(text) == Decision(True, hunks=hunks)
+    assert Decision.read(text).word() == f"hunks {', '.join(map(str, hunks))}"
 
 
 WORDS = [*YES, *NO, *REASONS, "all", "a", "hunks 1", "hunk 2, 3", "hunks 0", "hunks 10 2,,3"]
@@ -226,6 +238,22 @@ def test_a_no_writes_nothing_and_says_why(tmp_path: Path) -> None:
         assert str(failure.value) == said
         assert (failure.value.code, failure.value.policy, failure.value.decision) == (403, True, word)
         assert not (tmp_path / "a.txt").exists()
+
+
+def test_the_model_is_told_what_was_left_out_of_its_change(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Asked(Decision(True, hunks=(1,))), tool=EditFile)
+    lines = [f"{number}\n" for number in range(40)]
+    (tmp_path / "a.txt").write_text("".join(lines))
+    bench.ledger.saw("a.txt", "".join(lines))
+    lines[3] = "three\n"
+    first = "".join(lines)
+    lines[30] = "long " * MAX_LEFT_OUT + "\n"
+    outcome = bench.write(bench.use("a.txt", content="".join(lines)))
+    assert (tmp_path / "a.txt").read_text() == first
+    left_out, _ = cut_middle(diff_texts("a.txt", first, "".join(lines)).text, MAX_LEFT_OUT)
+    assert outcome.content == (
+        Json({"success": True, "remark": "The user left out a part of this change:\n" + left_out}),
+    )
 
 
 def test_a_yes_to_a_path_writes_it(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class Decision:
         key = unicodedata.normalize("NFKC", word).lower()
         if key in ("all", "a"):
             return cls(True, "session")
-        if key in ("", "no", "n", "いいえ"):
+        if key in ("no", "n", "いいえ"):
             return cls(False)
         if chosen := re.fullmatch(r"hunks? ([1-9][0-9]*(?:[ ,]+[1-9][0-9]*)*)", key):
             return cls(True, hunks=tuple(map(int, re.findall("[0-9]+", chosen[1]))))
