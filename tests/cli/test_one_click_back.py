@@ -68,6 +68,31 @@ def test_undo_takes_a_fork_back_and_redo_goes_there_again(bench: Bench) -> None:
     assert "change 5" in path.out
 
 
+def test_what_was_taken_back_last_is_done_again_first(bench: Bench) -> None:
+    script = "change 3\nchange 5\n/fork 2\n/restore\n/undo\n/undo\n/undo\n/redo\n/redo\n/redo\n/undo\n"
+    out = worked(bench, script, *edit(3, "LINE"), *edit(5, "LINE"))
+    steps = re.findall(r"continues from: .*|Put back: .*|Taken back: .*|Done again: .*", out)
+    assert steps == [
+        "continues from: change 3",  # /fork
+        "Put back: a.txt",  # /restore
+        "Taken back: a.txt",
+        "continues from: change 5",
+        "Taken back: a.txt",  # the turn's files
+        "Done again: a.txt",  # those, and not the /fork
+        "continues from: change 3",
+        "Done again: a.txt",  # what /restore did
+        "Taken back: a.txt",
+    ]
+
+
+def test_what_cannot_be_taken_back_is_not_asked_about(bench: Bench) -> None:
+    worked(bench, "change 3\n", *edit(3, "LINE"))
+    bench.write("a.txt", bench.read("a.txt") + "by hand\n")
+    with ScriptedModel([]) as server:
+        out = run_here(bench, "nebula", stdin="new\n/undo\nexit\n", **server.env()).out
+    assert "a.txt: changed since; nothing was touched." in out and "all the same?" not in out
+
+
 def test_undo_after_a_turn_takes_back_files_and_not_the_fork_before_it(bench: Bench) -> None:
     out = worked(bench, "change 3\n/fork 2\nwhere are we\n/undo\n/redo\n", *edit(3, "LINE"), Turn("Here."))
     steps = re.findall(r"continues from: .*|Taken back: .*|Done again: .*", out)

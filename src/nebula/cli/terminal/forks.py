@@ -1,7 +1,7 @@
 """The /fork commands since the last turn: what /undo and /redo take back and do again beside the files.
 
-A conversation that went elsewhere is put back as it was, not read anew. What was done to files after a /fork is taken
-back before the /fork itself, as it was done.
+A conversation that went elsewhere is put back as it was, not read anew. What was done last is taken back first, be it
+a /fork or a change of files, and what was taken back last is done again first.
 """
 
 from __future__ import annotations
@@ -15,39 +15,50 @@ if TYPE_CHECKING:
 
 
 @record
-class Fork:
-    other: ConversationPlace
-    """Where the conversation stood before; once undone, where it had gone."""
-    file_changes: int = 0
-    """Since then, and not taken back."""
-
-
-@record
 class Forks:
-    _done: list[Fork] = field(default_factory=list)
-    _undone: list[Fork] = field(default_factory=list)
+    """In the order in which things were done: the other end of a /fork, or None for a change of files."""
+
+    _done: list[ConversationPlace | None] = field(default_factory=list)
+    _undone: list[ConversationPlace | None] = field(default_factory=list)
 
     def forked(self, before: ConversationPlace) -> None:
-        self._done.append(Fork(before))
+        self._done.append(before)
         self._undone.clear()
 
-    def files_changed(self, by: int = 1) -> None:
-        if self._done:
-            self._done[-1].file_changes = max(0, self._done[-1].file_changes + by)
+    def files_changed(self) -> None:
+        self._done.append(None)
+        self._undone.clear()
+
+    def files_undone(self) -> None:
+        self.files_are_so_already()
+        self._undone.append(None)
+
+    def files_are_so_already(self) -> None:
+        """There was nothing left to take back, and so there is nothing to do again."""
+        if self._done and self._done[-1] is None:
+            self._done.pop()
+
+    def files_redone(self) -> None:
+        if self._undone and self._undone[-1] is None:
+            self._undone.pop()
+        self._done.append(None)
 
     def undo(self, here: ConversationPlace) -> ConversationPlace | None:
         """Where to go back to; None where the last thing done was no /fork."""
-        if not self._done or self._done[-1].file_changes:
-            return None
-        self._undone.append(Fork(here))
-        return self._done.pop().other
+        return _moved(self._done, self._undone, here)
 
     def redo(self, here: ConversationPlace) -> ConversationPlace | None:
-        if not self._undone:
-            return None
-        self._done.append(Fork(here))
-        return self._undone.pop().other
+        return _moved(self._undone, self._done, here)
 
     def forget(self) -> None:
         self._done.clear()
         self._undone.clear()
+
+
+def _moved(
+    source: list[ConversationPlace | None], to: list[ConversationPlace | None], here: ConversationPlace
+) -> ConversationPlace | None:
+    if not source or source[-1] is None:
+        return None
+    to.append(here)
+    return source.pop()

@@ -34,14 +34,14 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         _nothing_left_of(terminal, plan)
         return
     await preview(terminal, plan)
-    if not terminal.session.made(plan.group):
+    if not plan.conflicts and not terminal.session.made(plan.group):
         terminal.screen.line(
             translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
         )
         if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
             return
     touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
-    terminal.forks.files_changed(-1)
+    terminal.forks.files_undone()
     terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
     terminal.screen.line(translate("/redo does it again."), "dim")
 
@@ -53,12 +53,12 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
     workspace = terminal.session.project.workspace
     plan = await asyncio.to_thread(journal.redo_plan, workspace)
     await preview(terminal, plan)
-    if plan.undone_by != terminal.session.id:
+    if not plan.conflicts and plan.undone_by != terminal.session.id:
         terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
         if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
             return
     touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
-    terminal.forks.files_changed()
+    terminal.forks.files_redone()
     if touched:
         terminal.screen.line(translate("Done again: {files}", files=named(touched)))
     else:
@@ -68,7 +68,7 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
 def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
     """Somebody took it back by hand. It is not marked as undone: /redo would bring back what they removed."""
     terminal.gone_already.add(plan.group)
-    terminal.forks.files_changed(-1)
+    terminal.forks.files_are_so_already()
     terminal.screen.line(translate("The files are already as they were before; there is nothing to take back."))
 
 
