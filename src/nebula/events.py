@@ -47,6 +47,9 @@ class Usage(Facts):
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(self.input_tokens - other.input_tokens, self.output_tokens - other.output_tokens)
+
 
 @value
 class FileChange(Facts):

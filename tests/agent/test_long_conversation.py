@@ -186,5 +186,9 @@ def test_cost_itemises_summaries_and_the_plan_survives(bench: Bench) -> None:
         assert "2 summaries: 2,000 tokens in, 200 out · $0.0003" in ran.out
         assert "This session: 3 turns, 2,300 tokens in, 260 out" in ran.out
         run_here(bench, "nebula", "-c", "-p", "go on", **server.env())
-    system = server.turns[-1].json["messages"][0]["content"]
-    assert "# The plan that the user accepted\n\nStep one: paint it green." in system
+        system = server.turns[-1].json["messages"][0]["content"]
+        assert "# The plan that the user accepted\n\nStep one: paint it green." in system
+        compacted = run_here(bench, "nebula", "-c", "-p", "/compact", "--output-format", "json", **server.env()).json
+        assert compacted["usage"] == {"input_tokens": 1000, "output_tokens": 100}
+        again = run_here(bench, "nebula", "-c", stdin="/cost\nexit\n", **server.env())
+        assert "3 summaries: 3,000 tokens in, 300 out" in again.out

@@ -26,7 +26,7 @@ from nebula.agent.turn_result import TurnResult
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
 from nebula.errors import EXIT_INTERRUPTED
-from nebula.events import Citations, EventStream, Final, Notice, Reader, Task, new_trace_id, now
+from nebula.events import Citations, EventStream, Final, Notice, Reader, Task, Usage, new_trace_id, now
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
@@ -284,8 +284,12 @@ class Session:
         if self.settings.auto_summary and self.conversation.turns[-1] not in due:
             due.insert(0, self.conversation.turns[-1])
         if due:
-            chore = summarise(due, self.archive.graph, self.chosen, self.summaries)
-            self._chores.append(asyncio.create_task(chore))
+            self._chores.append(asyncio.create_task(self._summarise(due)))
+
+    async def _summarise(self, due: Sequence[PastTurn]) -> None:
+        if self.archive.graph is not None:
+            await summarise(due, self.archive.graph, self.chosen, self.summaries)
+            self._keep()
 
     def system(self, trace_id: str, prompt: str = "") -> str:
         """The system prompt of a turn begun now; what of the project cannot be read is remarked on."""
@@ -361,9 +365,10 @@ class Session:
         from nebula.agent.past.summaries import without_summary
 
         turns = self.conversation.turns[:-1]
-        if self.archive.graph is not None and turns:
-            due = await asyncio.to_thread(without_summary, turns[-compaction.MOST_SUMMARIES :], self.archive.find)
-            await summarise(due, self.archive.graph, self.chosen, self.summaries)
+        if turns:
+            await self._summarise(
+                await asyncio.to_thread(without_summary, turns[-compaction.MOST_SUMMARIES :], self.archive.find)
+            )
         try:
             if focus and turns:
                 self.conversation.digest = await compaction.make_digest(
@@ -383,6 +388,8 @@ class Session:
         self.plan = state.plan
         self.conversation.compact_until = place_of(self.conversation.turns, state.compacted)
         self.conversation.digest = state.digest if self.conversation.compact_until else ""
+        self.summaries.count += state.summaries
+        self.summaries.spend(Usage(state.summary_input, state.summary_output))
 
     def _keep(self) -> None:
         if self.kept is None:
@@ -390,7 +397,9 @@ class Session:
         here = self.conversation
         compacted = here.turns[here.compact_until - 1].node_id if here.compact_until else None
         with suppress(OSError):  # it can be typed again; the turn counts
-            self.kept.write(SessionState(self.plan, compacted or "", here.digest))
+            made, spent = self.summaries.count, self.summaries.usage
+            tokens = spent.input_tokens, spent.output_tokens
+            self.kept.write(SessionState(self.plan, compacted or "", here.digest, made, *tokens))
 
     def step_back(self) -> PastTurn | None:
         """Leaves the last turn aside, so that the next one becomes its sibling. Nothing is deleted."""

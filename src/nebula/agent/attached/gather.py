@@ -99,7 +99,11 @@ class Gathered:
             else:
                 self._attach_text(mention, files)
         except (WorkspaceError, BadImage) as problem:
-            self._not_attached(mention.name, sentence_of(problem))
+            reason = sentence_of(problem)
+            if reason.sentence.startswith(("{path}", "{name}")):  # it names the file itself
+                self.problems.append(Sentence("Not attached: {reason}", reason=reason))
+            else:
+                self._not_attached(mention.name, reason)
 
     def _attach_text(self, mention: Mention, files: Workspace) -> None:
         if mention.has_no_lines:

@@ -19,6 +19,10 @@ class SessionState:
     """The newest node that goes as a summary even where it would fit."""
     digest: str = ""
     """What the user wanted kept of the past, in one text."""
+    summaries: int = 0
+    """How many were made, and what they took: they belong to no turn."""
+    summary_input: int = 0
+    summary_output: int = 0
 
 
 class KeptState:
@@ -31,8 +35,10 @@ class KeptState:
         try:
             with open(self._path, encoding="utf-8") as file:
                 found: Any = json.loads(file.read(MAX_BYTES))
-            return SessionState(*(str(found.get(name, "")) for name in SessionState.__match_args__))
-        except (OSError, ValueError, AttributeError):
+            empty = SessionState()
+            defaults = {name: getattr(empty, name) for name in SessionState.__match_args__}
+            return SessionState(**{name: type(value)(found.get(name, value)) for name, value in defaults.items()})
+        except (OSError, ValueError, TypeError, AttributeError):
             return SessionState()
 
     def write(self, state: SessionState) -> None:

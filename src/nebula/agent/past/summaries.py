@@ -30,7 +30,7 @@ ENOUGH_FAILURES = 3
 
 @record
 class SummaryWork:
-    """What summaries have cost in this process, and whether it is worth going on."""
+    """What the summaries of a session have cost, and whether it is worth going on."""
 
     count: int = 0
     usage: Usage = Usage()
