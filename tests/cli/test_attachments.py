@@ -74,7 +74,7 @@ def test_secrets_and_what_is_outside_are_refused(bench: Bench) -> None:
     outside.write_text("elsewhere")
     ran, server = ask(bench, f"@.env @../outside.txt @{outside} .")
     assert "abcdefghij" not in str(server.turns[0].json) and "elsewhere" not in str(server.turns[0].json)
-    assert ran.err.count("Not attached:") == 3 and "may hold secrets" in ran.err
+    assert ran.err.count("Not attached:") == 3 and "Not attached: .env: may hold secrets" in ran.err
 
 
 def test_what_is_surely_meant_and_not_attached_is_told(bench: Bench) -> None:

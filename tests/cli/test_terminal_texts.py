@@ -185,7 +185,18 @@ def test_that_something_goes_into_the_turn_is_seen_however_long_it_is(monkeypatc
     typed = TypedAhead(text="mind the tests and the documents " * 9)
     typed.steer()
     shown = LiveLine(Screen(io.StringIO()), typed.shown).text(0)
-    assert "› ↪ …" in shown and shown.endswith("and the documents ") and display_width(shown) < 80
+    assert "› ↪ …" in shown and "and the documents " in shown and display_width(shown) < 80
+
+
+@pytest.mark.parametrize(
+    ("columns", "end"),
+    [(140, "› mind the tests ⏎ · Enter: next, Tab: now"), (80, "› mind the tests ⏎ · Tab: now"), (60, "tests ⏎")],
+)
+def test_the_keys_stand_beside_what_is_typed_where_there_is_room(monkeypatch, columns, end):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    live = LiveLine(Screen(io.StringIO()), TypedAhead(lines=["mind the tests"]).shown)
+    live.phase = "waiting for the model"
+    assert live.text(0).endswith(end) and display_width(live.text(0)) < columns
 
 
 def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):

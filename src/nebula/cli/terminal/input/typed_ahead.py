@@ -81,4 +81,6 @@ class TypedAhead:
 
     def shown(self) -> str:
         steering = [f"{STEERED}{line}" for line in self.steering]
-        return " ".join(filter(None, [*steering, " ⏎ ".join([*self.lines, self.text or "^D" * self.leaving])]))
+        last = self.text or "^D" * self.leaving
+        waiting = " ⏎ ".join([*self.lines, last]) if last else " ".join(f"{line} ⏎" for line in self.lines)
+        return " ".join(filter(None, [*steering, waiting]))

@@ -25,8 +25,6 @@ REPORT_S = 10.0
 TYPED_COLUMNS = 40
 FEWEST_COLUMNS = 10
 """What is typed is seen, at its end, however narrow the terminal is."""
-WIDE = 100
-"""Columns from which on there is room for the keys beside what is typed."""
 
 T = TypeVar("T")
 
@@ -97,10 +95,16 @@ class LiveLine:
             mark = STEERED if typed.startswith(STEERED) else ""  # seen whatever of the words is
             words = tail(typed.removeprefix(mark), max(FEWEST_COLUMNS, min(TYPED_COLUMNS, room)) - len(mark))
             parts.append(f"› {mark}{words}")
-            parts += [translate("Enter: next, Tab: now")] if self._screen.columns >= WIDE else []
+            parts += self._keys(" · ".join(parts))
         else:
             parts.append(self._way_out)
         return " · ".join(parts)
+
+    def _keys(self, beside: str) -> list[str]:
+        """What may be done with what is typed, as much of it as there is room for."""
+        room = self._screen.columns - 1 - display_width(beside) - len(" · ")
+        keys = translate("Enter: next, Tab: now"), translate("Tab: now")
+        return [each for each in keys if display_width(each) <= room][:1]
 
     def _doing(self) -> str:
         left = round(self._again_at - time.monotonic())
