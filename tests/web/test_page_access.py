@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, make, send
+from page_rig import Held, browsing, make, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -82,3 +82,51 @@ async def test_axe_finds_nothing_serious(bench, look):
             await page.locator("#outline .narrow").click()
             await expect(page.locator("#outline .filters")).to_be_visible()
             assert await page.evaluate(FIND) == []
+
+
+async def test_an_answered_question_hands_the_keys_to_the_prompt(bench):
+    """For those who have no pointer, or do not see it: what they type next is the next prompt."""
+    bench.write("long.txt", "".join(f"line {number}.\n" for number in range(30)))
+    places = [{"old_text": f"line {number}.\n", "new_text": "new\n"} for number in (2, 25)]
+    script = [
+        Turn("", [Call("readFile", {"path": "long.txt"})]),
+        Turn("", [Call("editFile", {"path": "long.txt", "edits": places})]),
+        Turn("edit done."),
+    ]
+    for name in "abc":
+        script += [Turn("", [Call("writeFile", {"path": f"{name}.txt", "content": "x\n"})]), Turn(f"{name} done.")]
+    held = Held(Turn("Never."))
+    with ScriptedModel([*script, held]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            question, prompt = page.locator(".question"), page.locator("#prompt")
+
+            async def asked_for(name: str) -> None:
+                await send(page, f"do {name}")
+                await expect(question.locator("#question")).to_be_focused()
+
+            async def goes_on(name: str) -> None:
+                await expect(page.locator("#transcript")).to_contain_text(f"{name} done.")
+                await expect(prompt).to_be_focused()
+
+            await asked_for("edit")
+            await question.get_by_label("Change 1 of 2").first.press("Space")
+            await question.get_by_role("button", name="Yes", exact=True).press("Enter")
+            await goes_on("edit")
+            assert bench.read("long.txt").count("new\n") == 1
+            await asked_for("a")
+            await question.get_by_role("button", name="Yes", exact=True).press("Enter")
+            await goes_on("a")
+            await asked_for("b")
+            await question.get_by_role("button", name="No", exact=True).press("Enter")
+            await goes_on("b")
+            await asked_for("c")
+            await question.get_by_label("No, because …").fill("leave it")
+            await page.keyboard.press("Enter")
+            await goes_on("c")
+            assert [(bench.project / f"{name}.txt").exists() for name in "abc"] == [True, False, False]
+            await send(page, "wait")
+            await page.locator("#stage").get_by_role("button", name="Stop", exact=True).press("Enter")
+            await expect(prompt).to_be_focused()
+            held.release()
+            await expect(page.locator("#stage")).to_be_hidden()
+            await expect(prompt).to_be_focused()

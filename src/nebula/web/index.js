@@ -190,6 +190,13 @@ let rest = 0;
 let asked = false; // to draw although the state is as it was
 
 function drawNow() {
+  const held = document.activeElement;
+  drawChanged();
+  // An answered question takes the focus along: who has no pointer goes on where the next prompt is written.
+  if (held?.closest(".question") && !held.isConnected && document.activeElement === document.body) composer.focus();
+}
+
+function drawChanged() {
   const { state } = store;
   const words = say();
   const { view, briefs, bodies, selected, merging, turns, flow } = state;

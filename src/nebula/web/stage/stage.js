@@ -25,10 +25,15 @@ export function createStage(root, page) {
         <span class="heard" role="status" aria-label=${`${doing} ${told ? say("seconds", { seconds: told }) : ""}`}>${doing}</span>
         <span class="clock" aria-hidden="true">${say("seconds", { seconds })}</span>
         ${canNotify() ? html`<button type="button" class="quiet small" aria-pressed=${page.state.view.notify ? "true" : "false"} @click=${() => page.toggleNotify()}>${say("notify")}</button>` : nothing}
-        <button type="button" ?disabled=${turn.stopping} @click=${() => page.stop(turn.traceId)}>${say(turn.stopping ? "stopping" : "stop")}</button>
+        <button type="button" ?disabled=${turn.stopping} @click=${() => stop(turn)}>${say(turn.stopping ? "stopping" : "stop")}</button>
       </div>`,
       root,
     );
+  }
+
+  function stop(turn) {
+    page.focusPrompt(); // the button goes away, and must not take the focus along
+    page.stop(turn.traceId);
   }
 
   return {
