@@ -590,11 +590,12 @@ def test_a_turn_that_was_cut_short_says_so_when_the_session_is_resumed(bench: Be
         [Turn("I look.", [Call("list", {"path": "."})]), Fault.status_code(400), Turn("Here.")]
     ) as server:
         run_here(bench, "nebula", stdin="first\n\nexit\n", **server.env())
-        cut = run_here(bench, "nebula", "-c", stdin="second\nexit\n", **server.env()).out
+        cut = run_here(bench, "nebula", "-c", stdin="/retry\nexit\n", **server.env()).out
         whole = run_here(bench, "nebula", "-c", stdin="exit\n", **server.env()).out
-    told = "That turn was cut short; what it did until then is done.\n\n[AGENT]"
+    told = "That turn was cut short; what it did until then is done. /retry asks it again.\n\n[AGENT]"
     assert f"You: first\n\nI look.\n\n{told}" in cut
-    assert "You: second\n\nHere.\n\n[AGENT]" in whole
+    assert "Asking again as a new branch: first" in cut
+    assert "You: first\n\nHere.\n\n[AGENT]" in whole
 
 
 def test_what_is_no_model_is_neither_used_nor_saved(bench: Bench) -> None:

@@ -73,7 +73,9 @@ def show_resumed(terminal: TerminalSession) -> None:
         if turns[-1].answer:
             terminal.screen.say(turns[-1].answer)
         if turns[-1].is_cut_short:
-            terminal.screen.line(translate("That turn was cut short; what it did until then is done."), "yellow")
+            terminal.screen.line(
+                translate("That turn was cut short; what it did until then is done. /retry asks it again."), "yellow"
+            )
             terminal.screen.line()
 
 
