@@ -604,3 +604,14 @@ def test_what_is_no_model_is_neither_used_nor_saved(bench: Bench) -> None:
         ran = run_here(bench, "nebula", stdin=script, **server.env())
     assert "/tmp/nowhere.gguf cannot be used as a model" in ran.out
     assert "That is not the name of a model; nothing was changed." in ran.out and "saved" not in ran.out
+
+
+def test_a_slip_at_a_question_is_no_reason_to_refuse(bench: Bench) -> None:
+    write = Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})])
+    with ScriptedModel([write, Turn("Made."), write, Turn("Not made.")]) as server:
+        made = run_here(bench, "nebula", stdin="make\nh\nｆ\n/help\ny\nexit\n", **server.env()).out
+        (bench.project / "a.txt").unlink()
+        not_made = run_here(bench, "nebula", stdin="new\nmake\n/tmp is a better place\nexit\n", **server.env()).out
+        told = str(server.turns[-1].json["messages"][-1]["content"])
+    assert made.count("is no answer to this question.") == 3 and "a.txt +1 −0" in made
+    assert "The user refused: /tmp is a better place" in told and "The model is told why." in not_made

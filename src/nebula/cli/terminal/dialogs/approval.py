@@ -58,6 +58,11 @@ class TerminalApprover:
                 return Decision(False)
             except Interrupted:
                 return await self._interrupted()
+            if decision is not None and _is_no_sentence(decision.reason):
+                self.terminal.screen.line(
+                    translate("{answer} is no answer to this question.", answer=one_line(decision.reason)), "yellow"
+                )
+                continue
             if decision is not None:
                 self._say_what_comes_of(decision, question)
                 self.terminal.screen.line()
@@ -199,6 +204,12 @@ class _WriteDialog:
         if asked is not None and asked.approval_id == question.approval_id:
             return asked.diff
         return neutralise(question.proposal.diff)
+
+
+def _is_no_sentence(reason: str) -> bool:
+    """A key that is not offered here, or a command: a slip, which must not refuse anything."""
+    said = unicodedata.normalize("NFKC", reason).strip()
+    return said.isascii() and (len(said) == 1 or (said[:1] == "/" and said[1:].isalpha()))
 
 
 def _counted(proposal: Proposal) -> str:
