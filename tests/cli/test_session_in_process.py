@@ -252,6 +252,19 @@ def test_no_hunk_at_all_is_a_no(bench: Bench) -> None:
     assert "Refused. The model is told." in ran.out and "LINE" not in bench.read("a.txt")
 
 
+@pytest.mark.parametrize(("answer", "line"), [("y", "LINE 2\n"), ("", "line 2\n")])
+def test_a_single_hunk_is_chosen_as_well(bench: Bench, answer: str, line: str) -> None:
+    ran = asked_by_hunks(bench, (2,), f"h\n{answer}\n")
+    assert "Take hunk 1 of 1? (y/N):" in ran.out and line in bench.read("a.txt")
+
+
+def test_where_there_is_no_hunk_the_question_stays(bench: Bench) -> None:
+    script = [Turn("", [Call("writeFile", {"path": "empty.txt", "content": ""})]), Turn("So be it.")]
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", stdin="go\nh\ny\nexit\n", **server.env())
+    assert ran.out.count(ASK) == 2 and bench.read("empty.txt") == ""
+
+
 # The live line and backstage
 
 

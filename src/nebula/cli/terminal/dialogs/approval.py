@@ -158,13 +158,12 @@ class _WriteDialog:
 
     async def decide(self, answer: str) -> Decision | None:
         """None: look at the difference first."""
-        question = self._question
         # An input method left on types full-width letters.
         key = unicodedata.normalize("NFKC", answer).strip().lower()
         if key in ("d", "diff"):
             return None
-        if key == "h" and len(question.proposal.change.hunks) > 1:
-            return await self._hunk_by_hunk()
+        if key == "h":
+            return await self._hunk_by_hunk() if self._question.proposal.change.hunks else None
         return self._decision(key, answer)
 
     def _decision(self, key: str, answer: str) -> Decision:
