@@ -65,7 +65,9 @@ def test_too_many_places_are_counted_and_named():
 @pytest.mark.parametrize(
     ("text", "old", "parts"),
     [
-        ("if x:\n\treturn 1\n", "if x:\n    return 1\n", ["line 2", "only white space", "\\treturn 1"]),
+        ("if x:\n\treturn 1\n", "if x:\n    return 1\n", ["line 2", "only white space", "\\treturn 1", "a tab"]),
+        ("foo\u00a0bar\n", "foo bar", ["line 1", "only white space", "(column 4: a no-break space, not a space)"]),
+        ("foo\n", "foo \n", ["line 1", "only white space", "(column 4: the line's end, not a space)"]),
         ("alpha = 1\nbeta = 2\ngamma = 3\n", "beta = 2\ngamma = 4\n", ["line 3", "'gamma = 3'", "'gamma = 4'"]),
         ("def handle_request(self):\n", "def handle_requests(self):", ["line 1", "'def handle_request(self):'"]),
         ("one\ntwo\n", "two\nthree\n", ["line 2"]),
@@ -131,6 +133,8 @@ def test_only_the_touched_lines_must_have_been_read(tmp_path):
     assert "part" in desk.run("editFile", path="a.txt", new_content="all new\n")[1]["error"]
     put(tmp_path, "a.txt", "somebody else\n")
     assert "readFile" in edit("somebody", "x")["error"]
+    for stale in ("line 50\n", "e"):  # nowhere, and in several places, of a content that was never seen
+        assert "readFile" in edit(stale, "x")["error"]
 
 
 def test_a_miss_in_a_secret_file_quotes_nothing(tmp_path):

@@ -69,14 +69,16 @@ class EditFile(WritingTool):
         if present is None:
             file = self.workspace.read_file(path)
             present, sha256 = file.content, file.sha256
+        self.ledger.recognise(path, sha256, present)
         if content is None:
+            if not self.ledger.knows_part(path, sha256):  # where its text is missed then, reading is the answer
+                raise ToolFailure(self._why_unread(path, sha256, whole=False), code=409)
             from nebula.tools.files.text_edits import apply_edits
 
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
         if present == content:
             raise ToolFailure(f"Nothing to change: {path} already has exactly this content.")
         proposal = Proposal.of("editFile", state.path, present, content, sha256)
-        self.ledger.recognise(path, sha256, present)
         if not self._has_read(proposal, whole=not edits):
             raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)
         if edits and (state.max_bytes is None or len(content.encode()) > state.max_bytes):

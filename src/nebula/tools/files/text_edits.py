@@ -7,9 +7,11 @@ is not part of the text and stays where it is, as does a missing line break at t
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Final
 
 from nebula.tools.contract import ToolFailure, whole_characters
@@ -105,9 +107,27 @@ def _nearest(text: str, wanted: str) -> str:
         if there is None:
             return f"The nearest place begins at line {start + 1}, but the file ends before line {number + 1}."
         if line != there and not (first_or_last and line in there):
-            kind = "only white space differs" if line.split() == there.split() else "it differs"
-            return f"The nearest place is line {number + 1}, where {kind}: it is {_quoted(there)}, not {_quoted(line)}."
+            kind, which = "it differs", ""
+            if line.split() == there.split():
+                kind, which = "only white space differs", f" ({_first_difference(there, line)})"
+            quoted = f"it is {_quoted(there)}, not {_quoted(line)}{which}"
+            return f"The nearest place is line {number + 1}, where {kind}: {quoted}."
     return f"The nearest place begins at line {start + 1}; the line breaks or blanks around it differ."
+
+
+def _first_difference(there: str, line: str) -> str:
+    """White space by its name: on a screen, and to many a model, one kind looks like another."""
+    pairs = zip_longest(there, line)
+    column, (found, sent) = next((at, pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
+    return f"column {column}: {_named(found)}, not {_named(sent)}"
+
+
+def _named(character: str | None) -> str:
+    if character is None:
+        return "the line's end"
+    if not character.isspace():
+        return repr(character)
+    return "a tab" if character == "\t" else f"a {unicodedata.name(character, 'control character').lower()}"
 
 
 def _best_start(have: Sequence[str], want: Sequence[str]) -> int | None:
