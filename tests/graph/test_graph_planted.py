@@ -97,6 +97,17 @@ def test_a_flow_folder_that_is_a_link_is_no_flow(project: Path, tmp_path: Path) 
         graph.get_flow()
 
 
+def test_nodes_behind_a_folder_that_became_a_link_are_found_no_more(project: Path, tmp_path: Path) -> None:
+    nodes = data_dir(project) / "nodes/000"
+    with Graph(data_dir(project)) as graph:
+        assert len(graph.search_nodes(text="needle")) == 2
+    nodes.rename(tmp_path / "elsewhere")
+    nodes.symlink_to(tmp_path / "elsewhere")
+    with Graph(data_dir(project)) as graph:
+        assert graph.search_nodes(text="needle") == []
+        assert graph.count_nodes() == 0
+
+
 def as_pipe(path: Path) -> None:
     os.mkfifo(path)
 

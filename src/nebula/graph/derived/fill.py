@@ -106,8 +106,9 @@ def load_sentence(text: str) -> Sentence:
     return Sentence(sentence, **values)
 
 
+_DECODER = json.JSONDecoder()
 encode: Callable[[Node], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=row_of).encode
 
 
 def decode(body: str) -> Node:
-    return Node.from_row(json.loads(body))
+    return Node.from_row(_DECODER.raw_decode(body)[0])

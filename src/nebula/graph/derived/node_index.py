@@ -203,7 +203,7 @@ class NodeIndex:
             current = self._disk.folder_times(FOLDER), self._nodes.index_file.signature()
             cost = time.monotonic() - started
             changed = current != self._seen
-            if changed and (current[0] or self._seen is not None):
+            if changed:
                 from nebula.graph.derived.discover import Discovery
 
                 with self._database().transaction() as db:
@@ -232,11 +232,13 @@ class NodeIndex:
     def count_unread(self) -> int:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
 
-    def read_all(self, until: float = math.inf) -> None:
+    def read_all(self, until: float = math.inf) -> int:
         """Reads every file that was not read yet, the newest first; on return search finds everything, unless the
-        moment `until` came first."""
-        while self.read_some() and time.monotonic() < until:
-            pass
+        moment `until` came first. Returns how many are left."""
+        while self.read_some():
+            if time.monotonic() >= until:
+                return self.count_unread()
+        return 0
 
     def read_some(self, limit: int = _BATCH) -> int:
         from nebula.graph.derived.fill import read_some
@@ -284,9 +286,10 @@ class NodeIndex:
         self._scan_cost = ended - started - rested
         self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
 
-    def catch_up(self, patience: float = math.inf) -> bool:
-        """Makes ready for a question about contents, within so many seconds as far as that goes. True when a scan for
-        edits in place is still due: it is too long to wait for, and should be done in the background."""
+    def catch_up(self, patience: float = math.inf) -> tuple[int, bool]:
+        """Makes ready for a question about contents, within so many seconds as far as that goes. Returns how many files
+        are left unread, and whether a scan for edits in place is still due: it is too long to wait for, and should be
+        done in the background."""
         started = time.monotonic()
         self._refresh_if_due()
         late = started >= self._scan_at
@@ -295,8 +298,7 @@ class NodeIndex:
             late = cost > _BEARABLE
             if not late:
                 self.scan()
-        self.read_all(started + patience)
-        return late
+        return self.read_all(started + patience), late
 
     # For the check
 

@@ -60,18 +60,18 @@ class Found(list[Node]):
 
 def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Found, bool]:
     """The nodes, and whether there is something left to do in the background."""
-    late = node_index.catch_up(_PATIENCE)
+    unread, late = node_index.catch_up(_PATIENCE)
     hits = _hits(node_index, query, limit)
     changed = node_index.changed(row[1:5] for row in hits)
     if changed:
         node_index.reread(changed)
-        node_index.read_all(time.monotonic() + _PATIENCE)
+        unread = node_index.read_all(time.monotonic() + _PATIENCE)
         hits = _hits(node_index, query, limit)
     found = Found(_nodes(node_index, [row[0] for row in hits]))
-    found.unread = node_index.count_unread()
+    found.unread = unread
     if limit is not None and len(hits) >= limit:
         found.count_all = partial(_count, node_index, query)
-    return found, late or found.unread > 0
+    return found, late or unread > 0
 
 
 def _nodes(node_index: NodeIndex, docs: Sequence[int]) -> list[Node]:

@@ -131,19 +131,15 @@ class Files:
         return signature_of(found) if found and stat.S_ISREG(found.st_mode) else None
 
     def signatures(self, paths: Iterable[str]) -> Iterator[Signature]:
-        """Of many files one after the other; those that share a folder should be neighbours."""
-        here, handle = "", -1
-        try:
-            for path in paths:
-                folder, _, name = path.rpartition("/")
-                if folder != here or handle < 0:
-                    if handle >= 0:
-                        os.close(handle)
-                    here, handle = folder, self._open_folder(folder)
-                yield _signature_in(handle, name)
-        finally:
-            if handle >= 0:
-                os.close(handle)
+        """Of many files, to be compared with what was read of them: one look each, and a link in the place of a folder
+        is followed. Opening a file never does."""
+        for path in paths:
+            try:
+                found = os.stat(path, dir_fd=self.folder.fd, follow_symlinks=False)
+            except OSError:
+                yield ABSENT
+            else:
+                yield signature_of(found) if stat.S_ISREG(found.st_mode) else ABSENT
 
     def _open_folder(self, path: str) -> int:
         try:
@@ -309,11 +305,3 @@ def _require_regular(handle: int, path: str) -> int:
         os.close(handle)
         raise BadFile(path, Sentence("not a regular file"))
     return handle
-
-
-def _signature_in(handle: int, name: str) -> Signature:
-    try:
-        found = os.stat(name, dir_fd=handle, follow_symlinks=False) if handle >= 0 else None
-    except OSError:
-        found = None
-    return signature_of(found) if found and stat.S_ISREG(found.st_mode) else ABSENT
