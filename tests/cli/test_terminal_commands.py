@@ -4,12 +4,15 @@ from datetime import datetime
 
 import pytest
 
+from nebula.cli.refusals import Refusals
 from nebula.cli.terminal.commands.table import TABLE, find, is_slash_word
 from nebula.cli.terminal.dialogs.approval import pattern_for
 from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
+from nebula.events import Step, ToolResult
 from nebula.language import use_language
 from nebula.memory.sessions import SessionInfo
+from nebula.messages import Json, ToolResultStatus, ToolUseResult
 from nebula.value import replace
 
 SPEC_WORDS = "plan agent mode model exit quit"
@@ -143,3 +146,12 @@ def test_a_session_takes_one_line_whatever_was_said(columns):
     assert display_width(line) <= columns
     assert "\x1b" not in line and "\n" not in line
     assert "2026-01-01 10:00" in line and "gpt-4.1-nano" in line and "進行中" in line
+
+
+@pytest.mark.parametrize(("in_session", "said"), [(True, ""), (False, "To allow it add --allow-network.")])
+def test_somebody_who_refuses_the_network_is_not_told_how_to_allow_it(in_session, said):
+    refusals = Refusals(in_session=in_session)
+    refusals.read(Step("1", "runCommand", {"command": "curl", "network": True}))
+    result = ToolUseResult("1", [Json({"error": "no"})], ToolResultStatus.Error)
+    assert refusals.read(ToolResult("runCommand", result, "no", refused=True)).endswith(said)
+    assert bool(said) == bool(refusals.read(ToolResult("runCommand", result, "no", refused=True)))

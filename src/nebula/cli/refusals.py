@@ -30,7 +30,7 @@ class Refusals:
                 return translate("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
             return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
         elif isinstance(event, ToolResult) and event.refused and event.decision == "no":
-            if event.result.tool_use_id in self._asked_for_network:
+            if event.result.tool_use_id in self._asked_for_network and not self._in_session:
                 return translate("A command that asks for the network was not run. To allow it add --allow-network.")
         elif isinstance(event, ToolResult) and event.refused and event.decision is None:
             path = self._paths.get(event.result.tool_use_id, "")
