@@ -79,11 +79,15 @@ def test_secrets_and_what_is_outside_are_refused(bench: Bench) -> None:
 
 def test_what_is_surely_meant_and_not_attached_is_told(bench: Bench) -> None:
     bench.write("a.txt", "one\ntwo\n")
-    ran, _ = ask(bench, "look @/etc/passwd @~/.profile @a.txt:9-3 @a.txt:0 but #nope @01a1zzzz @/components/Button")
+    bench.write("b.txt", "one\n")
+    ran, _ = ask(
+        bench, "look @/etc/passwd @~/.profile @a.txt:9-3 @a.txt:0 @b.txt:7 but #nope @01a1zzzz @/components/Button"
+    )
     assert "Not attached: /etc/passwd (outside the project; files are named by their path in it)" in ran.err
     assert "Not attached: a.txt:9-3 (no such range of lines)" in ran.err
     assert "Not attached: a.txt:0 (no such range of lines)" in ran.err
-    assert ran.err.count("ttached: ") == 3, "the rest may mean something else, and there is no ~/.profile"
+    assert "Not attached: b.txt:7 (it has 1 line)" in ran.err
+    assert ran.err.count("ttached: ") == 4, "the rest may mean something else, and there is no ~/.profile"
 
 
 def test_a_secret_that_was_allowed_goes_to_the_model_alone(bench: Bench) -> None:

@@ -19,8 +19,9 @@ from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
 from nebula.cli.vizprompt_commands.chat_session import COMMANDS
 from nebula.config.settings import TABLE as TABLE_OF_SETTINGS
+from nebula.events import Retry
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import translate_to, use_language
+from nebula.language import Sentence, translate_to, use_language
 
 WIDE = "星雲はコーディングエージェントです"
 
@@ -88,6 +89,8 @@ def test_a_mark_inside_a_paste_is_only_text():
 
 
 def test_a_long_single_line_is_folded_too():
+    pastes = Pastes()
+    assert [pastes.fold(each * 2_000) for each in "xy"] == ["[pasted 1 line]", "[pasted 1 line #2]"]
     use_language("ja")
     assert Pastes().fold("x" * 2_000) == "[貼り付け 1 行]"
 
@@ -197,6 +200,15 @@ def test_the_keys_stand_beside_what_is_typed_where_there_is_room(monkeypatch, co
     live = LiveLine(Screen(io.StringIO()), TypedAhead(lines=["mind the tests"]).shown)
     live.phase = "waiting for the model"
     assert live.text(0).endswith(end) and display_width(live.text(0)) < columns
+
+
+def test_the_live_line_says_what_it_waits_for_after_a_retry():
+    live = LiveLine(Screen(io.StringIO()), str)
+    live.phase = "waiting for the model"
+    live.wait(Retry(Sentence("slow down"), 2, 60.0, attempts=4, kind="limit"))
+    assert "rate limited" in live.text(0) and "waiting for the model" not in live.text(0)
+    live.wait(Retry(Sentence("The reply could not be read."), 2, 0.0, attempts=2, kind="bad_reply"))
+    assert "waiting for the model" in live.text(0)
 
 
 def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):

@@ -120,7 +120,8 @@ class Gathered:
             return
         found = files.read_lines(mention.path, mention.first or 1, mention.last)
         if found.first > max(found.total_lines, 1):
-            short = Sentence("it has {count} lines", count=found.total_lines)
+            count = found.total_lines
+            short = Sentence("it has 1 line") if count == 1 else Sentence("it has {count} lines", count=count)
             self._not_attached(mention.name, short)
             return
         self._attach_lines(mention, found)

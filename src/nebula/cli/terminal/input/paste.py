@@ -15,7 +15,7 @@ from nebula.agent.attached.images import ENDINGS, BadImage, image_from_file
 from nebula.agent.budget import TOKENS_PER_IMAGE
 from nebula.attachments import Attachment, is_large
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import Sentence, translate
+from nebula.language import Sentence, translate, translate_count
 
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
@@ -39,11 +39,13 @@ class Pastes:
         lines = text.count("\n") + (not text.endswith("\n"))
         if lines < FOLD_LINES and len(text) < FOLD_CHARACTERS:
             return text
-        mark = translate("[pasted {lines} lines]", lines=lines)
+        mark = translate_count(lines, "[pasted 1 line]", "[pasted {count} lines]")
         number = 1
         while self._folded.get(mark, text) != text:
             number += 1
-            mark = translate("[pasted {lines} lines #{number}]", lines=lines, number=number)
+            mark = translate_count(
+                lines, "[pasted 1 line #{number}]", "[pasted {count} lines #{number}]", number=number
+            )
         self._folded[mark] = text
         return mark
 

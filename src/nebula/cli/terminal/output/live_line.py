@@ -87,7 +87,7 @@ class LiveLine:
         parts = [f"{FRAMES[frame % len(FRAMES)]} {self._doing()}", self._elapsed()]
         if self._path:
             parts.append(self._path)
-        if self.phase and self._retry is None and not self._running:
+        if self.phase and not self._seconds_left() and not self._running:
             parts.append(self.phase)
         typed = self._typed()
         if typed:
@@ -107,10 +107,14 @@ class LiveLine:
         return [each for each in keys if display_width(each) <= room][:1]
 
     def _doing(self) -> str:
-        left = round(self._again_at - time.monotonic())
-        if self._retry is None or left <= 0:
+        left = self._seconds_left()
+        if self._retry is None or not left:
             return self._running or translate("working")
         return asked_again(self._retry, left)
+
+    def _seconds_left(self) -> int:
+        """Until the model is asked again."""
+        return max(0, round(self._again_at - time.monotonic())) if self._retry else 0
 
     def _elapsed(self) -> str:
         seconds = int(time.monotonic() - self._started)
