@@ -328,6 +328,28 @@ async def test_a_flow_and_a_node_that_cannot_be_read(bench):
     assert flow.read_text("utf-8") == "name: main\nid: ["
 
 
+async def test_other_flows_can_be_chosen_beside_one_that_cannot_be_read(bench):
+    data = bench.project / "data"
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="of main")
+            [flow] = (data / "flows").rglob("*.yaml")
+            await client.ask("create_flow", name="second")
+        whole = flow.read_text("utf-8")
+        flow.write_text("name: main\nid: [", "utf-8")
+        async with browsing(server) as page:
+            await expect(page.locator("#transcript [role=alert]")).to_contain_text("Mend it in an editor")
+            flows = page.get_by_label("Flow", exact=True)
+            await expect(flows.locator("option")).to_have_text(["main", "second"])
+            await expect(flows.locator("option:checked")).to_have_text("main")
+            await flows.select_option(label="second")
+            await expect(page.locator("#transcript")).to_contain_text("No conversation yet.")
+            flow.write_text(whole, "utf-8")
+            await expect(flows.locator("option", has_text="main")).to_be_attached()
+            await flows.select_option(label="main")
+            await expect(await row(page, "of main")).to_be_visible()
+
+
 async def test_narrow_screens_have_tabs(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:

@@ -149,6 +149,19 @@ async def test_panels_keep_the_width_they_were_given(bench):
             await until(page, f"Math.abs({width} - {before + 66}) <= 3")
 
 
+async def test_hidden_and_opened_parts_stay_so(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.locator("#toggle-graph").click()
+            await page.locator("#toggle-backstage").click()
+            await expect(page.locator("#backstage")).to_be_visible()
+            await page.reload()
+            await expect(page.locator("#toggle-backstage")).to_have_attribute("aria-pressed", "true")
+            await expect(page.locator("#backstage")).to_be_visible()
+            await expect(page.locator("#toggle-graph")).to_have_attribute("aria-pressed", "false")
+            await expect(page.locator("#graph")).to_be_hidden()
+
+
 async def test_figures_count_what_was_done(bench):
     with (
         ScriptedModel([Turn("an answer"), Fault.status_code(400)]) as model,

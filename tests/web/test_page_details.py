@@ -195,6 +195,52 @@ async def test_a_small_change_is_seen_whole(bench, size):
                 await expect(page.locator("#dialog .line", has_text=line)).to_be_in_viewport(ratio=1)
 
 
+LINES = "".join(f"line {place}\n" for place in range(60))
+FAR_APART = [{"old_text": f"line {place}\n", "new_text": f"LINE {place}\n"} for place in (2, 20, 40, 57)]
+WIDTHS = "[...document.querySelectorAll('#composer select')].map((each) => Math.round(each.offsetWidth))"
+
+
+@pytest.mark.parametrize("size", [(1024, 600), (390, 800), (360, 640)])
+async def test_what_was_asked_stays_in_sight_above_a_question(bench, size):
+    bench.write("a.txt", LINES)
+    script = [
+        Turn("First."),
+        Turn("I look and change.", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", {"path": "a.txt", "edits": FAR_APART})]),
+    ]
+    width, height = size
+    with ScriptedModel([*script, Turn("Done.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport={"width": width, "height": height}) as page:
+            await send(page, "Begin")
+            await answered(page, "First.")
+            await send(page, "Change it")
+            await expect(page.locator(".question .hunk")).to_have_count(4)
+            for place in (".live .prompt .text", ".live .response .text", ".question h2", ".question .answers"):
+                await expect(page.locator(place).first).to_be_in_viewport(ratio=0.9)
+
+
+async def test_a_turn_is_stopped_at_its_question(bench):
+    script = [Turn("I write.", [Call("writeFile", {"path": "a.txt", "content": "one\n"})])]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await send(page, "Write it")
+            await page.locator(".question").get_by_role("button", name="Stop").click()
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
+            await expect(page.locator(".question")).to_have_count(0)
+    assert not (bench.project / "a.txt").exists()
+
+
+async def test_no_choice_is_cut_off_where_there_is_little_room(bench):
+    with ScriptedModel([]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
+            widths = await page.evaluate(WIDTHS)
+            for width in (390, 1024):
+                await page.set_viewport_size({"width": width, "height": 800})
+                await until(page, f"innerWidth === {width} && {WIDTHS}.join() === '{','.join(map(str, widths))}'")
+                await expect(page.locator("#composer button[data-act=send]")).to_be_in_viewport(ratio=1)
+
+
 UPPER_HALF_HAS_INK = """(() => { const all = document.querySelector("#graph .minimap");
     return all.getContext("2d").getImageData(0, 0, all.width, all.height / 2).data.some((each) => each > 0); })()"""
 

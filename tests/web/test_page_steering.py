@@ -27,6 +27,7 @@ async def test_a_turn_at_work_hears_what_is_typed_and_everybody_sees_it(bench):
             await expect(other.locator("#composer button[data-act=send]")).to_be_enabled()
             await send(page, "look around")
             await asked(model)
+            await expect(page.locator("#composer .chips")).to_have_text("Goes into the turn at work")
             await say_now(page, "mind the tests")
             await expect(page.locator(".unheard")).to_contain_text("mind the tests")
             await expect(page.locator("#prompt")).to_have_value("")
@@ -38,6 +39,7 @@ async def test_a_turn_at_work_hears_what_is_typed_and_everybody_sees_it(bench):
             await expect(page.locator(".unheard")).to_have_count(0)
             await expect(page.locator("#transcript .turn.selected .meanwhile")).to_contain_text("mind the tests")
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
+            await expect(page.locator("#composer .chips")).to_contain_text("Continues")
             for each in (page, other):
                 await expect(each.locator("#prompt")).to_have_value("")
         assert "mind the tests" in str(model.turns[1].json)

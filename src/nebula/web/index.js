@@ -37,8 +37,8 @@ const find = (id) => document.getElementById(id);
 const findAll = (selector) => document.querySelectorAll(selector);
 
 const start = { ...EMPTY, flowId: first.flow ?? EMPTY.flowId, composing: { ...EMPTY.composing, model: preferences.model() } };
-const { language, theme, mode, notify, panels: widths } = preferences;
-const remember = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: widths() };
+const { language, theme, mode, notify, parts, panels: widths } = preferences;
+const remember = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: widths(), ...parts() };
 const store = createStore(reduce, { ...start, view: { ...EMPTY.view, ...remember } });
 const address = createAddress();
 const pace = createPace(REST_MS);
@@ -273,7 +273,9 @@ const rememberNow = () => rememberView(store.state.view.mode, store.state.flow, 
 store.subscribe(rememberNow);
 store.subscribe((state) => previewAgain(continuing(state).join(), state.composing, state.view.mode, state.status));
 store.subscribe((state) => keepWidths(state.view.panels));
+store.subscribe((state) => keepParts(state.view.graph, state.view.drawer));
 const keepWidths = remembered(preferences.keepPanels);
+const keepParts = remembered(preferences.keepParts);
 const keepMode = remembered(preferences.keepMode);
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();

@@ -1,7 +1,7 @@
 // What the prompt continues, what is shown beside it, and what is attached: each can be taken off again.
 
 import { html, nothing, repeat } from "../lib/lit.js";
-import { continuing } from "../state/reduce.js";
+import { continuing, steerable } from "../state/reduce.js";
 
 export function chips(state, say, page) {
   const { references, attached } = state.composing;
@@ -20,6 +20,7 @@ function chip(name, label, drop, kind = "", more = nothing) {
 
 function path(state, say, page, title) {
   const from = continuing(state);
+  if (steerable(state)) return html`<span class="hint">${say("goes_into_turn")}</span>`;
   if (!from.length) return html`<span class="hint">${say("starts_new")}</span>`;
   const drop = (id) => () => (from.length > 1 ? page.toggle(id) : page.start());
   // A further turn is merged; it can be shown to the model as a reference instead.
@@ -32,6 +33,7 @@ function path(state, say, page, title) {
 function several(state, say, page) {
   const from = continuing(state);
   const { selected, merging } = state;
+  if (steerable(state)) return nothing;
   if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>`;
   if (from.length < 2) return html`<button type="button" class="quiet small" ?hidden=${selected === null} title=${say("merge_hint")} @click=${() => page.merge(selected)}>${say("merge")}</button>`;
   return html`<span class="several" role="group" aria-label=${say("chosen", { count: from.length })}>

@@ -11,11 +11,12 @@ export function createHeader(root, page) {
   return {
     draw(state, say) {
       const { view } = state;
+      const flows = state.flow.problem ? [state.flow, ...state.flows] : state.flows; // one that cannot be read is in no list
       const pressed = (on) => (on ? "true" : "false");
       render(
         html`<h1>nebula</h1>
-          <select id="flows" ?hidden=${state.flows.length < 2} aria-label=${say("flow")} @change=${(event) => page.chooseFlow(event.target.value)}>
-            ${repeat(state.flows, (flow) => flow.id, (flow) => html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`)}
+          <select id="flows" ?hidden=${flows.length < 2} aria-label=${say("flow")} @change=${(event) => page.chooseFlow(event.target.value)}>
+            ${repeat(flows, (flow) => flow.id, (flow) => html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`)}
           </select>
           <nav id="tabs" aria-label=${say("views")}>
             ${TABS.map((tab) => html`<button type="button" data-tab=${tab} aria-pressed=${pressed(tab === view.tab)} @click=${() => page.look({ tab })}>${say(tab)}</button>`)}

@@ -8,6 +8,7 @@ const PLACE = "nebula.place.";
 const MODE = "nebula.mode";
 const MODEL = "nebula.model";
 const PANELS = "nebula.panels";
+const PARTS = "nebula.parts";
 const NOTIFY = "nebula.notify";
 const THEMES = ["auto", "light", "dark"];
 
@@ -95,6 +96,18 @@ export function panels() {
 /** @param {Record<string, number>} widths */
 export function keepPanels(widths) {
   localStorage.setItem(PANELS, JSON.stringify(widths));
+}
+
+// Which of the parts beside the conversation are in sight.
+/** @returns {{ graph?: boolean, drawer?: boolean }} */
+export function parts() {
+  const chosen = localStorage.getItem(PARTS);
+  return chosen === null ? {} : { graph: chosen.includes("graph"), drawer: chosen.includes("drawer") };
+}
+
+/** @param {boolean} graph @param {boolean} drawer */
+export function keepParts(graph, drawer) {
+  localStorage.setItem(PARTS, [graph && "graph", drawer && "drawer"].filter(Boolean).join(" "));
 }
 
 export function draft() {

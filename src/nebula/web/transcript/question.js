@@ -4,7 +4,7 @@ import { diffOf } from "../lib/diff.js";
 import { hunksOf } from "../lib/hunks.js";
 import { guard, html, nothing } from "../lib/lit.js";
 
-export function question(ask, say, page) {
+export function question({ ask, traceId }, say, page) {
   const decide = (decision) => () => page.approve(ask.approval_id, decision);
   const refuse = (event) => {
     event.preventDefault();
@@ -13,11 +13,12 @@ export function question(ask, say, page) {
   };
   return guard([ask, say], () => html`<div class="question" role="group" aria-labelledby="question">
     <h2 tabindex="-1" id="question">${heading(ask, say)}</h2>
-    ${subject(ask, say)}
+    <div class="subject">${subject(ask, say)}</div>
     <div class="answers">
       <button type="button" class="primary" @click=${(event) => agree(event, ask, page)}>${say("yes")}</button>
       <button type="button" @click=${decide("no")}>${say("no")}</button>
       <button type="button" @click=${decide("all")}>${say("all")}</button>
+      <button type="button" @click=${() => page.stop(traceId)}>${say("stop")}</button>
       <form class="refuse" @submit=${refuse}>
         <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off"><button type="submit">${say("refuse")}</button>
       </form>
@@ -60,5 +61,5 @@ function hunks(ask, say) {
     const label = say("take_hunk", { place: place + 1, count: found.length });
     return html`<div class="hunk"><label><input type="checkbox" name="hunk" value=${place + 1} checked> ${label}</label>${diffOf(text, label)}</div>`;
   };
-  return html`<div class="hunks">${found.map(one)}</div>`;
+  return found.map(one);
 }

@@ -94,7 +94,7 @@ function liveTurn(state) {
 }
 
 function empty({ flow }, say) {
-  if (flow.problem) return html`<p class="nothing warning" role="alert">${say("unreadable", { problem: flow.problem })}</p>`;
+  if (flow.problem) return html`<div class="nothing warning" role="alert"><p>${say("unreadable", { problem: flow.problem })}</p><p>${say("unreadable_flow")}</p></div>`;
   if (flow.nodes.length) return html`<p class="nothing">${say("pick")}</p>`;
   return html`<div class="nothing"><p><b>${say("no_nodes")}</b></p><p>${say("teach_1")}</p><p>${say("teach_2")}</p><p>${say("teach_3")}</p></div>`;
 }
@@ -183,7 +183,7 @@ function facts(body, say, project) {
   if (body.usage?.cost) parts.push(dollars(body.usage.cost));
   return html`<footer>
     ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
-    ${body.tags.length ? html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span>`)}</p>` : nothing}
+    ${body.tags.length ? html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span> `)}</p>` : nothing}
     <p class="facts">${parts.join(" · ")}${(body.files ?? []).map((file) => html` · <span class="file">${file.path} ${openLink(project, file.path, say)}</span>`)}</p>
   </footer>`;
 }
@@ -210,7 +210,7 @@ function live(turn, say, labels, page) {
     ${turn.waiting.length ? html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>` : nothing}
     ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
     ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}
-    ${turn.ask ? question(turn.ask, say, page) : nothing}
+    ${turn.ask ? question(turn, say, page) : nothing}
     ${turn.line ? html`<footer><p class="facts">${turn.line}</p></footer>` : nothing}
   </article>`;
 }
