@@ -10,7 +10,7 @@ import pytest
 
 import nebula.cli
 from conftest import Bench
-from in_process import MAINS, run_here
+from in_process import MAINS, run_here, sit_down_here
 from nebula.cli import evercontext, vizprompt
 from nebula.cli import nebula as umbrella
 from nebula.cli.nebula_commands.doctor import about_commands
@@ -20,6 +20,7 @@ from nebula.language import use_language
 from nebula.sandbox.capability import missing_walls
 from nebula.sandbox.contract import Capability
 from scripted_model import ScriptedModel, Turn
+from terminal_driver import Person
 
 JAPANESE = re.compile("[぀-ヿ一-鿿]")
 HELP = [
@@ -239,3 +240,18 @@ def test_the_demo_plays_by_itself(bench: Bench, lang: str, said: str) -> None:
 def test_a_file_that_is_not_there_is_told_in_the_persons_language(bench: Bench) -> None:
     ran = run_here(bench, "vizprompt", "create-node", "--prompt-file", "missing", "--response", "x", NEBULA_LANG="ja")
     assert (ran.code, ran.err) == (1, "vizprompt: missing: そのようなファイルやディレクトリはありません\n")
+
+
+def test_the_doctor_breaks_long_lines_under_their_beginning(bench: Bench) -> None:
+    names = [f"model-of-some-length-{number}" for number in range(8)]
+
+    def person(screen: Person) -> None:
+        screen.wait("export GEMINI_API_KEY=")
+
+    with ScriptedModel([], models={"openai": names}) as server:
+        _, screen = sit_down_here(bench, person, "doctor", columns=80, NEBULA_LANG="ja", **server.env())
+    lines = screen.raw.replace("\r", "").split("\n")
+    lines = lines[lines.index("設定") :]  # paths above it stay whole
+    assert not [line for line in lines if display_width(line) > 80]
+    (place,) = [place for place, line in enumerate(lines) if line.startswith("  ✓ openai")]
+    assert lines[place + 1].startswith(" " * 13 + "model-of-some-length")

@@ -30,6 +30,16 @@ def print_line(text: str = "") -> None:
     print(fit_to_print(text), flush=True)
 
 
+def print_item(head: str, text: str) -> None:
+    """A line of a list: on a terminal broken between words, further lines under the first word of the text."""
+    item = fit_to_print(head + text)
+    if sys.stdout.isatty():
+        from nebula.cli.terminal.output.width import display_width, wrap
+
+        item = "\n".join(wrap(item, _columns(sys.stdout.fileno()), display_width(head)))
+    print(item, flush=True)
+
+
 def print_words(text: str) -> None:
     """What a model says: on a terminal broken between words, but for code; elsewhere as it was written."""
     text = fit_to_print(text)

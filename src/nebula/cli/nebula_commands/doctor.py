@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
-from nebula.cli.printing import print_line
+from nebula.cli.printing import print_item, print_line
 from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import Settings, load_settings
@@ -88,9 +88,9 @@ def _print_settings(settings: Settings) -> None:
     trusted = (
         translate("yes") if settings.trust else translate("no (--trust, NEBULA_TRUST=1, or say yes once in a session)")
     )
-    print_line(f"  {pad(translate('folder trusted'), 18)} {trusted}")
+    print_item(f"  {pad(translate('folder trusted'), 18)} ", trusted)
     for remark in settings.remarks:
-        print_line(f"  ! {one_line(explain(remark))}")
+        print_item("  ! ", one_line(explain(remark)))
 
 
 async def _print_servers(settings: Settings) -> None:
@@ -107,9 +107,9 @@ async def _print_servers(settings: Settings) -> None:
         names = ", ".join(found.tools(None, plan=False))
         await found.close()
         for problem in problems:
-            print_line(f"  ✗ {server.name:8} {one_line(explain(problem))}")
+            print_item(f"  ✗ {server.name:8} ", one_line(explain(problem)))
         if not problems:
-            print_line(f"  ✓ {server.name:8} {one_line(names)}")
+            print_item(f"  ✓ {server.name:8} ", one_line(names))
 
 
 async def _print_providers(settings: Settings, every: bool) -> int:
@@ -117,7 +117,7 @@ async def _print_providers(settings: Settings, every: bool) -> int:
     reachable = 0
     for provider, answer in await list_models(settings):
         if isinstance(answer, ModelError):
-            print_line(f"  ✗ {provider:8} {_CREDENTIALS.sub('…', explain(answer))}")
+            print_item(f"  ✗ {provider:8} ", _CREDENTIALS.sub("…", explain(answer)))
             continue
         reachable += 1
         names = [info.name for info in answer]
@@ -125,11 +125,11 @@ async def _print_providers(settings: Settings, every: bool) -> int:
         listed = one_line(", ".join(shown))
         if len(shown) < len(names):
             listed += translate(" … and {count} more (--all)", count=len(names) - len(shown))
-        print_line(f"  ✓ {provider:8} {translate('models ({count}): {names}', count=len(names), names=listed)}")
+        print_item(f"  ✓ {provider:8} ", translate("models ({count}): {names}", count=len(names), names=listed))
     for row in PROVIDERS.values():
         if row.key and not is_configured(row, settings):
             hint = translate("not set; to use it: {line}", line=f"export {row.key_variable}=…")
-            print_line(f"  - {row.name:8} {hint}")
+            print_item(f"  - {row.name:8} ", hint)
     if not reachable:
         print_line("\n" + translate("No model can be reached. `nebula demo` works all the same."))
     return 0 if reachable else 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.language import explain, translate
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def show_node(node: Node) -> None:
     print_line("-" * len(head))
     for text in node.texts:
         print_line(f"[{one_line(text.role)}]")
-        print_line(text.text)
+        print_words(text.text)
         print_line()
     if node.summary:
         print_line(f"{translate('summary (edited since)') if node.updated else translate('summary')}: {node.summary}")
