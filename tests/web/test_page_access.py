@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import Held, browsing, make, send
+from page_rig import Held, browsing, make, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -82,6 +82,21 @@ async def test_axe_finds_nothing_serious(bench, look):
             await page.locator("#outline .narrow").click()
             await expect(page.locator("#outline .filters")).to_be_visible()
             assert await page.evaluate(FIND) == []
+
+
+DRAWN = """() => { const drawn = (letter) => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 40, height: 40 });
+    const context = canvas.getContext("2d");
+    context.font = `30px ${getComputedStyle(document.body).fontFamily}`;
+    context.fillText(letter, 5, 32);
+    return canvas.toDataURL();
+}; return new Set([..."日本語"].map(drawn)).size === 3; }"""
+
+
+async def test_japanese_is_drawn_as_letters_not_as_boxes(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, locale="ja-JP") as page:
+            await until(page, DRAWN)
 
 
 async def test_an_answered_question_hands_the_keys_to_the_prompt(bench):
