@@ -134,53 +134,58 @@ def test_thought_comes_from_the_object_or_the_words_before() -> None:
 WRITE = '{"thought": "t", "tool_calls": [{"name": "write_file", "parameters": {"path": "a.py", "content": "x = 1"}}]}'
 
 REFUSED = {
-    "": "empty",
-    "  \n": "empty",
-    "The file was written.": "plain text",
-    "<think>never closed, {}": "nothing but thoughts",
-    '{"thought": "hm", "tool_calls": []}': "neither tool_calls nor a final_answer",
-    '{"answer": 42}': "plain text",
-    '{"name": "John", "age": 3}': "plain text",
+    "": "the reply is empty",
+    "  \n": "the reply is empty",
+    "The file was written.": "the reply is plain text; one JSON object was asked for",
+    "<think>never closed, {}": "the reply holds nothing but thoughts",
+    '{"thought": "hm", "tool_calls": []}': "the object has neither tool_calls nor a final_answer",
+    '{"answer": 42}': "the reply is plain text; one JSON object was asked for",
+    '{"name": "John", "age": 3}': "the reply is plain text; one JSON object was asked for",
     # a write that is cut off is never completed
-    WRITE[:-1]: "half a change",
-    WRITE[:-2]: "half a change",
-    WRITE[:-4]: "half a change",
-    WRITE[:-6]: "cut off inside a string",
-    f"```json\n{WRITE[:-2]}": "half a change",
-    f"<tool_call>{WRITE[32:-4]}": "half a change",
-    f"Now I write.\n{WRITE[:-3]}": "half a change",
-    f"{OBJECT}\n{WRITE[:-3]}": "half a change",
-    '{"tool_calls": [{"name": "unheard_of", "parameters": {"a": "b"}': "half a change",
+    WRITE[:-1]: "the JSON is cut off, and what may be half a change is never carried out",
+    WRITE[:-2]: "the JSON is cut off, and what may be half a change is never carried out",
+    WRITE[:-4]: "the JSON is cut off, and what may be half a change is never carried out",
+    WRITE[
+        :-6
+    ]: "the JSON is cut off: the reply is cut off inside a string at line 1, column 102; nothing was run, send it again whole and shorter",
+    f"```json\n{WRITE[:-2]}": "the JSON is cut off, and what may be half a change is never carried out",
+    f"<tool_call>{WRITE[32:-4]}": "the JSON is cut off, and what may be half a change is never carried out",
+    f"Now I write.\n{WRITE[:-3]}": "the JSON is cut off, and what may be half a change is never carried out",
+    f"{OBJECT}\n{WRITE[:-3]}": "the JSON is cut off, and what may be half a change is never carried out",
+    '{"tool_calls": [{"name": "unheard_of", "parameters": {"a": "b"}': "the JSON is cut off, and what may be half a change is never carried out",
     # what may have lost something is not completed either
-    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a", "start_line": 1': "cut off",
-    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a",': "cut off",
-    '{"tool_calls": [{"name": "read_file", "parameters": {"path": tru': "cut off",
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a", "start_line": 1': "the JSON is cut off: closing brackets are missing at line 1, column 82; nothing was run, send it again whole and shorter",
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a",': "the JSON is cut off: the reply is cut off at line 1, column 66; nothing was run, send it again whole and shorter",
+    '{"tool_calls": [{"name": "read_file", "parameters": {"path": tru': "the JSON is cut off: the reply is cut off at line 1, column 65; nothing was run, send it again whole and shorter",
     # never a guess at quotes and escapes
-    '{"name": "write_file", "parameters": {"path": "a", "content": "print("hi")"}}': "line 1, column 71",
-    '{"name": "write_file", "parameters": {"path": "a", "content": "re.match(\'\\d+\')"}}': "unknown escape \\d",
+    '{"name": "write_file", "parameters": {"path": "a", "content": "print("hi")"}}': "the JSON cannot be read: expected ',' or '}', found 'h' at line 1, column 71",
+    '{"name": "write_file", "parameters": {"path": "a", "content": "re.match(\'\\d+\')"}}': "the JSON cannot be read: unknown escape \\d (a backslash is written \\\\) at line 1, column 74",
     # a broken object is not searched for calls inside it
-    f'{{"thought": "say "x"", "tool_calls": [{CALL_A}]}}': "cannot be read",
-    "{\"thought\": broken, \"content\": \"{'name': 'write_file', 'parameters': {'path': 'x', 'content': ''}}\"}": "cannot be read",
+    f'{{"thought": "say "x"", "tool_calls": [{CALL_A}]}}': "the JSON cannot be read: expected ',' or '}', found 'x' at line 1, column 19",
+    "{\"thought\": broken, \"content\": \"{'name': 'write_file', 'parameters': {'path': 'x', 'content': ''}}\"}": "the JSON cannot be read: expected a value, found 'b' at line 1, column 13",
     # parts that are there and make no sense
-    '{"tool_calls": [{"parameters": {}}]}': "no name",
-    '{"tool_calls": ["read_file"]}': "no name",
-    '{"tool_calls": [{"name": "read_file", "parameters": ["a"]}]}': "must be an object",
-    '{"tool_calls": [{"name": "read_file", "parameters": "{\\"path\\": \\"a"}]}': "cut off inside a string",
-    "<tool_call>read_file a.py</tool_call>": "cannot be read",
-    f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "cut off",
-    '<tool_call>{"path": "a.py"}</tool_call>': "no call with a name",
-    '```tool_code\nread_file("a.py")\n```': "an argument by name",
-    '[write_file(path="a.py", content="x = 1"': "cannot be read",
-    'write_file(path="a.py", content="x") and that is it': "something follows the call",
-    "<tool_call>unheard_of</tool_call>": "no tool unheard_of",
-    '{"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}': "its schema",
-    '{"name": "read_file", "parameters": {"path": "a"}, "arguments": {"path": "b"}}': "twice, and they differ",
-    f"[{CALL_A}, 5]": "something that is no call",
-    '{"tool_calls": [{"name": "write_file", "parameters": {"path": "a", "size": ' + "1" * 5000 + "}}]}": "too large",
-    '{"tool_calls": [{"name": "write_file", "parameters": {"path": "a", "size": 1e999}}]}': "too large",
-    '{"name": "write_file", "parameters": {"path": "a", "content": "\\U00110000"}}': "unknown escape",
-    "{" * 5000: "too many braces",
-    '{"a":' * 5000: "cut off",
+    '{"tool_calls": [{"parameters": {}}]}': "an entry of tool_calls has no name",
+    '{"tool_calls": ["read_file"]}': "an entry of tool_calls has no name",
+    '{"tool_calls": [{"name": "read_file", "parameters": ["a"]}]}': "the parameters of read_file must be an object",
+    '{"tool_calls": [{"name": "read_file", "parameters": "{\\"path\\": \\"a"}]}': "the parameters of read_file cannot be read: the reply is cut off inside a string at line 1, column 12",
+    "<tool_call>read_file a.py</tool_call>": "what follows <tool_call> cannot be read",
+    f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "the JSON is cut off: a value is missing at line 1, column 97; nothing was run, send it again whole and shorter",
+    '<tool_call>{"path": "a.py"}</tool_call>': "a <tool_call> holds no call with a name",
+    '```tool_code\nread_file("a.py")\n```': "the call cannot be read: expected an argument by name at line 2, column 11",
+    '[write_file(path="a.py", content="x = 1"': "the call cannot be read: closing brackets are missing at line 1, column 41",
+    'write_file(path="a.py", content="x") and that is it': "something follows the call; one JSON object was asked for",
+    "<tool_call>unheard_of</tool_call>": "there is no tool unheard_of",
+    '{"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}': "the parameters of read_file are its schema; give their values",
+    '{"name": "read_file", "parameters": {"path": "a"}, "arguments": {"path": "b"}}': "read_file is given parameters twice, and they differ",
+    f"[{CALL_A}, 5]": "a list of calls holds something that is no call",
+    '{"tool_calls": [{"name": "write_file", "parameters": {"path": "a", "size": '
+    + "1" * 5000
+    + "}}]}": "the JSON cannot be read: a number that is too large at line 1, column 76",
+    '{"tool_calls": [{"name": "write_file", "parameters": {"path": "a", "size": 1e999}}]}': "the JSON cannot be read: a number that is too large at line 1, column 76",
+    '{"name": "write_file", "parameters": {"path": "a", "content": "\\U00110000"}}': "the JSON cannot be read: unknown escape \\U00110000 (a backslash is written \\\\) at line 1, column 64",
+    "{" * 5000: "the reply holds too many braces to be the object that was asked for",
+    '{"a":'
+    * 5000: "the JSON is cut off: a value is missing at line 1, column 25001; nothing was run, send it again whole and shorter",
 }
 
 
@@ -188,7 +193,7 @@ REFUSED = {
 def test_what_cannot_be_read_for_sure_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(FormatFailure) as failure:
         read(text)
-    assert REFUSED[text] in str(failure.value)
+    assert str(failure.value) == REFUSED[text]
 
 
 JSON_VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -49,8 +49,9 @@ def test_a_real_reply_is_read_or_refused_as_decided(shape: dict[str, Any]) -> No
         tools = KnownTools(TOOLS, READERS)
         assert [[tools.name(call["name"]), call["arguments"]] for call in shape["native"]] == shape["calls"]
     elif "refused" in shape:
-        with pytest.raises(FormatFailure, match=re.escape(shape["refused"])):
+        with pytest.raises(FormatFailure) as failure:
             read(shape["reply"])
+        assert str(failure.value) == shape["refused"]
     else:
         rung, calls, answer = read(shape["reply"])
         assert (rung, calls) == (shape["rung"], shape.get("calls", []))

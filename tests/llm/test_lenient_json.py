@@ -71,6 +71,8 @@ REFUSED: list[tuple[str, str]] = [
     (" \n ", "a value is missing at line 2, column 2"),
     ("oops", "expected a value, found 'o' at line 1, column 1"),
     ("[1, oops]", "expected a value, found 'o' at line 1, column 5"),
+    ("\n[1,\n\n oops\n]\n", "expected a value, found 'o' at line 4, column 2"),
+    ("\noops", "expected a value, found 'o' at line 2, column 1"),
     ("[NaN]", "expected a value, found 'N' at line 1, column 2"),
     ("[-Infinity]", "expected a value, found '-' at line 1, column 2"),
     ("[+1]", "expected a value, found '+' at line 1, column 2"),

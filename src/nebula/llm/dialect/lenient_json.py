@@ -35,14 +35,13 @@ class Fault(ValueError):
     def __init__(self, problem: str, text: str, place: int) -> None:
         super().__init__(problem)
         self.place = place
-        self._problem = problem
         self._text = text
 
     def __str__(self) -> str:
         # Counted only for a reader: most faults are braces in prose, and are passed over.
         line = self._text.count("\n", 0, self.place) + 1
         column = self.place - self._text.rfind("\n", 0, self.place)
-        return f"{self._problem} at line {line}, column {column}"
+        return f"{self.args[0]} at line {line}, column {column}"
 
 
 class Cut(Fault):

@@ -30,7 +30,7 @@ from nebula.llm.dialect.markup import FUNCTION, read_pairs, read_parameters
 from nebula.llm.dialect.noise import TEMPLATE_MARK, THOUGHT, strip_noise
 from nebula.llm.dialect.notations import NAME, Calls, read_bare_keys, read_pythonic
 from nebula.llm.dialect.spoken import RUNGS, FormatFailure, KnownTools, Spoken, SpokenCall
-from nebula.value import replace, value
+from nebula.value import value
 
 MAX_MARKS = 500
 LONGEST_LABEL = 200
@@ -81,7 +81,7 @@ _LABEL = re.compile(
 _NAMED = re.compile(rf"(?P<name>{NAME})(?:\[CALL_ID\]\w{{1,40}})?(?:\[ARGS\])?\s*(?P<next><arg_key>|</|\{{|\()")
 _PROSE_BEFORE_FUNCTION = re.compile(r"[^<{]{1,2000}(?=<function[=\s]|<invoke\s)")
 _ANALYSIS_END = re.compile(r"<\|(?:end|start|channel|call|return)\|>")
-_TOKENS = re.compile(TEMPLATE_MARK)
+_NO_WORDS = re.compile(rf"{TEMPLATE_MARK}|</?(?:{_TAG})>")
 _SPACE = re.compile(r"\s*")
 
 
@@ -268,7 +268,7 @@ class _Walk:
     def _taken(self, start: int, end: int, rung: str) -> int:
         spoken = self._spoken
         if not spoken.thought and len(spoken.calls) <= 1 and rung != "json":
-            spoken.thought = _TOKENS.sub("", self._text[self._past : start]).strip()
+            spoken.thought = _NO_WORDS.sub("", self._text[self._past : start]).strip()
         spoken.found = True
         spoken.stand_on(rung)
         self._past = end
@@ -323,10 +323,9 @@ class _Walk:
                 raise
             end = fault.place  # a closing tag where brackets should have closed
         try:
-            shorter = parse_value(self._text[at:end])
+            return parse_value(self._text[:end], at)
         except Cut as cut:
             return self._completed(at, end, cut, name)
-        return replace(shorter, end=at + shorter.end)
 
     def _completed(self, at: int, end: int, cut: Cut, name: str | None) -> Parsed:
         """A value whose closing brackets alone are missing, provided that it asks for nothing but reading."""

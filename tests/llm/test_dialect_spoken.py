@@ -1,0 +1,333 @@
+"""What a value found in a reply says, and what parameters written as elements hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nebula.llm.dialect.markup import read_pairs, read_parameters
+from nebula.llm.dialect.noise import strip_noise
+from nebula.llm.dialect.reader import read_reply
+from nebula.llm.dialect.spoken import FormatFailure, KnownTools, Spoken, SpokenCall, decoded, whole_value
+
+TEXT = {"type": "string"}
+TOOLS: dict[str, dict[str, Any]] = {
+    "read": {
+        "properties": {"path": TEXT, "line": {"type": "integer"}, "any": {}, "both": {"type": ["string", "null"]}}
+    },
+    "write": {"properties": {"path": TEXT, "content": TEXT}},
+    "store": {},
+    "make": {"properties": {"properties": {"type": "object"}}},
+}
+KNOWN = KnownTools(TOOLS, {"read"})
+
+
+def call(name: str, **args: Any) -> SpokenCall:
+    return SpokenCall(name, args)
+
+
+# names
+
+NAMES = {
+    "read": "read", " read\n": "read", "functions.read": "read", "function.read": "read", "tools.read": "read",
+    "tool.read": "read", "default_api.read": "read", "read:0": "read", "read:12": "read", "functions.read:3": "read",
+    "read<|channel|>commentary": "read", "read</tool>": "read", "read.call": "read", "read<|x|>\nmore": "read",
+    "other:0": "other:0", "functions.other": "functions.other", " other ": "other", "read:x": "read:x", "": "",
+    f"functions.{'x' * 300}": f"functions.{'x' * 300}", f"read<|{'x' * 300}": f"read<|{'x' * 300}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_freed_of_decorations_where_that_gives_an_offered_one(name: str) -> None:
+    assert KNOWN.name(name) == NAMES[name]
+
+
+def test_a_long_name_that_was_offered_is_one() -> None:
+    assert KnownTools({"x" * 300: {}}, ()).name("x" * 300) == "x" * 300
+
+
+# values
+
+SAYS: list[tuple[Any, list[SpokenCall], str | None, str]] = [
+    ({"name": "read", "parameters": {"path": "a"}}, [call("read", path="a")], None, ""),
+    ({"name": "functions.read:0", "args": {}}, [call("read")], None, ""),
+    ({"name": "other", "params": {}}, [call("other")], None, ""),
+    ({"name": "read"}, [call("read")], None, ""),
+    ({"tool": "read", "path": "a"}, [call("read", path="a")], None, ""),
+    ({"tool": "read", "odd": 1}, [call("read")], None, ""),
+    ({"action": "read", "action_input": {"path": "a"}}, [call("read", path="a")], None, ""),
+    ({"recipient_name": "read", "parameters": {}}, [call("read")], None, ""),
+    ({"tool_name": "read", "tool_input": '{"path": "a"}'}, [call("read", path="a")], None, ""),
+    ({"name": "read", "parameters": None}, [call("read")], None, ""),
+    ({"name": "read", "parameters": ""}, [call("read")], None, ""),
+    ({"name": "read", "parameters": {}, "arguments": {"path": "a"}}, [call("read", path="a")], None, ""),
+    ({"name": "read", "parameters": {"path": "a"}, "args": {"path": "a"}}, [call("read", path="a")], None, ""),
+    ({"function": {"name": "read", "arguments": {"path": "a"}}}, [call("read", path="a")], None, ""),
+    ({"function": {"name": "read"}, "arguments": {"path": "a"}}, [call("read", path="a")], None, ""),
+    ({"name": {"name": "read"}, "arguments": {}}, [call("read")], None, ""),
+    ({"name": " ", "tool": "read"}, [call("read")], None, ""),
+    ([{"name": "read"}, {"name": "store", "input": {"a": 1}}], [call("read"), call("store", a=1)], None, ""),
+    ({"tool_calls": [{"name": "read"}], "final_answer": "x"}, [call("read")], "x", ""),
+    ({"tool_calls": '[{"name": "read"}]'}, [call("read")], None, ""),
+    ({"tool_call": {"name": "read"}}, [call("read")], None, ""),
+    ({"functionCall": {"name": "read", "args": {"path": "a"}}}, [call("read", path="a")], None, ""),
+    ({"function_call": {"name": "read"}}, [call("read")], None, ""),
+    ({"tool_uses": [{"recipient_name": "functions.read", "parameters": {}}]}, [call("read")], None, ""),
+    ({"thought": "t", "name": "read", "parameters": {}}, [call("read")], None, "t"),
+    ({"thought": 5, "final_answer": ["é"]}, [], '["é"]', ""),
+    ({"thought": "t", "final_answer": ""}, [], "", "t"),
+    ({"final_answer": None, "thought": "t"}, [], None, "t"),
+    ({"tool_calls": None, "final_answer": 0}, [], "0", ""),
+    ({"action": "Final Answer", "action_input": "done"}, [], "done", ""),
+    ({"action": "final answer", "action_input": 5}, [], "5", ""),
+    ({"name": "make", "parameters": {"properties": {}}}, [call("make", properties={})], None, ""),
+    ({"name": "store", "parameters": {"properties": {}}}, [call("store", properties={})], None, ""),
+]
+
+
+@pytest.mark.parametrize(("value", "calls", "answer", "thought"), SAYS)
+def test_what_a_value_says(value: Any, calls: list[SpokenCall], answer: str | None, thought: str) -> None:
+    spoken = Spoken(KNOWN)
+    assert spoken.take(value) is True
+    assert (spoken.calls, spoken.answer, spoken.thought) == (calls, answer, thought)
+    assert spoken.found is (bool(calls) or "action_input" in value)
+
+
+@pytest.mark.parametrize(
+    "value", [5, "read", None, [], {}, {"name": "other"}, {"name": 5}, {"a": 1}, [5], [{"a": 1}, 6], {"parameters": {}}]
+)
+def test_a_value_that_is_none_of_ours(value: Any) -> None:
+    spoken = Spoken(KNOWN)
+    assert spoken.take(value) is False
+    assert (spoken.calls, spoken.found, spoken.answer, spoken.thought) == ([], False, None, "")
+
+
+def test_in_a_tag_a_name_alone_is_a_call() -> None:
+    for value in ({"name": "other"}, [{"name": "other"}]):
+        spoken = Spoken(KNOWN)
+        assert spoken.take(value, tagged=True)
+        assert spoken.calls == [call("other")]
+
+
+def test_the_first_thought_counts() -> None:
+    spoken = Spoken(KNOWN)
+    for thought in ("one", "two"):
+        spoken.take({"thought": thought, "final_answer": thought})
+    assert (spoken.thought, spoken.answer) == ("one", "two")
+
+
+def test_what_was_said_in_thoughts_is_forgotten() -> None:
+    spoken = Spoken(KNOWN)
+    spoken.take({"thought": "t", "tool_calls": [{"name": "read"}], "final_answer": "x"})
+    spoken.forget()
+    assert (spoken.thought, spoken.calls, spoken.answer, spoken.found) == ("", [], None, False)
+
+
+TWICE = "read is given parameters twice, and they differ"
+REFUSED: list[tuple[Any, str]] = [
+    ({"name": "read", "parameters": {"path": "a"}, "args": {"path": "b"}}, TWICE),
+    ({"name": "read", "parameters": {"path": "a"}, "args": {"path": "a"}, "input": {"line": 1}}, TWICE),
+    ({"function": {"name": "read", "arguments": {"path": "a"}}, "arguments": {"path": "b"}}, TWICE),
+    ({"tool_calls": [5]}, "an entry of tool_calls has no name"),
+    ({"tool_calls": [{"parameters": {}}]}, "an entry of tool_calls has no name"),
+    ({"tool_calls": "[{"}, "tool_calls cannot be read: the reply is cut off at line 1, column 3"),
+    ({"name": "write", "path": "a", "odd": 1}, "the parameters of write must stand in an object of their own"),
+    ({"name": "write", "odd": 1}, "the parameters of write must stand in an object of their own"),
+    ({"name": "read", "path": "a", "odd": 1}, "the parameters of read must stand in an object of their own"),
+    ({"name": "read", "parameters": [1]}, "the parameters of read must be an object"),
+    ({"name": "read", "parameters": "5"}, "the parameters of read must be an object"),
+    ({"name": "read", "parameters": "{} x"}, "the parameters of read cannot be read: something follows the JSON value"),
+    ({"name": "write", "parameters": {"properties": {}}}, "the parameters of write are its schema; give their values"),
+    ([{"name": "read"}, 5], "a list of calls holds something that is no call"),
+]
+
+
+@pytest.mark.parametrize(("value", "reason"), REFUSED)
+def test_a_value_that_makes_no_sense_is_refused_with_the_reason(value: Any, reason: str) -> None:
+    with pytest.raises(FormatFailure) as failure:
+        Spoken(KNOWN).take(value)
+    assert str(failure.value) == reason
+
+
+def test_a_value_inside_strings_is_taken_out_of_a_few() -> None:
+    for text, value in (('"[1]"', [1]), ('"\\"[1]\\""', [1]), ('"\\"\\\\\\"[1]\\\\\\"\\""', "[1]"), (" ", " "), (5, 5)):
+        assert decoded(text, "x") == value
+    assert whole_value(" {} \n", "x") == {}
+
+
+@pytest.mark.parametrize(
+    ("calls", "alone"),
+    [(["read", "read"], True), (["write"], True), (["read", "write"], False), (["write", "write"], False)],
+)
+def test_a_change_that_cannot_be_quoted_stands_alone(calls: list[str], alone: bool) -> None:
+    spoken = Spoken(KNOWN)
+    for name in calls:
+        spoken.call(name, {})
+    spoken.check_alone()
+    spoken.is_unescaped = True
+    if alone:
+        spoken.check_alone()
+        return
+    with pytest.raises(FormatFailure) as failure:
+        spoken.check_alone()
+    assert str(failure.value) == (
+        "a change in this notation must be the only call of a reply; send these calls as JSON"
+    )
+
+
+# parameters as elements
+
+MARKUP: list[tuple[str, str, dict[str, Any], str]] = [
+    ("read", "</function>", {}, ""),
+    ("read", " \n</invoke> x", {}, " x"),
+    ("read", "<parameter=path>a</parameter></function>", {"path": "a"}, ""),
+    ("read", "\n<parameter=path>\na\n</parameter>\n</function>x", {"path": "a"}, "x"),
+    ("read", "<parameter=path>\n a \n\n</parameter></function>", {"path": " a \n"}, ""),
+    ("read", "<parameter=path>\na</parameter></function>", {"path": "a"}, ""),
+    ("read", "<parameter=path>a\n</parameter></function>", {"path": "a\n"}, ""),
+    ("read", "<parameter=path>\n  a\n  </parameter></function>", {"path": "a"}, ""),
+    ("read", '<parameter name="path">\na\n</parameter></invoke>', {"path": "\na\n"}, ""),
+    ("read", "<parameter name='path'>a</parameter></invoke>", {"path": "a"}, ""),
+    ("read", "<parameter=line>5</parameter><parameter=path>5</parameter></function>", {"line": 5, "path": "5"}, ""),
+    ("read", "<parameter=any>5</parameter><parameter=both>5</parameter></function>", {"any": "5", "both": "5"}, ""),
+    ("read", "<parameter=odd>5</parameter></function>", {"odd": "5"}, ""),
+    ("read", '<parameter name="path" string="false">5</parameter></invoke>', {"path": 5}, ""),
+    ("read", '<parameter name="line" string="true">5</parameter></invoke>', {"line": "5"}, ""),
+    ("store", "<parameter=odd>[1]</parameter></function>", {"odd": "[1]"}, ""),
+    ("write", "<parameter=content></parameter></function>", {"content": ""}, ""),
+    (
+        "read",
+        "<parameter=path>a</parameter></function><function=read><parameter=path>b</parameter></function>",
+        {"path": "a"},
+        "<function=read><parameter=path>b</parameter></function>",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tool", "text", "args", "rest"), MARKUP)
+def test_parameters_as_elements(tool: str, text: str, args: dict[str, Any], rest: str) -> None:
+    assert read_parameters(text, 0, tool, KNOWN) == (args, len(text) - len(rest))
+    assert read_parameters(f"xx{text}", 2, tool, KNOWN) == (args, len(text) - len(rest) + 2)
+
+
+CUT_OFF = "the call of write is cut off; nothing was run, send it again whole and shorter"
+APART = "the parameters of write cannot be told apart"
+QUOTES = "holds markup of calls itself; send this call as JSON"
+UNSURE: list[tuple[str, str]] = [
+    ("", CUT_OFF),
+    (" \n", CUT_OFF),
+    ("<parameter=path>a", CUT_OFF),
+    ("<parameter=path>a</parameter> ", CUT_OFF),
+    ("x</function>", APART),
+    ("<parameter=path>a</parameter>x</function>", APART),
+    ("<parameter=odd>a</parameter></function>", f"{APART}: odd is none of them"),
+    ("<parameter=path>a</parameter><parameter=path>a</parameter></function>", f"{APART}: path stands twice"),
+    ("<parameter=path>a<parameter=content>b</parameter></function>", f"path of write {QUOTES}"),
+    ("<parameter=path>a<arg_key>b</parameter></function>", f"path of write {QUOTES}"),
+    ("<parameter=path>a</parameter></function></parameter>", f"a value of write {QUOTES}"),
+    (
+        "<parameter=path>\n  a\n  </parameter></function>",
+        "path of write is indented, and what of it is layout cannot be told",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), UNSURE)
+def test_elements_that_cannot_be_told_apart_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(FormatFailure) as failure:
+        read_parameters(text, 0, "write", KNOWN)
+    assert str(failure.value) == reason
+
+
+def test_a_closing_tag_that_closes_nothing_matters_only_up_to_the_next_call() -> None:
+    text = "<parameter=path>a</parameter></function>"
+    assert read_parameters(f"{text}<function=x></parameter>", 0, "write", KNOWN) == ({"path": "a"}, len(text))
+    assert read_parameters("</function></parameter>", 0, "write", KNOWN) == ({}, len("</function>"))
+
+
+def test_a_value_that_its_schema_does_not_take() -> None:
+    with pytest.raises(FormatFailure) as failure:
+        read_parameters("<parameter=line>x</parameter></function>", 0, "read", KNOWN)
+    assert str(failure.value) == "line of read cannot be read: expected a value, found 'x' at line 1, column 1"
+
+
+def pair(name: str, value: str) -> str:
+    return f"<arg_key>{name}</arg_key>\n<arg_value>{value}</arg_value>\n"
+
+
+def test_keys_and_values_in_turns() -> None:
+    text = pair(" path ", " a\n") + pair("line", "5") + "</tool_call> x"
+    assert read_pairs(text, 0, "read", KNOWN) == ({"path": " a\n", "line": 5}, text.index("\n</tool_call>"))
+    more = pair("path", "a") + "</tool_call><tool_call>" + pair("path", "b")
+    assert read_pairs(f"xx{more}", 2, "read", KNOWN)[0] == {"path": "a"}
+    assert read_pairs("</tool_call></arg_value>", 0, "read", KNOWN) == ({}, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<arg_key>path</arg_key><arg_value>a", CUT_OFF),
+        (pair("path", "a"), CUT_OFF),
+        ("", CUT_OFF),
+        (pair("path", "a") + "x", APART),
+        (pair("odd", "a") + "</tool_call>", f"{APART}: odd is none of them"),
+        (pair("path", "a") * 2 + "</tool_call>", f"{APART}: path stands twice"),
+        (pair("path", "a<arg_value>") + "</tool_call>", f"path of write {QUOTES}"),
+        (pair("path", "a") + "</tool_call></arg_value>", f"a value of write {QUOTES}"),
+        (pair("path", "a") + "</tool_call></arg_value><tool_call>", f"a value of write {QUOTES}"),
+    ],
+)
+def test_keys_and_values_that_cannot_be_told_apart_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(FormatFailure) as failure:
+        read_pairs(text, 0, "write", KNOWN)
+    assert str(failure.value) == reason
+
+
+# what stands around a reply
+
+NOISE = {
+    "x": "x", " x\n": "x", "\ufeff x \ufeff": "x", "<|im_start|>assistant\nx<|im_end|>": "x", "<s> x </s></s>": "x",
+    "<think>a</think>x": "x", "<think>a": "", "<thinking>a</think></thinking>x": "x", "<seed:think>a</seed:think>x": "x",
+    "<reasoning>a</reasoning> <thought>b</thought>x": "x", "[THINK]a[/THINK]x": "x", "[THINK]a": "", "◁think▷a◁/think▷x": "x",
+    "a</think>x": "x", "a</thinking>x": "x", "a</thought>x": "a</thought>x", "f(</think>x": "f(</think>x",
+    "{</think>x": "{</think>x", "analysis a assistantfinal x": "final x", "analysis a assistantcommentary x": "commentary x",
+    "analysis a assistant x": "analysis a assistant x", "analysis<|message|>assistantfinal": "analysis<|message|>assistantfinal",
+    "analysis to=x assistantfinal": "analysis to=x assistantfinal", "x<think>a</think>": "x<think>a</think>",
+    "<｜end▁of▁sentence｜>x<｜end▁of▁sentence｜>": "x", f"x<|{'a' * 40}|>": "x", f"x<|{'a' * 41}|>": f"x<|{'a' * 41}|>",
+    "<|im_end|>": "", "": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOISE, ids=lambda text: text[:30])
+def test_what_stands_around_a_reply_is_taken_off(text: str) -> None:
+    assert strip_noise(text) == NOISE[text]
+
+
+# where a thought is found
+
+CALL = '{"name": "read", "parameters": {}}'
+THOUGHTS = {
+    CALL: "",
+    f"I look. {CALL}": "I look.",
+    f"I look.<|x|> {CALL} more": "I look.",
+    f"I look. {CALL} and then {CALL}": "I look.",
+    f"{CALL} and then {CALL}": "",
+    f"```json\n{CALL}\n```": "",
+    f"So:\n```json\n{CALL}\n```": "So:",
+    f"So <tool_call>{CALL}</tool_call>": "So",
+    f'So {{"thought": "t", "tool_calls": [{CALL}]}}': "t",
+    "So <function=read></function>": "So",
+    "So <tool_call>\n<function=read></function></tool_call>": "So",
+    "So <tool_call>now\n<function=read></function></tool_call>": "So now",
+    '<minimax:tool_call><invoke name="read"></invoke></minimax:tool_call>': "",
+    f"<think>a</think>So {CALL}": "So",
+    f"So <think>a</think> now {CALL}": "now",
+    f"So ```py\nx\n``` now {CALL}": "now",
+    "So <|channel|>analysis<|message|>a<|end|> now " + CALL: "now",
+}
+
+
+@pytest.mark.parametrize("text", THOUGHTS)
+def test_words_before_the_first_call_are_its_thought(text: str) -> None:
+    assert read_reply(text, tools=TOOLS, readers={"read"}).thought == THOUGHTS[text]
