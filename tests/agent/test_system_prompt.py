@@ -100,7 +100,7 @@ def _huge(path):
         file.truncate(1 << 32)
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("make", [_folder, os.mkfifo, _link_out, _link_to_secret, _huge])
 def test_instructions_that_cannot_be_used_cost_a_remark(tmp_path, make):
     project = tmp_path / "project"

@@ -298,7 +298,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED.keys())
 def test_whatever_is_wrong_with_a_projects_file_costs_one_remark(places, plant):
     plant(places[1] / ".nebula/config.json")
@@ -307,7 +307,7 @@ def test_whatever_is_wrong_with_a_projects_file_costs_one_remark(places, plant):
     assert len(settings.remarks) == 1 and "config.json" in str(settings.remarks[0])
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["a pipe", "a folder", "4 GiB of nothing", "an endless device", "no UTF-8"])
 def test_the_users_own_broken_file_is_an_error(places, name):
     PLANTED[name](places[0] / "config.json")

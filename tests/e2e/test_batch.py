@@ -216,7 +216,6 @@ def _listens(port: int) -> bool:
 
 
 @pytest.mark.parametrize("is_client", [False, True], ids=["of its own", "that is there"])
-@pytest.mark.timeout(300)
 def test_tasks_run_on_a_cluster(batch: Bench, is_client: bool) -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed (CONTRIBUTING.md says how)")
     tasks(

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
-
 from nebula.workspace import open_workspace
 from scripted_model import Call, Fault, ScriptedModel, Turn, hermes
 from scripted_model.planned import HERMES, ollama, plan, say, step, write
@@ -274,7 +272,6 @@ def look(root: Path) -> None:
             assert files.history.plan_undo().conflicts == ()
 
 
-@pytest.mark.timeout(240)
 def test_killed_fifty_times_the_journal_explains_the_tree_and_a_last_run_finishes(bench):
     with ScriptedModel(two_versions, **HERMES) as server:
         ends = killed_again_and_again(bench, server.env("ollama"))

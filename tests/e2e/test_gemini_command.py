@@ -42,7 +42,6 @@ def environment(bench, folder: Path, server: ScriptedModel) -> dict[str, str]:
     return {"PATH": path, "GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": server.url}
 
 
-@pytest.mark.timeout(300)
 def test_the_real_gemini_command_plans_a_task(bench, gemini):
     bench.write("AGENTS.md", "Use four spaces.\n")
     with (
@@ -60,7 +59,6 @@ def test_the_real_gemini_command_plans_a_task(bench, gemini):
     assert planned["model"] == "gemini-2.5-flash" and planned["usage"]["input_tokens"] > 0
 
 
-@pytest.mark.timeout(300)
 def test_what_the_gemini_command_says_of_a_failure_is_told(bench, gemini):
     with ScriptedModel([]) as google, ScriptedModel([], **HERMES) as local:
         env = environment(bench, gemini, google) | local.env("ollama")

@@ -18,7 +18,7 @@ from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import build
 from nebula.language import explain_to
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture

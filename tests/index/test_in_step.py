@@ -402,7 +402,6 @@ def beside(project: Project) -> Project:
     return other
 
 
-@pytest.mark.timeout(600)  # a git history and two indexes for each example
 @pytest.mark.slow
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]

@@ -39,7 +39,6 @@ def finish(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_killed_at_random_moments_the_index_is_right(project: Project) -> None:
     chance = random.Random(7)
     names = [f"pkg{i % 7}/module{i}.py" for i in range(120)]

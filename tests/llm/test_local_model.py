@@ -33,7 +33,7 @@ from nebula.llm.local.process import LocalServer, serve, stop_serving
 from nebula.llm.openai import OpenAIModel
 from nebula.messages import ToolSpec, UserMessage
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 TOOL = ToolSpec(
     "list_files",
     "Lists the files of a folder.",

@@ -30,7 +30,6 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_killed_at_random_moments_nebula_leaves_nothing(project: Path, tmp_path: Path, disk: str | None) -> None:
     """Nor does its next start find anything but an empty folder, where layers lie on disk."""
     temporary, home = tmp_path / "tmp", tmp_path / "home"

@@ -11,7 +11,7 @@ from conversation_rig import serving, talk
 from page_rig import Held, browsing, make, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 AXE = (Path(__file__).parents[2] / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
 FIND = """async () => (await axe.run()).violations.filter((each) => ["serious", "critical"].includes(each.impact))

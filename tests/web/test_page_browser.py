@@ -15,7 +15,7 @@ from page_rig import answered, browsing, row, send, until
 from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 BACKGROUND, DARK = "getComputedStyle(document.body).backgroundColor", "rgb(22, 21, 29)"
 ACTIVE = """document.getElementById(document.querySelector('[role="tree"]').getAttribute("aria-activedescendant"))

@@ -15,7 +15,7 @@ from nebula.graph.values import Utterance
 from page_rig import SELECTED, WIDE, Held, browsing, make, row, send, until
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 
 async def test_the_model_is_chosen_and_remembered(bench):

@@ -11,7 +11,7 @@ from conversation_rig import serving, talk
 from page_rig import WIDE, Held, answered, browsing, make, row, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 ROWS = '[role="treeitem"]'
 SCROLLED = "document.querySelector('#outline .tree').scrollTop"

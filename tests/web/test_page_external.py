@@ -12,7 +12,7 @@ from conversation_rig import serving
 from page_rig import browsing, send
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 NOTES = '''
 from mcp.server import MCPServer

@@ -11,7 +11,7 @@ from conversation_rig import serving, talk
 from page_rig import WIDE, answered, browsing, make, row, send
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 LONG = [f"line {number}\n" for number in range(30)]
 

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from conversation_rig import serving, talk
 from page_rig import SELECTED, WIDE, branched, browsing, make, row, spot, until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 
 async def test_a_click_on_a_node_or_its_label_selects_that_node(bench):

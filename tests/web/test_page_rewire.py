@@ -11,7 +11,7 @@ from conversation_rig import serving, talk
 from page_rig import SELECTED, WIDE, Held, answered, branched, browsing, make, row, send, spot, until
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 
 async def connections(client):

@@ -9,7 +9,7 @@ from conversation_rig import serving
 from page_rig import Held, asked, browsing, send
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 LOOK = Turn("Looking around.", [Call("list", {"path": "."})])
 

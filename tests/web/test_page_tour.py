@@ -16,7 +16,7 @@ from conversation_rig import serving
 from page_rig import answered, browsing, row
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[2] / "docs"
 MOST_ACTIONS = 3

@@ -12,7 +12,7 @@ from conversation_rig import serving, talk
 from page_rig import browsing, row, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 COPIED = "navigator.clipboard.readText().then((text) => text === %s)"
 
 MARKDOWN = """# Title

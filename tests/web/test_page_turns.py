@@ -14,7 +14,7 @@ from page_rig import answered, asked, browsing, row, send
 from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 SLOW = Turn("late", fault=Fault.slow(60))
 WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\\n"})]), Turn("Written.")]

@@ -23,7 +23,7 @@ WEB = "nebula/web/"
 IMPORT = re.compile(r"""(?:from|import|import\()\s*["'](\.{1,2}/[^"']+\.js)["']""")
 IN_PAGE = re.compile(r"""(?:href|src)="/web/([^"]+)\"""")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

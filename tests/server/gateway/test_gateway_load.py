@@ -19,7 +19,7 @@ import pytest
 
 from gateway_rig import Gateway, gateway_command
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 
 JSON = {"content-type": "application/json"}
 MIB = 1 << 20
