@@ -168,5 +168,6 @@ async def talk(server: Server, *, path: str = "/", token: str | None = None, **o
     shown = server.token if token is None else token
     headers = {"Authorization": f"Bearer {shown}"} if shown else {}
     url = f"ws://{server.host}{path}"
-    async with connect(url, additional_headers=headers, proxy=None, max_size=64 << 20, **options) as connection:
+    calm = {"open_timeout": PATIENCE_S, "ping_interval": None, **options}
+    async with connect(url, additional_headers=headers, proxy=None, max_size=64 << 20, **calm) as connection:
         yield Talk(connection)

@@ -130,7 +130,9 @@ async def test_a_large_first_message_ends_the_connection(nebula: Server) -> None
     before = peak_memory(nebula.process.pid)
 
     async def shout() -> int:
-        async with connect(nebula.socket_url, proxy=None, max_size=None, compression=None) as connection:
+        async with connect(
+            nebula.socket_url, proxy=None, max_size=None, compression=None, open_timeout=None, ping_interval=None
+        ) as connection:
             try:
                 await connection.send("x" * (31 * MIB))
                 await connection.recv()

@@ -53,6 +53,7 @@ async def try_socket(server, origin=None, host=None, token=None, path="/") -> in
             origin=origin,
             additional_headers=headers and {key: value for key, value in headers.items() if key != "Host"},
             proxy=None,
+            open_timeout=60,
         ) as connection:
             await connection.send('{"action": "hello"}')
             return 101 if json.loads(await connection.recv())["status"] == "success" else 401

@@ -286,16 +286,16 @@ async def test_http_asks_for_the_token_and_refuses_strangers(http_server: subpro
     assert http_server.stdout is not None
     url = http_server.stdout.readline().strip()
     assert url.startswith("http://127.0.0.1:") and url.endswith("/mcp")
-    async with httpx2.AsyncClient(headers={"authorization": "Bearer s3cret"}) as http:
+    async with httpx2.AsyncClient(headers={"authorization": "Bearer s3cret"}, timeout=60) as http:
         async with Client(streamable_http_client(url, http_client=http)) as client:
             assert await call(client, "readFile", path="a.txt") == {"content": "日本語\n"}
         foreign = {"content-type": "application/json", "origin": "http://evil.example"}
         assert (await http.post(url, content=b"{}", headers=foreign)).status_code == 403
         assert (await http.post(url, content=b"{}", headers={"host": "evil.example"})).status_code == 403
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(timeout=60) as http:
         assert (await http.post(url, content=b"{}")).status_code == 401
     http_server.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(http_server.wait, 20) == 0
+    assert await asyncio.to_thread(http_server.wait, 60) == 0
 
 
 @pytest.mark.slow
