@@ -70,7 +70,7 @@ async def connected(bench: Bench, server: ScriptedModel, editor: Editor, *argv: 
         *argv,
         env=environ,
         cwd=bench.project,
-        transport_kwargs={"shutdown_timeout": 30.0},  # type: ignore[arg-type]
+        transport_kwargs={"shutdown_timeout": 60.0},  # type: ignore[arg-type]
     ) as (connection, process):
         found = await connection.initialize(protocol_version=1)
         assert found.protocol_version == 1 and found.agent_info.name == "nebula"
@@ -132,7 +132,7 @@ async def test_a_cancelled_turn_ends_so(bench: Bench) -> None:
         async with connected(bench, server, editor) as agent:
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
             prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
-            await asyncio.to_thread(server.wait_until, lambda: bool(server.turns), 30)
+            await asyncio.to_thread(server.wait_until, lambda: bool(server.turns))
             await agent.cancel(session_id=session.session_id)
             ended = await prompt
     assert ended.stop_reason == "cancelled"
@@ -200,7 +200,7 @@ async def test_an_editor_that_ends_it_leaves_a_closed_session(bench: Bench) -> N
             await agent.initialize(protocol_version=1)
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
             prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
-            await asyncio.to_thread(server.wait_until, lambda: bool(server.turns), 30)
+            await asyncio.to_thread(server.wait_until, lambda: bool(server.turns))
             process.terminate()
             assert await asyncio.wait_for(process.wait(), 60) == 0
             assert (await prompt).stop_reason == "cancelled"
@@ -248,7 +248,7 @@ async def test_a_session_loaded_again_is_opened_once(bench: Bench) -> None:
             assert second != first
             assert "in use by another process" not in json.dumps(editor.updates)
             prompt = asyncio.create_task(agent.prompt(session_id=session, prompt=[text_block("wait")]))
-            await asyncio.to_thread(server.wait_until, lambda: len(server.turns) == 3, 30)
+            await asyncio.to_thread(server.wait_until, lambda: len(server.turns) == 3)
             with pytest.raises(RequestError, match="a turn is under way"):
                 await agent.load_session(**where)
             await agent.cancel(session_id=session)
