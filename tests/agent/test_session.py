@@ -313,7 +313,7 @@ def test_what_the_past_takes_at_hand_follows_what_is_sent(settings):
     long_past(small)
 
     async def scenario():
-        chosen = ChosenModel(Script(*[say("Kept.")] * 40), "m", small.context_tokens)
+        chosen = ChosenModel(Script(*[say('{"summary": "Kept.", "tags": []}')] * 40), "m", small.context_tokens)
         session = await open_session(small, approver=allow_all, chosen=chosen, resume="")
         try:
             told = [_sent_and_told(session)]
