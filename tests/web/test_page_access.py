@@ -110,6 +110,7 @@ async def test_an_answered_question_hands_the_keys_to_the_prompt(bench):
     ]
     for name in "abc":
         script += [Turn("", [Call("writeFile", {"path": f"{name}.txt", "content": "x\n"})]), Turn(f"{name} done.")]
+    script.append(Turn("", [Call("writeFile", {"path": "d.txt", "content": "x\n"})]))
     held = Held(Turn("Never."))
     with ScriptedModel([*script, held]) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server) as page:
@@ -139,6 +140,10 @@ async def test_an_answered_question_hands_the_keys_to_the_prompt(bench):
             await page.keyboard.press("Enter")
             await goes_on("c")
             assert [(bench.project / f"{name}.txt").exists() for name in "abc"] == [True, False, False]
+            await asked_for("d")
+            await question.get_by_role("button", name="Stop", exact=True).press("Enter")
+            await expect(question).to_have_count(0)
+            await expect(prompt).to_be_focused()
             await send(page, "wait")
             await page.locator("#stage").get_by_role("button", name="Stop", exact=True).press("Enter")
             await expect(prompt).to_be_focused()
