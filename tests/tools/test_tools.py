@@ -364,6 +364,19 @@ def test_a_check_runs_only_if_configured(tmp_path):
     assert "runCheck" not in {spec.name for spec in Desk(tmp_path).tools.specs}
 
 
+def worked(desk, calls):
+    """The messages of a conversation in which these calls were made, all of them on a.txt."""
+    from nebula.messages import AssistantMessage, Json, ToolUseResult, UserMessage
+
+    messages = []
+    for number, (name, args) in enumerate(calls):
+        outcome, value = desk.run(name, path="a.txt", **args)
+        use = AssistantToolUse(str(number), name, name, {}, {"path": "a.txt", **args})
+        results = [ToolUseResult(use.id, [Json(value)], outcome.status)]
+        messages += [AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results(results)]
+    return messages
+
+
 def test_the_ledger_learns_from_a_conversation(tmp_path):
     from nebula.messages import AssistantMessage, Json, ToolUseResult, UserMessage
 
@@ -382,18 +395,30 @@ def test_the_ledger_learns_from_a_conversation(tmp_path):
     [{"edits": [{"old_text": "b", "new_text": "B\nC"}]}, {"new_content": "\ufeffa\r\nB\r\nC"}, {"append": "\r\nd"}],
 )
 def test_edits_of_an_earlier_sitting_count_as_read(tmp_path, change):
-    from nebula.messages import AssistantMessage, Json, ToolUseResult, UserMessage
-
     (tmp_path / "a.txt").write_bytes("\ufeffa\r\nb".encode())
-    then, messages = Desk(tmp_path), []
-    for number, (name, args) in enumerate([("readFile", {}), ("editFile", change), ("editFile", {"edits": []})]):
-        outcome, value = then.run(name, path="a.txt", **args)
-        use = AssistantToolUse(str(number), name, name, {}, {"path": "a.txt", **args})
-        results = [ToolUseResult(use.id, [Json(value)], outcome.status)]
-        messages += [AssistantMessage.new_tool_use(None, "", [use]), UserMessage.new_tool_use_results(results)]
     now = Desk(tmp_path)
-    learn_from(now.ledger, messages)
+    learn_from(
+        now.ledger, worked(Desk(tmp_path), [("readFile", {}), ("editFile", change), ("editFile", {"edits": []})])
+    )
     assert now.run("editFile", path="a.txt", edits=[{"old_text": "a", "new_text": "A"}])[1] == {"success": True}
+    assert now.run("editFile", path="a.txt", new_content="all of it")[1] == {"success": True}
+
+
+@pytest.mark.parametrize("hunks", [(1,), (2,), (1, 3)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_hunks_left_out_in_an_earlier_sitting_are_not_taken_for_done(tmp_path, hunks, whole):
+    text = "".join(f"line {number}\n" for number in range(60))
+    wanted = text.replace("line 3\n", "line 3\nand more\n").replace("line 30\n", "").replace("line 50\n", "LINE 50\n")
+    edits = [("line 3\n", "line 3\nand more\n"), ("line 30\n", ""), ("line 50\n", "LINE 50\n")]
+    change = {"edits": [{"old_text": old, "new_text": new} for old, new in edits]}
+    put(tmp_path, "a.txt", text)
+
+    async def some(question):
+        return Decision(True, hunks=hunks)
+
+    calls = [("readFile", {}), ("editFile", {"new_content": wanted} if whole else change)]
+    now = Desk(tmp_path)
+    learn_from(now.ledger, worked(Desk(tmp_path, some), calls))
     assert now.run("editFile", path="a.txt", new_content="all of it")[1] == {"success": True}
 
 

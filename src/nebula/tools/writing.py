@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal
 
 from nebula.messages import ToolSpec
@@ -97,17 +97,6 @@ class Unasked:
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         proposal = await asyncio.to_thread(self._tool.propose, args)
         return await asyncio.to_thread(self._tool.carry_out, proposal)
-
-
-def learns_from(argument: str) -> Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]:
-    """What a call that gave a file's whole content in this argument teaches the ledger."""
-
-    def learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:
-        path, content = args.get("path"), args.get(argument)
-        if isinstance(path, str) and isinstance(content, str):
-            ledger.saw(path, content)
-
-    return learn
 
 
 def content_argument(args: Mapping[str, Any], name: str) -> str:

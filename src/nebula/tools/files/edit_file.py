@@ -10,9 +10,10 @@ from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.writing import Proposal, WritingTool, content_argument, learns_from
+from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.contract import ABSENT
+from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.guard.paths import normal_path
 
 if TYPE_CHECKING:
@@ -129,21 +130,35 @@ def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
 
 
 def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    """Where only some hunks were taken the outcome is another, which no file has: nothing is known by it."""
-    path, more = args.get("path"), args.get("append")
-    if isinstance(path, str) and isinstance(args.get("edits"), list):
-        from nebula.tools.files.text_edits import apply_edits, read_edits
-
-        with suppress(ToolFailure):
-            edits = read_edits(args["edits"])
-            ledger.edited_so(path, lambda text: apply_edits(path, text, edits, quote=False))
-    elif isinstance(path, str) and isinstance(more, str):
-        ledger.edited_so(path, lambda text: text + more)
-    else:
-        _learn_whole(ledger, args, result)
+    path, content = args.get("path"), args.get("new_content")
+    if not isinstance(path, str):
+        return
+    if isinstance(content, str) and "remark" not in result:
+        ledger.saw(path, content)
+        return
+    with suppress(ToolFailure):
+        ledger.edited_so(path, lambda text: _taken(text, _wanted_of(path, text, args), result))
 
 
-_learn_whole = learns_from("new_content")
+def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
+    """What an edit that was once possible makes of the text."""
+    if isinstance(args.get("append"), str):
+        return text + str(args["append"])
+    edits, content = _wanted(args)
+    if content is not None:
+        return content
+    from nebula.tools.files.text_edits import apply_edits
+
+    return apply_edits(path, text, edits, quote=False)
+
+
+def _taken(before: str, wanted: str, result: Mapping[str, Any]) -> str:
+    """Without the hunks that the user left out: the remark for the model shows those."""
+    if (remark := result.get("remark")) is None:
+        return wanted
+    hunks = diff_texts("", before, wanted).hunks
+    return apply_hunks(before, [hunk for hunk in hunks if hunk.text.partition("\n")[2] not in str(remark)])
+
 
 TOOL = ToolDeclaration(
     "editFile",

@@ -8,7 +8,8 @@ from typing import Any
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
-from nebula.tools.writing import Proposal, WritingTool, content_argument, learns_from
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import AlreadyExists
 
@@ -44,12 +45,18 @@ class WriteFile(WritingTool):
         return Proposal.of("writeFile", state.path, None, content, ABSENT)
 
 
+def _learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:
+    path, content = args.get("path"), args.get("content")
+    if isinstance(path, str) and isinstance(content, str):
+        ledger.saw(path, content)
+
+
 TOOL = ToolDeclaration(
     "writeFile",
     lambda kit: WriteFile(kit.workspace, kit.ledger),
     writes=True,
     in_plan=False,
     over_mcp=True,
-    learn=learns_from("content"),
+    learn=_learn,
     method="write_file",
 )
