@@ -402,3 +402,37 @@ def test_several_odd_files_of_the_graph_are_one_remark_with_the_way_to_see_them(
         "vizprompt --data-dir .nebula/graph check"
     ]
     assert all(name in checked.out + checked.err for name in ("007.xml", "config.yaml", "index.tsv"))
+
+
+# What is not where it should be
+
+
+def configure(bench: Bench, settings: str) -> None:
+    folder = bench.home / ".nebula"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(settings)
+
+
+def test_the_last_line_as_json_loses_no_remark(bench: Bench) -> None:
+    configure(bench, '{"mcp_servers": {"notes": {"command": "/no/such/server"}}}')
+    with ScriptedModel([Turn("Hello."), Turn("Hello.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", "--output-format", "json", **server.env())
+        streamed = run_here(bench, "nebula", "-p", "go", "--output-format", "stream-json", **server.env())
+    assert ran.json["text"] == "Hello." and ran.out.count("\n") == 1
+    assert re.fullmatch(r"nebula: The MCP server notes cannot be used: .*\n", ran.err)
+    assert streamed.err == "" and "notice" in {event["type"] for event in streamed.events}
+
+
+def test_without_a_home_to_write_to_a_task_is_done_all_the_same(bench: Bench) -> None:
+    script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", "-p", "go", "--yes", NEBULA_HOME="/proc/none", **server.env())
+    assert (ran.code, ran.out, bench.read("a.txt")) == (0, "Done.\n", "x\n")
+    assert "/proc/none/memory.db cannot be opened" in ran.err and "not remembered" in ran.err
+
+
+def test_a_memory_named_by_the_user_is_not_exchanged_for_another(bench: Bench) -> None:
+    configure(bench, '{"database_path": "/proc/none/memory.db"}')
+    with ScriptedModel([Turn("never")]) as server:
+        ran = run_here(bench, "nebula", "-p", "go", **server.env())
+    assert ran.code == 1 and ran.err.startswith("nebula: /proc/none/memory.db cannot be opened") and not server.turns

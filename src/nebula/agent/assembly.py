@@ -20,7 +20,7 @@ from nebula.events import Reader
 from nebula.files.home import derived_folder
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel, choose_model
-from nebula.memory.errors import UnknownSession
+from nebula.memory.errors import MemoryFileError, UnknownSession
 from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader
 from nebula.memory.session_lock import SessionLock
@@ -60,8 +60,8 @@ async def open_session(
     """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
     chosen = chosen or await choose_model(settings)
     state = prepare_state_folder(settings.root)
-    memory = Sessions(settings.memory_path)
     folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
+    memory, forgetful = _open_memory(settings, folder)
     archive = open_archive(settings, state, SessionNodes(folder), open_graph)
     # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
     place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
@@ -83,7 +83,7 @@ async def open_session(
         summarises_ahead=summarises_ahead,
         kept=KeptState(folder, session_id),
     )
-    for remark in state.remarks:
+    for remark in (*forgetful, *state.remarks):
         session.remark(remark)
     for remark in take_back_half_applied(session.project, state):
         session.remark(remark)
@@ -215,6 +215,20 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
         return Graph(os.path.join(settings.state_dir, "graph"))
 
     return open_graph
+
+
+def _open_memory(settings: Settings, folder: str) -> tuple[Sessions, list[Sentence]]:
+    """Where the home cannot be written, one that lasts as long as this process: a turn is worth more than its record.
+
+    A memory that the user named, or one that is damaged, is never passed over.
+    """
+    try:
+        return Sessions(settings.memory_path), []
+    except MemoryFileError as problem:
+        if settings.database_path or folder.startswith(os.path.join(settings.home, "")):
+            raise
+        remark = Sentence("This conversation is not remembered: {problem}", problem=sentence_of(problem))
+        return Sessions(os.path.join(folder, "memory.db")), [remark]
 
 
 def _session_id(memory: Sessions, place: str, model: str, resume: str | None) -> str:

@@ -8,7 +8,8 @@ from nebula.cli.printing import print_json, print_remark, print_words
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
-from nebula.events import Event, Final, Retry, Stamped
+from nebula.events import Event, Final, Notice, Retry, Stamped
+from nebula.language import translate
 from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
 
 Face = Callable[[Stamped], None]
@@ -18,9 +19,15 @@ def chosen_face(output_format: str, text_face: Callable[[], Face]) -> Face:
     """What shows a turn: every event or the last one as JSON, else what `text_face` makes."""
     if output_format == "stream-json":
         return lambda stamped: print_json(stamped.to_json())
-    if output_format == "json":
-        return lambda stamped: print_json(stamped.to_json()) if isinstance(stamped.event, Final) else None
-    return text_face()
+    return _last_as_json if output_format == "json" else text_face()
+
+
+def _last_as_json(stamped: Stamped) -> None:
+    """What the program has to say goes to stderr here too: the last event does not tell it."""
+    if isinstance(stamped.event, Final):
+        print_json(stamped.to_json())
+    elif isinstance(stamped.event, Notice):
+        print_remark(f"nebula: {translate(stamped.event.sentence, **stamped.event.values)}")
 
 
 class TextFace:
