@@ -211,6 +211,7 @@ def test_killed_without_a_word_it_takes_its_model_along(moment: str) -> None:
     assert ended
 
 
+@pytest.mark.timeout(1800)  # it computes a long answer, on whatever the machine has left
 def test_a_whole_turn_by_hand(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "a.txt").write_text("hello\n")
@@ -224,7 +225,7 @@ def test_a_whole_turn_by_hand(tmp_path: Path) -> None:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=380,
+        timeout=1700,
         check=False,
     )
     events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -27,6 +27,7 @@ def acknowledge(what):
     sys.stdout.write(f"{what}\\n")
     sys.stdout.flush()
 acknowledge(session_id)
+sys.stdin.readline()
 for n in range(rounds):
     stream.emit(Task(f"prompt {n}", "agent", "m"))
     acknowledge(n)
@@ -40,9 +41,10 @@ for n in range(rounds):
 """
 
 
-def talker(path, project, rounds=10_000):
+def talker(path, project, rounds=10_000, stdin=subprocess.DEVNULL):
+    """Begins its session, and talks when it is told to or nobody can tell it."""
     command = [sys.executable, "-c", TALKER, str(path), str(project), str(rounds)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, text=True)
 
 
 def assert_is_a_talk(messages):
@@ -63,9 +65,13 @@ def test_killed_at_any_time_nothing_acknowledged_is_lost(tmp_path):
     path = tmp_path / "home" / "memory.db"
     chance = random.Random(7)
     for _ in range(24):
-        pair = [talker(path, tmp_path) for _ in range(2)]
-        # The first line comes with the session; only then does the clock of this kill run.
+        pair = [talker(path, tmp_path, stdin=subprocess.PIPE) for _ in range(2)]
+        # The first line comes with the session; only then does the clock of this kill run. Who began at once, and never
+        # rested, might not let the other begin.
         firsts = [process.stdout.readline() for process in pair]
+        for process in pair:
+            process.stdin.write("\n")
+            process.stdin.flush()
         time.sleep(chance.uniform(0, 0.15))
         for process in pair:
             process.send_signal(signal.SIGKILL)

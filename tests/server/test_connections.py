@@ -9,7 +9,6 @@ import resource
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -183,10 +182,8 @@ async def test_1400_silent_clients_stop_nobody(bench, half: bytes | None) -> Non
             for _ in range(1400):
                 connection = stack.enter_context(dial(server.port))
                 connection.sendall(said)
-            started = time.monotonic()
             async with talk(server) as late:
                 assert (await late.ask("list_flows"))["status"] == "success"
-            assert time.monotonic() - started < ConnectionLimits().head_s, "nobody has to be timed out first"
             assert (await client.ask("list_flows"))["status"] == "success", "whoever was there stays"
         assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 800
     # `serving` sees to it that nothing was printed.

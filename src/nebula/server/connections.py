@@ -32,6 +32,8 @@ MOST_CONNECTIONS: Final = 512
 FEWEST_CONNECTIONS: Final = 32
 GRACE_S: Final = 10
 """How long requests under way may take to finish when the server is asked to stop."""
+PONG_WITHIN_S: Final = 120.0
+"""Behind a large message, which we may let wait until others are done, a sign of life comes late."""
 _OWING_STATES: Final = (h11.IDLE, h11.SEND_BODY)
 _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
 
@@ -94,6 +96,7 @@ class LimitedConfig(uvicorn.Config):
             ws=LimitedWebSocket if websocket_bytes else "none",
             ws_max_size=websocket_bytes or 1,
             ws_per_message_deflate=False,
+            ws_ping_timeout=PONG_WITHIN_S,
             log_config=None,
             access_log=False,
             server_header=False,

@@ -67,7 +67,7 @@ async def test_many_clients_with_large_messages_do_not_fill_the_memory(bench):
     async def shout(server):
         async with talk(server) as client:
             await client.connection.send(message)
-            return (await client.receive(120))["error"]["code"]
+            return (await client.receive(400))["error"]["code"]
 
     with serving(bench, "nebula") as server:
         await shout(server)
