@@ -241,6 +241,25 @@ async def test_no_choice_is_cut_off_where_there_is_little_room(bench):
                 await expect(page.locator("#composer button[data-act=send]")).to_be_in_viewport(ratio=1)
 
 
+ROWS_OF_BAR = """new Set([...document.querySelectorAll("header button, header select")]
+    .filter((each) => each.offsetHeight).map((each) => each.offsetTop)).size"""
+HINT_AND_FAINT = """["prompt", "search"].map((id) => getComputedStyle(document.getElementById(id), "::placeholder").color)
+    .concat(getComputedStyle(document.querySelector("#composer .hint")).color)"""
+
+
+@pytest.mark.parametrize("look", [{}, {"locale": "ja-JP", "color_scheme": "dark"}])
+async def test_the_bar_takes_two_rows_of_a_phone_and_hints_can_be_read(bench, look):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "one")
+            await client.ask("create_flow", name="a flow with a name that is far too long for the bar of a phone")
+        phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+        async with browsing(server, **phone, **look) as page:
+            await expect(page.locator("#flows")).to_be_visible()
+            await until(page, f"{ROWS_OF_BAR} === 2 && document.documentElement.scrollWidth === innerWidth")
+            await until(page, f"new Set({HINT_AND_FAINT}).size === 1")
+
+
 UPPER_HALF_HAS_INK = """(() => { const all = document.querySelector("#graph .minimap");
     return all.getContext("2d").getImageData(0, 0, all.width, all.height / 2).data.some((each) => each > 0); })()"""
 
