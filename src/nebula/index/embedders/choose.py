@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from nebula.config.settings import Settings
 from nebula.index.embedders.contract import Embedder
-from nebula.index.embedders.endpoints import Endpoint, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
+from nebula.index.embedders.endpoints import GeminiEmbedder, HttpEmbedder, OllamaEmbedder, OpenAIEmbedder
 from nebula.index.errors import IndexFailed
 from nebula.llm.catalog import address_and_key
 from nebula.providers import PROVIDERS
 
-_ENDPOINTS: dict[str, type[Endpoint]] = {
+_ENDPOINTS: dict[str, type[HttpEmbedder]] = {
     kind.provider: kind for kind in (OpenAIEmbedder, GeminiEmbedder, OllamaEmbedder)
 }
 

@@ -16,7 +16,7 @@ from nebula.llm.http.http_errors import Service, status_error
 from nebula.providers import PROVIDERS
 
 
-class Endpoint:
+class HttpEmbedder:
     """One request for a list of texts. What differs between services is the subclasses' three methods."""
 
     provider: ClassVar[str]
@@ -80,7 +80,7 @@ class Endpoint:
         raise NotImplementedError
 
 
-class OpenAIEmbedder(Endpoint):
+class OpenAIEmbedder(HttpEmbedder):
     """`/embeddings` of OpenAI, and of every server that speaks as it does. `base_url` includes `/v1`."""
 
     provider = "openai"
@@ -95,7 +95,7 @@ class OpenAIEmbedder(Endpoint):
         return [each["embedding"] for each in sorted(reply["data"], key=lambda each: each["index"])]
 
 
-class GeminiEmbedder(Endpoint):
+class GeminiEmbedder(HttpEmbedder):
     provider = "gemini"
 
     def _url(self) -> str:
@@ -113,7 +113,7 @@ class GeminiEmbedder(Endpoint):
         return [each["values"] for each in reply["embeddings"]]
 
 
-class OllamaEmbedder(Endpoint):
+class OllamaEmbedder(HttpEmbedder):
     """Ollama's own API: its `/v1` ignores the context length and cuts long texts silently."""
 
     provider = "ollama"
