@@ -21,6 +21,7 @@ from nebula.llm.contract import (
     Retrying,
     StreamItem,
     TextDelta,
+    Usage,
     why_no_answer,
 )
 from nebula.llm.errors import (
@@ -358,6 +359,29 @@ async def test_a_stream_without_any_answer_is_missing_not_cut(case: str) -> None
     items = await items_from([Fault.garbage(NO_CHOICES[case])], case.partition(",")[0])
     assert isinstance(items[-1], ModelReply) and items[-1].stop == "missing"
     assert "without an answer" in str(why_no_answer(items[-1].stop))
+
+
+SPENT = {
+    "openai": 'data: {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}], '
+    '"usage": {"prompt_tokens": %s, "completion_tokens": 4}}\n\ndata: [DONE]\n\n',
+    "gemini": 'data: {"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}], '
+    '"usageMetadata": {"promptTokenCount": %s, "candidatesTokenCount": 4}}\n\n',
+    "ollama": '{"message": {"content": "Hi."}, "done": true, "prompt_eval_count": %s, "eval_count": 4}\n',
+}
+
+
+@pytest.mark.parametrize("told", ['"7"', "-7", "null", "[7]", "{}", "1e400"])
+@pytest.mark.parametrize("wire", SPENT)
+async def test_no_answer_is_lost_over_what_it_cost(wire: str, told: str) -> None:
+    reply = (await items_from([Fault.garbage(SPENT[wire] % told)], wire))[-1]
+    assert isinstance(reply, ModelReply)
+    assert (reply.message.content, reply.usage) == ("Hi.", Usage(0, 4))
+
+
+async def test_a_usage_that_is_none_at_all_costs_nothing() -> None:
+    body = 'data: {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}], "usage": 3}\n\ndata: [DONE]\n\n'
+    reply = (await items_from([Fault.garbage(body)], "openai"))[-1]
+    assert isinstance(reply, ModelReply) and (reply.message.content, reply.usage) == ("Hi.", Usage())
 
 
 @everywhere

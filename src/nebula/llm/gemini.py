@@ -14,7 +14,7 @@ from nebula.llm.http.client import Headers, HttpResponse
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import SseParser
 from nebula.llm.http.url import percent_encode
-from nebula.llm.wire import FragmentCache, RawCall, to_bytes, to_text, tool_names
+from nebula.llm.wire import FragmentCache, RawCall, counted, to_bytes, to_text, tool_names
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -139,8 +139,8 @@ class GenerateReader(ReplyReader):
         if event.get("responseId"):
             draft.message_id = str(event["responseId"])
         if usage := event.get("usageMetadata"):
-            output = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
-            draft.usage = Usage(usage.get("promptTokenCount") or 0, output)
+            output = counted(usage, "candidatesTokenCount", "thoughtsTokenCount")
+            draft.usage = Usage(counted(usage, "promptTokenCount"), output)
         if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
             raise BadReplyError(
                 "Gemini held back the prompt ({reason}). Rephrase it, or choose another model.", reason=blocked

@@ -20,6 +20,7 @@ from typing import Any
 from nebula.language import Sentence
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Retrying, StreamItem, Usage
 from nebula.llm.errors import BadReplyError, ModelError, NotFoundError, UnavailableError
+from nebula.llm.wire import counted
 from nebula.messages import AssistantMessage, Message, UserMessage
 
 PROGRAM = "gemini"
@@ -145,7 +146,5 @@ def _usage(found: Mapping[str, Any]) -> Usage:
     total = Usage()
     for each in models.values() if isinstance(models, Mapping) else ():
         tokens = each.get("tokens") if isinstance(each, Mapping) else None
-        if isinstance(tokens, Mapping):
-            counts = (tokens.get(name) for name in ("prompt", "candidates"))
-            total += Usage(*(count if isinstance(count, int) else 0 for count in counts))
+        total += Usage(counted(tokens, "prompt"), counted(tokens, "candidates"))
     return total

@@ -14,7 +14,7 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError
 from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
-from nebula.llm.wire import RawCall, function_tool, to_bytes, tool_names
+from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, tool_names
 from nebula.messages import Message, UserMessage
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
@@ -153,7 +153,7 @@ class OllamaReader(ReplyReader):
         if event.get("done"):
             self.is_done = True
             draft.stop = "length" if event.get("done_reason") == "length" else "end"
-            draft.usage = Usage(event.get("prompt_eval_count") or 0, event.get("eval_count") or 0)
+            draft.usage = Usage(counted(event, "prompt_eval_count"), counted(event, "eval_count"))
         return draft.add_text(message.get("content") or "")
 
 

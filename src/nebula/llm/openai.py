@@ -11,7 +11,7 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import SseParser, WholeParser
-from nebula.llm.wire import RawCall, function_tool, to_bytes, to_text
+from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, to_text
 from nebula.messages import Message, UserMessage
 from nebula.value import replace
 
@@ -125,7 +125,7 @@ class ChatReader(ReplyReader):
         if event.get("id"):
             draft.message_id = str(event["id"])
         if usage := event.get("usage"):
-            draft.usage = Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
+            draft.usage = Usage(counted(usage, "prompt_tokens"), counted(usage, "completion_tokens"))
         if not event.get("choices"):
             return ""
         self.began = True

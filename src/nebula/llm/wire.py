@@ -12,6 +12,7 @@ from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolSpe
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
 from nebula.value import field, record
 
+MAX_TOKENS = 1 << 53
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
 
@@ -35,6 +36,12 @@ def to_text(value: object) -> str:
 
 def to_bytes(value: object) -> bytes:
     return to_text(value).encode("utf-8", "replace")
+
+
+def counted(told: object, *names: str) -> int:
+    """Tokens that a server tells of under these names. What is no count counts nothing: no answer is lost over it."""
+    counts = [told.get(name) for name in names] if isinstance(told, Mapping) else []
+    return sum(int(each) for each in counts if isinstance(each, int | float) and 0 < each < MAX_TOKENS)
 
 
 def from_text(text: str) -> Any:
