@@ -622,7 +622,7 @@ def test_what_is_no_model_is_neither_used_nor_saved(bench: Bench) -> None:
 def test_a_slip_at_a_question_is_no_reason_to_refuse(bench: Bench) -> None:
     write = Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})])
     with ScriptedModel([write, Turn("Made."), write, Turn("Not made.")]) as server:
-        made = run_here(bench, "nebula", stdin="make\nh\nｆ\n/help\ny\nexit\n", **server.env()).out
+        made = run_here(bench, "nebula", stdin="make\nm\nｆ\n/help\ny\nexit\n", **server.env()).out
         (bench.project / "a.txt").unlink()
         not_made = run_here(bench, "nebula", stdin="new\nmake\n/tmp is a better place\nexit\n", **server.env()).out
         told = str(server.turns[-1].json["messages"][-1]["content"])
