@@ -185,6 +185,8 @@ async def test_what_fails_is_said(bench: Bench) -> None:
         async with connected(bench, server, editor) as agent:
             with pytest.raises(RequestError, match="absolute path of a folder"):
                 await agent.new_session(cwd="somewhere", mcp_servers=[])
+            with pytest.raises(RequestError, match="'sessionId' must be a string that is not empty"):
+                await agent.load_session(cwd=str(bench.project), session_id="", mcp_servers=[])
             with pytest.raises(RequestError, match="no such session"):
                 await agent.prompt(session_id="none", prompt=[text_block("x")])
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])

@@ -219,6 +219,6 @@ def _folder(params: Mapping[str, Any]) -> str:
 
 def _text(params: Mapping[str, Any], name: str) -> str:
     found = params.get(name)
-    if not isinstance(found, str):
-        raise RpcError("'{name}' must be a string", name=name)
+    if not isinstance(found, str) or not found:
+        raise RpcError("'{name}' must be a string that is not empty", name=name)
     return found
