@@ -287,3 +287,13 @@ async def test_the_overview_shows_the_nodes_and_leads_to_them(bench):
             while "turn 0" not in (found := await hovered()):  # its title is asked for when it comes into sight
                 pass
             assert "turn 59" not in found
+
+
+async def test_the_first_key_leads_to_the_prompt(bench):
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server) as page:
+            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
+            await page.keyboard.press("Tab")
+            await expect(page.get_by_role("link", name="Skip to the prompt")).to_be_focused()
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#prompt")).to_be_focused()
