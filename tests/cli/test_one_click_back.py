@@ -7,9 +7,10 @@ import re
 import pytest
 
 from conftest import Bench
-from in_process import run_here
+from in_process import run_here, sit_down_here
 from nebula.workspace.three_way import merged
 from scripted_model import Call, ScriptedModel, Turn
+from terminal_driver import CTRL_D, Person
 
 BASE = "".join(f"line {number}\n" for number in range(20))
 
@@ -131,6 +132,25 @@ def test_a_file_changed_by_hand_is_named_where_it_is_left_behind(bench: Bench) -
         ran = run_here(bench, "nebula", "-c", "-p", "go on", "--from", there, "--with-files", **server.env())
     assert out.count(told) == 2 and "as that turn left them" not in out  # the newest turn is where the files are
     assert ran.err.count(told) == 1 and bench.read("a.txt").endswith("by hand\n")
+
+
+def test_what_changed_between_fork_and_restore_is_told(bench: Bench) -> None:
+    worked(bench, "change 3\nchange 5\n", *edit(3, "LINE"), *edit(5, "LINE"))
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("/fork 2")
+        screen.wait("/restore puts it back.")
+        screen.prompt(times=2)
+        bench.write("a.txt", "by hand\n")
+        screen.line("/restore")
+        screen.wait("Changed by hand since, and left so: a.txt")
+        screen.prompt(times=3)
+        screen.send(CTRL_D)
+
+    with ScriptedModel([]) as server:
+        sit_down_here(bench, person, "-c", **server.env())
+    assert bench.read("a.txt") == "by hand\n"
 
 
 @pytest.mark.parametrize(("number", "left"), [(1, "LINE 3"), (2, "LINE 15")])

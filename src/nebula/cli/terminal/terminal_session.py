@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.usage_report import TurnUsage
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
+    from nebula.workspace.file_history import FilePlan
 
 
 class TerminalSession:
@@ -50,8 +51,8 @@ class TerminalSession:
         self.checks_offered = False
         self.graph_looked_at = False
         self.leaving = False
-        self.left_behind: Node | None = None
-        """After /fork: the node whose files may be put back."""
+        self.left_behind: tuple[Node, FilePlan] | None = None
+        """After /fork: the node whose files may be put back, and what was shown of that."""
         self.forks = Forks()
         self.gone_already: set[str] = set()
         """Turns of which /undo has found nothing left; the next one goes on to the turn before."""

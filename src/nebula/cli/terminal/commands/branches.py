@@ -134,7 +134,7 @@ async def _tell_of_files(terminal: TerminalSession) -> None:
     plan = await asyncio.to_thread(journal.restore_plan, terminal.session.project.workspace, node)
     await preview(terminal, plan)
     if plan.steps:
-        terminal.left_behind = node
+        terminal.left_behind = node, plan
         terminal.screen.line(
             translate_count(
                 len(plan.steps),

@@ -106,7 +106,9 @@ async def diff(terminal: TerminalSession, argument: str) -> None:
 
 async def restore(terminal: TerminalSession, argument: str = "") -> None:
     """The files as an earlier turn had left them: the one that /fork went back to, or any that is named."""
-    node = terminal.session.archive.find(named_node(terminal, argument)) if argument else terminal.left_behind
+    node, shown = terminal.left_behind or (None, None)
+    if argument:
+        node, shown = terminal.session.archive.find(named_node(terminal, argument)), None
     if node is None:
         terminal.screen.line(
             translate("There is nothing to put back; /restore works right after /fork, or name a node."), "yellow"
@@ -116,7 +118,7 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
     plan = await asyncio.to_thread(journal.restore_plan, workspace, node)
     if not plan.steps and not plan.passed_over:
         terminal.screen.line(translate("The files are as that turn left them."))
-    if argument:  # else /fork has just shown it
+    if shown is None or (shown.steps, shown.passed_over) != (plan.steps, plan.passed_over):
         await preview(terminal, plan)
     if not plan.steps:
         return
