@@ -7,6 +7,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Makes the user that PostgreSQL runs as where we are root: once, before workers would do it at the same time, and
     while no test looks whether `/etc/passwd` stays as it is."""
     is_worker = hasattr(config, "workerinput")
-    if os.geteuid() == 0 and not is_worker and config.option.markexpr != "not slow":
+    if os.geteuid() == 0 and not is_worker and config.option.markexpr != "not slow" and shutil.which("useradd"):
         try:
             pwd.getpwnam(USER_OF_POSTGRES)
         except KeyError:

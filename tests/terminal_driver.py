@@ -37,7 +37,7 @@ ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O, CTRL_R = (
 SHIFT_TAB, ALT_ENTER, TAB, UP = "\x1b[Z", "\x1b\r", "\t", "\x1b[A"
 ROWS = 150
 MOST_SELECTED = 1024
-PATIENCE = 45
+PATIENCE = 90
 """Seconds until something has to be seen: much more than a busy machine takes, less than a test may."""
 
 

@@ -16,7 +16,7 @@ WIDE = {"width": 1400, "height": 900}
 LANE, ROW = 210, 66
 SELECTED = '[aria-selected="true"] .title'
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-PATIENCE_MS = 30_000  # only a failure waits that long; a busy machine may need some of it
+PATIENCE_MS = 60_000  # only a failure waits that long; a busy machine may need some of it
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -28,7 +28,7 @@ class Held:
         self._gate = threading.Event()
 
     def __call__(self, _):
-        assert self._gate.wait(60)
+        assert self._gate.wait(120)
         return self._turn
 
     def release(self):
@@ -41,7 +41,7 @@ async def browsing(server, *, locale="en-US", path="", **options):
     complaints: list[str] = []
     hosts: set[str] = set()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS, timeout=PATIENCE_MS)
         context = await browser.new_context(locale=locale, **options)
         page = await context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -66,7 +66,7 @@ async def row(page: Page, title: str):
     return page.locator('[role="treeitem"]', has=page.locator(".title", has_text=title))
 
 
-async def until(page: Page, expression: str, seconds: float = 30) -> None:
+async def until(page: Page, expression: str, seconds: float = 60) -> None:
     """Waits for what no locator can see; the page's policy lets it not watch by itself."""
     async with asyncio.timeout(seconds):
         while not await page.evaluate(expression):

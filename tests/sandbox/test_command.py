@@ -208,7 +208,7 @@ def test_no_descriptor_is_left_open(project: Path) -> None:
     for line in ("echo x > new", "exit 1"):
         run(Command(str(project), line)).close()
     ran(project, "sleep 100", timeout_s=0.1)
-    assert descriptors() == before
+    assert descriptors() <= before
 
 
 def test_the_whole_machine_is_no_project() -> None:

@@ -22,7 +22,7 @@ DEFAULT_MODELS = {
     "gemini": ("gemini-2.5-flash", "gemini-3-pro-preview"),
     "ollama": ("qwen3:8b", "hermes3:8b"),
 }
-PATIENCE_S = 45.0
+PATIENCE_S = 90.0
 """Much more than a busy machine takes, less than a test may."""
 GEMINI_ROUTE = re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent|countTokens)$")
 

@@ -38,7 +38,7 @@ async def test_a_call_of_an_mcp_server_is_asked_about_with_what_it_is_given(benc
         async with browsing(server) as page:
             await send(page, "note milk")
             question = page.locator(".question")
-            await expect(question).to_contain_text("Call notes__add with:", timeout=30_000)
+            await expect(question).to_contain_text("Call notes__add with:")
             await expect(question).to_contain_text('"text": "milk & <b>eggs</b>"')
             await expect(question.locator("b")).to_have_count(0)
             await question.get_by_role("button", name="Yes", exact=True).click()
