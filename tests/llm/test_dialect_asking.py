@@ -67,7 +67,7 @@ EDIT = DeclaredSpec(
         DialectForm("edit_file", "", (("changes", "edits"),), ("path", "edits"), "Change parts of a file."),
     ),
 )
-OTHER = ToolSpec("mcpThing", "Something foreign; not for readFile.", {"type": "object"})
+OTHER = ToolSpec("mcpThing", "Something foreign ☃; not for readFile.", {"type": "object"})
 TOOLS = (READ, WRITE, EDIT, OTHER)
 ASK = UserMessage.new_prompt("Begin.")
 
@@ -149,7 +149,7 @@ OFFERED = (
     ToolSpec("read_file", "Read a file.", READ.parameters),
     ToolSpec("write_file", "Make a file. Use write_file with mode overwrite to change one.", WRITE_FILE),
     ToolSpec("edit_file", "Change parts of a file.", EDIT_FILE),
-    ToolSpec("mcpThing", "Something foreign; not for read_file.", {"type": "object"}),
+    ToolSpec("mcpThing", "Something foreign ☃; not for read_file.", {"type": "object"}),
 )
 
 
@@ -276,11 +276,11 @@ async def test_another_offer_is_another_prompt() -> None:
     model = Told([said(ANSWER)], [said(ANSWER)], [said(ANSWER)])
     dialect = JsonDialect(model)
     for tools in (TOOLS, TOOLS[:1], TOOLS[:1]):
-        await heard(dialect, request(tools=tools))
+        await heard(dialect, request(tools=tools, system=""))
     first, second, third = (asked.system for asked in model.requests)
     assert "write_file" in first
     assert "write_file" not in second
-    assert second == third
+    assert second is third
 
 
 RESULTS = (
@@ -369,6 +369,14 @@ async def test_each_message_is_translated_once() -> None:
     before, after = (asked.messages for asked in model.requests)
     assert all(one is other for one, other in zip(before, after, strict=False))
     assert len(after) == len(before) + 1
+
+
+async def test_another_beginning_is_another_message() -> None:
+    model, other = Told([said(ANSWER)], [said(ANSWER)]), UserMessage.new_prompt("Again.")
+    dialect = JsonDialect(model)
+    for message in (ASK, other):
+        await heard(dialect, request(message))
+    assert [asked.messages for asked in model.requests] == [[ASK], [other]]
 
 
 async def test_a_result_is_translated_anew_behind_another_message() -> None:

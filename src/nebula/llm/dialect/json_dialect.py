@@ -156,7 +156,7 @@ class JsonDialect(WrappedModel):
         if self._tool_role:
             return message
         names = tool_names(before)
-        blocks = "\n".join(_response_block(result, names.get(result.tool_use_id, "")) for result in results)
+        blocks = "\n".join(_response_block(result, names.get(result.tool_use_id)) for result in results)
         prompt = f"{blocks}\n{message.prompt}" if message.prompt else blocks
         return replace(message, content=Prompt(prompt))
 
@@ -317,7 +317,7 @@ def _format_error(model: str, failure: FormatFailure) -> FormatError:
     )
 
 
-def _response_block(result: ToolUseResult, name: str) -> str:
+def _response_block(result: ToolUseResult, name: str | None) -> str:
     content: Any = result.as_text()
     if len(result.content) == 1 and not isinstance(result.content[0], Text):
         content = json.loads(content)
