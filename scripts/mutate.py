@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,11 +28,19 @@ def scores() -> dict[str, Counter[str]]:
     return found
 
 
+def forget_what_was_cached() -> None:
+    """The tests ran once before mutants are tried: an answer that is kept from then would hide a broken line."""
+    for each in gc.get_objects():
+        if isinstance(each, functools._lru_cache_wrapper):
+            each.cache_clear()
+
+
 def main() -> None:
     from mutmut.__main__ import cli
 
     # mutmut 3.8 reads a name that pytest no longer has.
     pytest.Item._nodeid = property(lambda item: item.nodeid)  # type: ignore[attr-defined]
+    os.register_at_fork(after_in_child=forget_what_was_cached)
     cli(["run", *sys.argv[1:]], standalone_mode=False)
     total: Counter[str] = Counter()
     for name, score in scores().items():
