@@ -76,6 +76,10 @@ CALLS = {
     f"Here:\n```\n{OBJECT}\n```\nDone.": ("fence", [READ_A]),
     f"```json\n{CALL_A}\n```\nand\n```json\n{CALL_B}\n```": ("fence", [READ_A, READ_B]),
     f"```python\nd = {{'a': {{}}}}\n```\n```json\n{CALL_A}\n```": ("fence", [READ_A]),
+    f"```json\n{CALL_A}{CALL_B}": ("scan", [READ_A, READ_B]),
+    "```\n<function=list_files>\n</function>\n```": ("markup", [SpokenCall("list_files", {})]),
+    f"So {CALL_B}</think> or <think>{CALL_B}</think> {CALL_A}": ("scan", [READ_A]),
+    f"So {CALL_B} <think>b</think> {CALL_A}": ("scan", [READ_A]),  # it may have been considered only
     # rung 6: among prose, or several in a row
     f"I will read it: {OBJECT} That is all.": ("scan", [READ_A]),
     f"{CALL_A}\n{CALL_B}": ("scan", [READ_A, READ_B]),
@@ -170,6 +174,8 @@ REFUSED = {
     '{"tool_calls": [{"name": "read_file", "parameters": "{\\"path\\": \\"a"}]}': "the parameters of read_file cannot be read: the reply is cut off inside a string at line 1, column 12",
     "<tool_call>read_file a.py</tool_call>": "what follows <tool_call> cannot be read",
     f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "the JSON is cut off: a value is missing at line 1, column 97; nothing was run, send it again whole and shorter",
+    f"analysis<|message|>I could use {CALL_A}": "the reply is plain text; one JSON object was asked for",
+    "It was </tool_call>.\n<tool_call><function=write_file><parameter=path>a</parameter></function>": "the call of write_file is cut off, and what may be half a change is never carried out",
     '<tool_call>{"path": "a.py"}</tool_call>': "a <tool_call> holds no call with a name",
     '```tool_code\nread_file("a.py")\n```': "the call cannot be read: expected an argument by name at line 2, column 11",
     '[write_file(path="a.py", content="x = 1"': "the call cannot be read: closing brackets are missing at line 1, column 41",

@@ -318,6 +318,7 @@ THOUGHTS = {
     f"So <tool_call>{CALL}</tool_call>": "So",
     f'So {{"thought": "t", "tool_calls": [{CALL}]}}': "t",
     "So <function=read></function>": "So",
+    "So <tool_call>read</tool_call> more": "So",
     "So <tool_call>\n<function=read></function></tool_call>": "So",
     "So <tool_call>now\n<function=read></function></tool_call>": "So now",
     '<minimax:tool_call><invoke name="read"></invoke></minimax:tool_call>': "",
