@@ -423,12 +423,13 @@ def test_the_last_line_as_json_loses_no_remark(bench: Bench) -> None:
     assert streamed.err == "" and "notice" in {event["type"] for event in streamed.events}
 
 
-def test_without_a_home_to_write_to_a_task_is_done_all_the_same(bench: Bench) -> None:
+@pytest.mark.parametrize("home", ["/proc/none", "/dev/null/none"])
+def test_without_a_home_to_write_to_a_task_is_done_all_the_same(bench: Bench, home: str) -> None:
     script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
     with ScriptedModel(script) as server:
-        ran = run_here(bench, "nebula", "-p", "go", "--yes", NEBULA_HOME="/proc/none", **server.env())
+        ran = run_here(bench, "nebula", "-p", "go", "--yes", NEBULA_HOME=home, **server.env())
     assert (ran.code, ran.out, bench.read("a.txt")) == (0, "Done.\n", "x\n")
-    assert "/proc/none/memory.db cannot be opened" in ran.err and "not remembered" in ran.err
+    assert f"{home}/memory.db cannot be opened" in ran.err and "not remembered" in ran.err
 
 
 def test_a_memory_named_by_the_user_is_not_exchanged_for_another(bench: Bench) -> None:

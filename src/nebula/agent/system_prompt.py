@@ -19,7 +19,7 @@ def template(mode: str, home: str = "") -> str:
         try:
             with open(os.path.join(folder, f"{mode}.md"), encoding="utf-8") as file:
                 return file.read().strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
     raise ValueError(f"no prompt for the mode {mode!r}")
 
