@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from nebula.files.beneath import FOLDER_FLAGS, MAX_LINKS, best_opener, open_by_walking, without_links
+from nebula.files.beneath import (
+    FILE_FLAGS,
+    FOLDER_FLAGS,
+    MAX_LINKS,
+    _openat2_opener,
+    best_opener,
+    open_by_walking,
+    without_links,
+)
 from nebula.files.reading import UnreadableFile, open_below, read_all, read_below, read_limited
 
 
@@ -129,9 +137,22 @@ def test_so_many_links_and_no_more(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has the call")
-def test_where_the_kernel_opens_beneath_itself_it_is_let_to() -> None:
+def test_where_the_kernel_opens_beneath_itself_it_is_let_to(folder: Path) -> None:
     how = b"".join(word.to_bytes(8, sys.byteorder) for word in (os.O_RDONLY, 0, 8))
     fd = ctypes.CDLL(None).syscall(437, -100, b".", how, ctypes.c_size_t(24))
-    if fd >= 0:
-        os.close(fd)
-    assert (best_opener() is open_by_walking) is (fd < 0)
+    opener = _openat2_opener()
+    assert (opener is None) is (best_opener() is open_by_walking) is (fd < 0)
+    if opener is None:
+        return
+    os.close(fd)
+    handle = os.open(folder, os.O_RDONLY)
+    for _ in range(2):
+        found = opener(handle, ["sub", "file"], FILE_FLAGS)
+        assert os.read(found, 9) == b"12345"
+        assert not os.get_inheritable(found)
+        os.close(found)
+    for path, problem in (("x", errno.ENOENT), ("out", errno.ELOOP), ("dotted", errno.ELOOP), ("..", errno.EXDEV)):
+        with pytest.raises(OSError) as refused:
+            opener(handle, [path], FILE_FLAGS)
+        assert (refused.value.errno, refused.value.strerror) == (problem, os.strerror(problem))
+    os.close(handle)
