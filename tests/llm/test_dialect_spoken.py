@@ -319,6 +319,9 @@ THOUGHTS = {
     f'So {{"thought": "t", "tool_calls": [{CALL}]}}': "t",
     "So <function=read></function>": "So",
     "So <tool_call>read</tool_call> more": "So",
+    'So <function=read>{"path": "a"}</function>': "So",
+    "So\n```tool_code\nread()\n```": "So",
+    "So call:read{line:1}": "So",
     "So <tool_call>\n<function=read></function></tool_call>": "So",
     "So <tool_call>now\n<function=read></function></tool_call>": "So now",
     '<minimax:tool_call><invoke name="read"></invoke></minimax:tool_call>': "",
@@ -332,3 +335,42 @@ THOUGHTS = {
 @pytest.mark.parametrize("text", THOUGHTS)
 def test_words_before_the_first_call_are_its_thought(text: str) -> None:
     assert read_reply(text, tools=TOOLS, readers={"read"}).thought == THOUGHTS[text]
+
+
+HALF = "the JSON is cut off, and what may be half a change is never carried out"
+NEVER_RUN = {
+    '<function=write>{"path": "a", "content": "x"</function>': HALF,
+    '<tool_call>{"name": "unheard"</tool_call>': HALF,
+    '[TOOL_CALLS]write[ARGS]{"path": "a", "content": "x"': HALF,
+    '<|tool_call>call:write{path:<|"|>a<|"|>}<tool_call|><|tool_call>call:read{path:<|"|>b<|"|>}<tool_call|>': (
+        "a change in this notation must be the only call of a reply; send these calls as JSON"
+    ),
+    '<|tool_call>call:write{path:<|"|>a<|"|>,odd:<|"|>b<|"|>}<tool_call|>': (
+        "the parameters of write cannot be told apart: odd is none of them"
+    ),
+    '<function=read>{"path": "a" "b"}</function>': (
+        "the JSON cannot be read: expected ',' or '}', found '\"' at line 1, column 29"
+    ),
+    '<tool_call>{"odd" 1}</tool_call>': "the JSON cannot be read: expected ':', found '1' at line 1, column 19",
+}
+
+
+@pytest.mark.parametrize("text", NEVER_RUN)
+def test_what_is_not_sure_to_be_whole_is_never_run(text: str) -> None:
+    with pytest.raises(FormatFailure) as failure:
+        read_reply(text, tools=TOOLS, readers={"read"})
+    assert str(failure.value) == NEVER_RUN[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "rung"),
+    [
+        ('<function=read>{"path": "a"}</function>', "tags"),
+        ("<function=read>{'path': 'a'}</function>", "repair"),
+        ('<function=read>{"path": "a"</function>', "brackets"),
+        ('<tool_call>{"name": "read", "parameters": {"path": "a"}</tool_call>', "brackets"),
+    ],
+)
+def test_how_far_down_a_call_was_found(text: str, rung: str) -> None:
+    reading = read_reply(text, tools=TOOLS, readers={"read"})
+    assert (reading.calls, reading.rung) == ((call("read", path="a"),), rung)
