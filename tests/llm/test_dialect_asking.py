@@ -442,12 +442,13 @@ async def test_calls_that_the_server_found_itself() -> None:
 
 
 PLAIN_TEXT = "the reply is plain text; one JSON object was asked for"
+LIMIT = "{failure}; it reached the output limit, so write less at a time"
 UNREAD = {
     "plain text": (said("Hello!"), PLAIN_TEXT),
     "an invalid call": (called(use("read_file", {}), invalid_calls={"call_1": "broken", "call_2": "x"}), "broken"),
     "held back": (said(" ", stop="filter"), "the provider held the reply back"),
     "held back behind words": (said("Hello!", stop="filter"), PLAIN_TEXT),
-    "the limit": (said("Hello!", stop="length"), f"{PLAIN_TEXT}; it reached the output limit, so write less at a time"),
+    "the limit": (said("Hello!", stop="length"), Sentence(LIMIT, failure=PLAIN_TEXT)),
     "nothing": (said(""), "the reply is empty"),
 }
 

@@ -19,6 +19,7 @@ from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, Model
 from nebula.llm.dialect import spoken
 from nebula.llm.dialect.json_dialect import JsonDialect
 from nebula.llm.dialect.printing_models import PrintingModels
+from nebula.llm.dialect.reader import read_reply
 from nebula.llm.dialect.where_needed import needs_dialect
 from nebula.llm.errors import FormatError
 from nebula.llm.gemini import GeminiModel
@@ -408,3 +409,12 @@ def _choices(value: ast.AST) -> list[ast.expr]:
     return (
         [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value] if isinstance(value, ast.expr) else []
     )
+
+
+def test_a_reply_that_was_cut_off_is_told_in_japanese_and_to_the_model_in_english() -> None:
+    with pytest.raises(spoken.FormatFailure) as cut:
+        read_reply('{"thought": "and so on', tools={}, readers=())
+    limit = Sentence("{failure}; it reached the output limit, so write less at a time", failure=cut.value.reason)
+    assert str(limit).startswith("the JSON is cut off: the reply is cut off inside a string")
+    said = explain_to("ja", limit)
+    assert said.startswith("JSON が途中で切れています（") and said.endswith("。出力の上限に達したためです")

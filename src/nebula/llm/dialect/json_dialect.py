@@ -106,7 +106,7 @@ class JsonDialect(WrappedModel):
             except FormatFailure as failure:
                 if attempt == ATTEMPTS:
                     raise _format_error(request.model, failure) from None
-                reason = Sentence("The reply could not be read: {problem}.", problem=str(failure))
+                reason = Sentence("The reply could not be read: {problem}.", problem=failure.reason)
                 yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
                 asked = _with_complaint(asked, raw, failure)
                 continue
@@ -274,7 +274,8 @@ def _read(raw: ModelReply, offer: Offer) -> DialectReply:
         if raw.stop == "filter" and not raw.message.content.strip():
             raise FormatFailure("the provider held the reply back") from None
         if raw.stop == "length":
-            raise FormatFailure(f"{failure}; it reached the output limit, so write less at a time") from None
+            limit = "{failure}; it reached the output limit, so write less at a time"
+            raise FormatFailure(Sentence(limit, failure=failure.reason)) from None
         raise
 
 
@@ -313,7 +314,7 @@ def _format_error(model: str, failure: FormatFailure) -> FormatError:
         "{model} did not keep to the JSON dialect, even after it was given the reason: {problem}. Try a larger "
         "model, or one with tool calls of its own.",
         model=model,
-        problem=str(failure),
+        problem=failure.reason,
     )
 
 

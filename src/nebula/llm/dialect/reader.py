@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.llm.dialect.lenient_json import Cut, Fault, Parsed, parse_value
 from nebula.llm.dialect.markup import FUNCTION, read_pairs, read_parameters
 from nebula.llm.dialect.noise import TEMPLATE_MARK, THOUGHT, strip_noise
@@ -330,9 +331,8 @@ class _Walk:
     def _completed(self, at: int, end: int, cut: Cut, name: str | None) -> Parsed:
         """A value whose closing brackets alone are missing, provided that it asks for nothing but reading."""
         if cut.closers is None:
-            raise FormatFailure(
-                f"the JSON is cut off: {cut}; nothing was run, send it again whole and shorter"
-            ) from None
+            shorter = "the JSON is cut off: {cut}; nothing was run, send it again whole and shorter"
+            raise FormatFailure(Sentence(shorter, cut=str(cut))) from None
         whole = parse_value(self._text[at:end] + cut.closers)
         looked_at = Spoken(self._tools)
         if name is None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.llm.dialect.lenient_json import Fault, parse_value
 from nebula.value import value
 
@@ -36,6 +37,11 @@ _DECORATED = re.compile(r"(?:functions?|tools?|default_api)\.|:\d+\Z|<[|/].*|\.c
 
 class FormatFailure(Exception):
     """The reply is not in the dialect; the text is the exact reason, fit to be shown to the model."""
+
+    def __init__(self, reason: str | Sentence) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+        """A sentence where a person may be told it in another language."""
 
 
 @value
