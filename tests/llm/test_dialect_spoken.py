@@ -374,3 +374,8 @@ def test_what_is_not_sure_to_be_whole_is_never_run(text: str) -> None:
 def test_how_far_down_a_call_was_found(text: str, rung: str) -> None:
     reading = read_reply(text, tools=TOOLS, readers={"read"})
     assert (reading.calls, reading.rung) == ((call("read", path="a"),), rung)
+
+
+def test_a_tag_makes_a_call_of_a_name_alone() -> None:
+    reading = read_reply('<tool_call>{"name": "unheard"}</tool_call>', tools=TOOLS, readers={"read"})
+    assert (reading.calls, reading.rung) == ((call("unheard"),), "tags")

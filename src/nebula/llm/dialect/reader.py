@@ -283,7 +283,7 @@ class _Walk:
 
     def _value(self, at: int, rung: str, start: int | None = None) -> int:
         """Reads the value that begins here, if one does. A broken one raises if it was meant for us."""
-        label = _LABEL.search(self._text, max(self._past, at - LONGEST_LABEL), at) if rung != "json" else None
+        label = _LABEL.search(self._text, max(self._past, at - LONGEST_LABEL), at)
         name = label[label.lastgroup] if label and label.lastgroup else None
         if label and name and name != "assistant":
             if label["bare"]:
