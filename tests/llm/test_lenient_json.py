@@ -177,8 +177,8 @@ def test_both_readers_agree(value: Any, indent: int | None, ascii_only: bool, be
 def test_what_was_cut_is_never_read_as_something_else(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value)
     cut = text[: data.draw(st.integers(0, len(text) - 1))]
-    with pytest.raises(Cut) as missing:
+    with pytest.raises(Fault) as missing:
         parse_value(cut)
-    if missing.value.closers is not None:
-        completed = parse_value(cut + missing.value.closers).value
-        assert json.dumps(completed)[: len(cut) - 1].rstrip("]}") in text
+    closers = missing.value.closers if isinstance(missing.value, Cut) else None
+    if closers is not None:
+        assert parse_value(cut + closers).value == json.loads(cut + closers)
