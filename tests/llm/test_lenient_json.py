@@ -15,6 +15,9 @@ from nebula.llm.dialect.lenient_json import MAX_DEPTH, Cut, Fault, Parsed, Reade
 READ: list[tuple[str, Any, str, bool]] = [
     ("1", 1, "", False),
     ("-0", 0, "", False),
+    ("-15 ", -15, " ", False),
+    (r'"\u00AF"', "¯", "", False),
+    (r'"\U0010ffff"', "\U0010ffff", "", True),
     (" \t\r\n12 x", 12, " x", False),
     ("1.5e2,", 150.0, ",", False),
     ("1E+2", 100.0, "", False),
@@ -63,7 +66,9 @@ def test_a_value_is_read_to_its_end(text: str, value: Any, rest: str, repaired: 
     assert type(parse_value(text).value) is type(value)
     assert parse_value(f"{{[ {text}", 3) == Parsed(value, end + 3, repaired)
     slow = Reader(text)
-    assert (*slow.value(slow.space(0), 0), slow.repaired) == (value, end, repaired)
+    found, at = slow.value(slow.space(0), 0)
+    assert (found, at, slow.repaired) == (value, end, repaired)
+    assert type(found) is type(value)
 
 
 REFUSED: list[tuple[str, str]] = [
