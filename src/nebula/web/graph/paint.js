@@ -6,7 +6,7 @@ import { CARD, detailAt, LANE, placesIn, pointOf, ROW } from "./geometry.js";
 
 const DOT = 4;
 const LINE = 17;
-const FONT = 'system-ui, "Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", "Yu Gothic UI", sans-serif'; // the page's own
+const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sans-serif';
 
 /** @import { Say } from "../lib/words.js" */
 /** @import { Layout } from "../state/layout.js" */
