@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from nebula.value import value
+
+_SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @value
@@ -24,6 +27,13 @@ def find_program(name: str, root: str) -> str | None:
         if folder and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     return None
+
+
+def own_program(code: str, *arguments: str) -> list[str]:
+    """The words that run code of ours in a new interpreter, which finds the standard library and nebula, and no other
+    package: so it starts in half the time. The arguments begin at `sys.argv[2]`."""
+    start = f"import sys; sys.path.append(sys.argv[1]); {code}"
+    return [sys.executable, "-I", "-S", "-c", start, _SOURCE, *arguments]
 
 
 def safe_path(root: str) -> str:

@@ -11,12 +11,12 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import threading
 from typing import Final
 
-_START = "import sys; sys.path.append(sys.argv[1]); from nebula.sandbox.inside.main import main; main(int(sys.argv[2]))"
-_SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from nebula.programs import own_program
+
+_START: Final = "from nebula.sandbox.inside.main import main; main(int(sys.argv[2]))"
 _END_TIMEOUT_S: Final = 10.0
 
 
@@ -29,7 +29,7 @@ class Launcher:
         self.output, write_end = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _START, _SOURCE, str(theirs.fileno())],
+                own_program(_START, str(theirs.fileno())),
                 stdin=subprocess.PIPE,
                 stdout=write_end,
                 stderr=write_end,

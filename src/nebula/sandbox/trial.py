@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 import sys
 
+from nebula.programs import own_program
 from nebula.sandbox.remembered import recall
 
-_TRY = (
-    "import sys; sys.path.append(sys.argv[1]); "
-    "from nebula.sandbox.capability import capability; capability(sys.argv[2])"
-)
-_SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_TRY = "from nebula.sandbox.capability import capability; capability(sys.argv[2])"
 _NOWHERE = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
 _begun: dict[str, int] = {}
 
@@ -24,9 +21,8 @@ def begin_trial(home: str) -> None:
     """Where the answer is not known yet."""
     if home in _begun or not sys.executable or recall(home) is not None:
         return
-    words = [sys.executable, "-I", "-S", "-c", _TRY, _SOURCE, home]
     try:
-        _begun[home] = os.posix_spawn(sys.executable, words, os.environ, file_actions=_NOWHERE)
+        _begun[home] = os.posix_spawn(sys.executable, own_program(_TRY, home), os.environ, file_actions=_NOWHERE)
     except OSError:
         return  # then it is found out when somebody asks
 
