@@ -148,7 +148,7 @@ def open_project_access(
 def _allowed_checks(settings: Settings) -> tuple[str, ...]:
     """Those configured; else those that were found in the project and accepted by the user before."""
     if not settings.checks and os.path.realpath(settings.root) in settings.trusted_folders:
-        from nebula.agent.plan.find_checks import with_found_checks
+        from nebula.agent.checks.find import with_found_checks
 
         settings = with_found_checks(settings)
     return settings.allowed_checks

@@ -483,7 +483,7 @@ class Session:
         project = self.project
         if not result.files or not project.checks.commands:
             return
-        from nebula.agent.plan.repair import Repairer
+        from nebula.agent.checks.repair import Repairer
 
         async def ask(report: str, _: int) -> bool:
             turn.history.append(UserMessage.new_prompt(report))

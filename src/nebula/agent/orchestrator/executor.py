@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from nebula.agent.checks.find import kind_of
+from nebula.agent.checks.repair import Repairer
 from nebula.agent.conversation import Fit
 from nebula.agent.loop import Turn, errors_as_events, run_rounds, run_tool
 from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
 from nebula.agent.orchestrator.step_prompt import step_prompt
 from nebula.agent.orchestrator.tool_steps import WatchedTools, conflict_goal, error_of, prepared_call
-from nebula.agent.plan.find_checks import kind_of
 from nebula.agent.plan.plan import PlanStep
 from nebula.agent.plan.planner import SEED
-from nebula.agent.plan.repair import Repairer
 from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY

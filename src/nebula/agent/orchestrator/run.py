@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
+from nebula.agent.checks.repair import Repairer
 from nebula.agent.loop import errors_as_events
 from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
@@ -17,7 +18,6 @@ from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress
 from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
-from nebula.agent.plan.repair import Repairer
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def confirmed_checks(settings: Settings) -> Settings:
     """The settings with the project's own checks, where the user lets them run."""
-    from nebula.agent.plan.find_checks import with_found_checks
+    from nebula.agent.checks.find import with_found_checks
     from nebula.config import is_declined, remember_trust
     from nebula.tools.approval import agrees
 

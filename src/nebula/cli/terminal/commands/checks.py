@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def checks(terminal: TerminalSession, _: str) -> None:
-    from nebula.agent.plan.find_checks import with_found_checks
+    from nebula.agent.checks.find import with_found_checks
     from nebula.cli.terminal.dialogs.trust import ask_trust
 
     settings = with_found_checks(terminal.settings)
@@ -34,7 +34,7 @@ async def checks(terminal: TerminalSession, _: str) -> None:
 
 def offer(terminal: TerminalSession) -> None:
     """Once a session, after files were changed: that the agent could check its own work."""
-    from nebula.agent.plan.find_checks import with_found_checks
+    from nebula.agent.checks.find import with_found_checks
     from nebula.config import is_declined
 
     if terminal.checks_offered or terminal.session.project.checks.commands:

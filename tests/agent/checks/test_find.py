@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.agent.plan.find_checks import find_checks
+from nebula.agent.checks.find import find_checks
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.agent.plan.repair import Repairer
+from nebula.agent.checks.repair import Repairer
 from nebula.events import Checked, EventStream, Notice, Repair
 from nebula.tools.declaration import Checks
 from nebula.workspace import open_workspace
@@ -72,9 +72,19 @@ async def test_a_check_that_takes_too_long_has_failed(tmp_path):
     assert "was stopped" in reports[0]
 
 
-@pytest.mark.parametrize("command", ["no-such-program --check", f"{PYTHON} -m no_such_runner -q"])
+@pytest.mark.parametrize("command", ["no-such-program --check", f"{PYTHON} -m pytest -q"])
 async def test_a_check_that_cannot_be_started_is_not_for_the_model_to_repair(tmp_path, command):
     repairer, seen, reports = make(tmp_path, command)
     assert not await repairer.verify()
     assert reports == []
     assert isinstance(seen[-1], Notice) and "could not be started" in seen[-1].message
+
+
+async def test_a_missing_module_of_the_project_is_for_the_model_to_make(tmp_path):
+    def ask(_: int) -> bool:
+        tmp_path.joinpath("app.py").write_text("print('ready')\n")
+        return True
+
+    repairer, _, reports = make(tmp_path, f"{sys.executable} -S -m app --selftest", ask=ask)
+    assert await repairer.verify()
+    assert "No module named app" in reports[0]

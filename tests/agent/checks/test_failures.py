@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.agent.plan.failures import MOST_BYTES, Failure, condense, failures, fingerprint
+from nebula.agent.checks.failures import MOST_BYTES, Failure, condense, failures, fingerprint
 
 TSC = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'."
 MYPY = 'app/main.py:4: error: Name "x" is not defined  [name-defined]'

@@ -1,0 +1,73 @@
+"""Running the checks after the work, and telling a failure from a check that never started.
+
+A check that fails and passes when it is run once more, with nothing changed in between, is flaky: it is called that,
+and counts as passed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.agent.checks.find import kind_of
+from nebula.events import Checked, CheckRun, EventStream
+from nebula.language import Sentence
+from nebula.tools.commands.plain import CheckResult
+from nebula.tools.commands.run_check import last_line, run_check
+from nebula.tools.commands.unseen import unseen_by
+from nebula.tools.declaration import Checks
+
+if TYPE_CHECKING:
+    from nebula.tools.commands.layers import CommandLayers
+
+NOT_STARTED = (126, 127)
+"""How a shell says that it cannot run, or cannot find, a program."""
+
+
+async def run_checks(
+    names: Sequence[str], checks: Checks, layers: CommandLayers | None, stream: EventStream, number: int = 0
+) -> list[CheckResult]:
+    """Run the checks called `names` and return those that failed; `stream` gets a `Checked` for each.
+
+    `number` is the repair that they follow, 0 before the first.
+    """
+    failing = []
+    for name in names:
+        started = time.monotonic()
+        result = await run_check(name, checks, layers)
+        flaky = None
+        if not result.passed and (await run_check(name, checks, layers)).passed:
+            result, flaky = CheckResult(name, 0, result.output), True
+        seconds = round(time.monotonic() - started, 3)
+        stream.emit(Checked(CheckRun(name, result.passed, last_line(result)), number, flaky, seconds))
+        if not result.passed:
+            failing.append(result)
+    return failing
+
+
+def never_started(result: CheckResult) -> bool:
+    """Return whether the program of a check is missing, which no change to the project's files can repair.
+
+    The shell says so by its exit code; `python -m pytest` says so of a tool. A module that is no known tool
+    (`python -m app`) is the project's own, and making it is the model's work.
+    """
+    if result.code in NOT_STARTED:
+        return True
+    module = re.search(r"-m (\w+)", result.command)
+    return bool(module and kind_of(module[1]) and f"No module named {module[1]}\n" in result.output + "\n")
+
+
+def why_missing(command: str, layers: CommandLayers | None) -> Sentence:
+    """Return the sentence that tells the user why `command` could not be started, and what to do."""
+    if layers is None:
+        return Sentence("The check '{command}' could not be started. Is its program installed?", command=command)
+    unseen = unseen_by(command, layers.settings)
+    if unseen is not None:
+        return unseen.sentence(command)
+    return Sentence(
+        "The check '{command}' could not be started. In a layer it sees the system, the project and what "
+        "`sandbox_read` names.",
+        command=command,
+    )
