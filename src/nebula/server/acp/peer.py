@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
@@ -41,8 +42,10 @@ class Peer:
 
     async def read(self, lines: asyncio.StreamReader) -> None:
         """Until the other side has nothing more to say."""
-        while line := await lines.readline():
-            if line.strip():
+        while (line := await _read_line(lines)) != b"":
+            if line is None:
+                self._fail(None, PARSE_ERROR, "the line is too long")
+            elif line.strip():
                 self._receive(line)
 
     async def finish(self) -> None:
@@ -68,12 +71,14 @@ class Peer:
 
     def _receive(self, line: bytes) -> None:
         try:
-            message = json.loads(line)
-        except ValueError:
-            self._fail(None, PARSE_ERROR, "not JSON")
+            message = json.loads(line, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            self._fail(None, PARSE_ERROR, "not JSON, or nested too deeply")
             return
         if not isinstance(message, dict):
             self._fail(None, INVALID_REQUEST, "expected an object")
+        elif not _is_id(message.get("id")):
+            self._fail(None, INVALID_REQUEST, "'id' must be a text, a finite number or null")
         elif "method" in message:
             task = asyncio.get_running_loop().create_task(self._answer(message))
             self._tasks.add(task)
@@ -116,4 +121,30 @@ class Peer:
             self._send({"id": number, "error": {"code": code, "message": reason}})
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        self._send_line(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
+        # In ASCII: a lone surrogate that the other side wrote goes back as it came.
+        self._send_line(json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False).encode() + b"\n")
+
+
+async def _read_line(lines: asyncio.StreamReader) -> bytes | None:
+    """Return the next line of `lines`, b"" at the end, or None for one over the reader's limit, which is passed over."""
+    too_long = False
+    while True:
+        try:
+            line = await lines.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            line = end.partial
+        except asyncio.LimitOverrunError as overrun:
+            await lines.readexactly(overrun.consumed)
+            too_long = True
+            continue
+        return None if too_long else line
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _is_id(given: Any) -> bool:
+    if isinstance(given, bool):
+        return False
+    return given is None or isinstance(given, str | int) or (isinstance(given, float) and math.isfinite(given))

@@ -22,11 +22,12 @@ def with_editors_servers(settings: Settings, given: Any) -> Settings:
         mcp_servers(theirs)
     except ConfigError as problem:
         raise RpcError("'mcpServers': {problem}", problem=problem) from None
-    own = settings.overruled.get("mcp_servers", {}) if settings.is_from_project("mcp_servers") else settings.mcp_servers
-    trusted = settings.mcp_servers if settings.trust else {}
-    claimless = {name: {**entry, "read_only": []} for name, entry in trusted.items()}
+    if settings.is_from_project("mcp_servers"):
+        # The project's stay the project's: nothing of the environment is filled into its entries.
+        own = settings.overruled.get("mcp_servers", {})
+        return replace(settings, overruled={**settings.overruled, "mcp_servers": {**theirs, **own}})
     origins = {**settings.origins, "mcp_servers": "editor"}
-    return replace(settings, mcp_servers={**claimless, **theirs, **own}, origins=origins)
+    return replace(settings, mcp_servers={**theirs, **settings.mcp_servers}, origins=origins)
 
 
 def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
