@@ -20,7 +20,10 @@ export default [
       "prefer-const": "error",
       "no-restricted-properties": [
         "error",
-        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "srcdoc"].map((property) => ({ property, message: MARKUP })),
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "srcdoc"].map((property) => ({
+          property,
+          message: MARKUP,
+        })),
         { object: "document", property: "write", message: MARKUP },
       ],
     },

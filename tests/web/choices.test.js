@@ -18,24 +18,44 @@ test("a click chooses one turn, a click with Ctrl one more, and merging waits fo
   assert.deepEqual(continuing(two), ["a", "b"]);
   assert.deepEqual(continuing(after(two, ["toggle", { id: "a" }])), ["b"]);
   assert.deepEqual(continuing(after(two, ["open", { id: "c", tab: "talk" }])), ["c"]);
-  const merging = after(EMPTY, ["open", { id: "a", tab: "talk" }], ["merge", { id: "a" }], ["open", { id: "b", tab: "talk" }]);
+  const merging = after(
+    EMPTY,
+    ["open", { id: "a", tab: "talk" }],
+    ["merge", { id: "a" }],
+    ["open", { id: "b", tab: "talk" }],
+  );
   assert.deepEqual(continuing(merging), ["b", "a"]);
   assert.deepEqual(continuing(after(merging, ["open", { id: "c", tab: "talk" }])), ["c"]);
 });
 
 test("what goes along is gone once it is sent, but the model stays", () => {
-  const filled = after(EMPTY, ["model", { model: "m" }], ["refer", { id: "r" }], ["refer", { id: "r" }], ["leave_out", { id: "x" }], ["attach", { attached: { name: "n", size: 1, image: false, data: "d" } }]);
+  const filled = after(
+    EMPTY,
+    ["model", { model: "m" }],
+    ["refer", { id: "r" }],
+    ["refer", { id: "r" }],
+    ["leave_out", { id: "x" }],
+    ["attach", { attached: { name: "n", size: 1, image: false, data: "d" } }],
+  );
   assert.deepEqual([filled.composing.references, filled.composing.without], [["r"], ["x"]]);
   const sent = after(filled, ["sent", { traceId: "t", composing: filled.composing }]);
   assert.deepEqual(sent.composing, { ...FRESH, model: "m" });
   const retried = after(filled, ["sent", { traceId: "t", composing: FRESH }]);
   assert.equal(retried.composing, filled.composing);
-  assert.deepEqual(after(filled, ["take_in", { id: "x" }], ["unrefer", { id: "r" }], ["detach", { place: 0 }]).composing, { ...FRESH, model: "m" });
+  assert.deepEqual(
+    after(filled, ["take_in", { id: "x" }], ["unrefer", { id: "r" }], ["detach", { place: 0 }]).composing,
+    { ...FRESH, model: "m" },
+  );
 });
 
 test("a turn asked again takes along what it had", () => {
   const body = { attachments: [{ name: "dot.png", kind: "image", size: 3, text: "AAAA" }], references: ["r"] };
-  assert.deepEqual(againWith({ ...FRESH, model: "m" }, body), { ...FRESH, model: "m", references: ["r"], attached: [{ name: "dot.png", size: 3, image: true, data: "AAAA" }] });
+  assert.deepEqual(againWith({ ...FRESH, model: "m" }, body), {
+    ...FRESH,
+    model: "m",
+    references: ["r"],
+    attached: [{ name: "dot.png", size: 3, image: true, data: "AAAA" }],
+  });
 });
 
 test("attachments are counted together", () => {
@@ -53,26 +73,45 @@ test("a path becomes an address of the editor only inside the project", () => {
   const project = { root: "/home/me/a b", editorUrl: "vscode://file{path}:{line}", model: "" };
   assert.equal(editorLink(project, "src/a#1.py", 7), "vscode://file/home/me/a%20b/src/a%231.py:7");
   assert.equal(linkOfWord(project, "src/app.py:12"), "vscode://file/home/me/a%20b/src/app.py:12");
-  for (const word of ["../secret.py", "/etc/passwd", "app", "src/../../x.py", "javascript:alert(1)", "a b/c.py"]) assert.equal(linkOfWord(project, word), null, word);
+  for (const word of ["../secret.py", "/etc/passwd", "app", "src/../../x.py", "javascript:alert(1)", "a b/c.py"])
+    assert.equal(linkOfWord(project, word), null, word);
   assert.equal(editorLink({ ...project, editorUrl: "javascript:alert('{path}')" }, "a.py"), null);
   assert.equal(editorLink({ ...project, root: "" }, "a.py"), null);
 });
 
 test("hunks begin at their own lines, not at what a text says", () => {
   const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+@@ no hunk\r@@ nor this\n@@ -9 +9 @@\n-b\n+c\n";
-  assert.deepEqual(hunksOf(diff).map((hunk) => hunk.split("\n")[0]), ["@@ -1,2 +1,2 @@", "@@ -9 +9 @@"]);
+  assert.deepEqual(
+    hunksOf(diff).map((hunk) => hunk.split("\n")[0]),
+    ["@@ -1,2 +1,2 @@", "@@ -9 +9 @@"],
+  );
 });
 
 test("two turns part at the last one they share", () => {
-  const topology = topologyOf({ nodes: ["a", "b", "c", "x", "r"], connections: [["a", "b"], ["b", "c"], ["a", "x"]].map(([source, target]) => ({ source, target })) });
+  const topology = topologyOf({
+    nodes: ["a", "b", "c", "x", "r"],
+    connections: [
+      ["a", "b"],
+      ["b", "c"],
+      ["a", "x"],
+    ].map(([source, target]) => ({ source, target })),
+  });
   assert.deepEqual(partingOf(topology, "c", "x"), { common: "a", ways: [["b", "c"], ["x"]] });
   assert.deepEqual(partingOf(topology, "c", "b"), { common: "b", ways: [["c"], []] });
   assert.deepEqual(partingOf(topology, "c", "r").common, null);
 });
 
 test("figures have their units, and a dash where nothing was measured", () => {
-  const shown = Object.fromEntries(measures({ task_success_rate: 0.5, p95_latency_s: 1.26, policy_refusals: 0 }).map(({ name, shown: text }) => [name, text]));
-  assert.deepEqual([shown.task_success_rate, shown.p95_latency_s, shown.policy_refusals, shown.rename_accuracy], ["50 %", "1.3 s", "0", null]);
+  const shown = Object.fromEntries(
+    measures({ task_success_rate: 0.5, p95_latency_s: 1.26, policy_refusals: 0 }).map(({ name, shown: text }) => [
+      name,
+      text,
+    ]),
+  );
+  assert.deepEqual(
+    [shown.task_success_rate, shown.p95_latency_s, shown.policy_refusals, shown.rename_accuracy],
+    ["50 %", "1.3 s", "0", null],
+  );
   assert.deepEqual([dollars(0), dollars(0.0000541), dollars(1.239)], ["$0", "$0.000054", "$1.24"]);
   assert.deepEqual([short(12), short(1500), short(2_340_000)], ["12", "1.5k", "2.3M"]);
 });
@@ -80,6 +119,16 @@ test("figures have their units, and a dash where nothing was measured", () => {
 test("days keep their order, names come by size, and the longest bar is whole", () => {
   const spent = (name, cost) => ({ name, cost, tasks: 1, input_tokens: 10, output_tokens: 0, unpriced_tokens: 0 });
   const entries = [spent("2026-01-01", 1), spent("2026-01-02", 4), spent("/home/me/app", 2)];
-  assert.deepEqual(sharesOf(entries.slice(0, 2), "cost", true).map(({ label }) => label), ["01-01", "01-02"]);
-  assert.deepEqual(sharesOf(entries, "cost", false).map(({ label, share }) => [label, share]), [["2026-01-02", 1], ["app", 0.5], ["2026-01-01", 0.25]]);
+  assert.deepEqual(
+    sharesOf(entries.slice(0, 2), "cost", true).map(({ label }) => label),
+    ["01-01", "01-02"],
+  );
+  assert.deepEqual(
+    sharesOf(entries, "cost", false).map(({ label, share }) => [label, share]),
+    [
+      ["2026-01-02", 1],
+      ["app", 0.5],
+      ["2026-01-01", 0.25],
+    ],
+  );
 });

@@ -63,11 +63,16 @@ function opened(context, token = "", ahead = []) {
   globalThis.document = { documentElement: { lang: "ja" } };
   Socket.all = [];
   const heard = { statuses: [], events: [], ready: [] };
-  const link = new Link("ws://host/ws", token, {
-    onstatus: (status) => heard.statuses.push(status),
-    onevent: (name, data) => heard.events.push([name, data]),
-    onready: (hello, resumed) => heard.ready.push(resumed),
-  }, ahead);
+  const link = new Link(
+    "ws://host/ws",
+    token,
+    {
+      onstatus: (status) => heard.statuses.push(status),
+      onevent: (name, data) => heard.events.push([name, data]),
+      onready: (hello, resumed) => heard.ready.push(resumed),
+    },
+    ahead,
+  );
   return { link, heard };
 }
 
@@ -126,7 +131,10 @@ test("a question whose line broke fails, and is not asked again by itself", asyn
   await assert.rejects(link.ask("send_prompt"), { code: "lost" });
   context.mock.timers.tick(500);
   await greeted(Socket.all[1], PRESENT, true);
-  assert.deepEqual(Socket.all[1].sent.map((each) => each.action), ["hello", "subscribe"]);
+  assert.deepEqual(
+    Socket.all[1].sent.map((each) => each.action),
+    ["hello", "subscribe"],
+  );
 });
 
 test("a new token is used at once, and the old line says nothing more", async (context) => {
@@ -174,7 +182,10 @@ test("what is asked ahead leaves with the greeting, and is not asked twice", asy
   const { link } = opened(context, "", [{ action: "get_flow", data: { flow_id: "main" } }]);
   const [socket] = Socket.all;
   socket.open();
-  assert.deepEqual(socket.sent.map((each) => each.action), ["hello", "get_flow"]);
+  assert.deepEqual(
+    socket.sent.map((each) => each.action),
+    ["hello", "get_flow"],
+  );
   await socket.answer("hello", PRESENT);
   const asked = link.ask("get_flow", { flow_id: "main" });
   await socket.answer("get_flow", { ids: ["a"] });

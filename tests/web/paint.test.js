@@ -41,21 +41,53 @@ function strokes(edges, path) {
   const layout = layoutOf(topology);
   const viewport = { x: 0, y: 0, scale: SCALE };
   const state = { briefs: new Map(), selected: null };
-  const scene = { layout, topology, viewport, size: { width: 900, height: 900 }, path: new Set(path), hits: null, state, say: String, colour: (name) => name, link: null };
+  const scene = {
+    layout,
+    topology,
+    viewport,
+    size: { width: 900, height: 900 },
+    path: new Set(path),
+    hits: null,
+    state,
+    say: String,
+    colour: (name) => name,
+    link: null,
+  };
   paintPlane(pen, scene);
-  const at = (id) => [layout.lane[topology.index.get(id)] * LANE * SCALE, layout.row[topology.index.get(id)] * ROW * SCALE];
-  return (source, target) => drawn.filter(({ line }) => line.join() === [...at(source), ...at(target)].join()).map(({ colour, dashed }) => [colour, dashed]);
+  const at = (id) => [
+    layout.lane[topology.index.get(id)] * LANE * SCALE,
+    layout.row[topology.index.get(id)] * ROW * SCALE,
+  ];
+  return (source, target) =>
+    drawn
+      .filter(({ line }) => line.join() === [...at(source), ...at(target)].join())
+      .map(({ colour, dashed }) => [colour, dashed]);
 }
 
 test("every connection in sight is a line from parent to child; the chosen path has its own colour", () => {
-  const line = strokes([["a", "b"], ["b", "c"], ["a", "d"]], ["a", "b"]);
+  const line = strokes(
+    [
+      ["a", "b"],
+      ["b", "c"],
+      ["a", "d"],
+    ],
+    ["a", "b"],
+  );
   assert.deepEqual(line("a", "b"), [["--accent", false]]);
   assert.deepEqual(line("b", "c"), [["--line-strong", false]]);
   assert.deepEqual(line("a", "d"), [["--line-strong", false]]);
 });
 
 test("what a merge took in beside its first parent is dashed", () => {
-  const line = strokes([["a", "b"], ["a", "c"], ["b", "m"], ["c", "m"]], []);
+  const line = strokes(
+    [
+      ["a", "b"],
+      ["a", "c"],
+      ["b", "m"],
+      ["c", "m"],
+    ],
+    [],
+  );
   assert.deepEqual(line("b", "m"), [["--line-strong", false]]);
   assert.deepEqual(line("c", "m"), [["--line-strong", true]]);
 });

@@ -8,7 +8,15 @@ import { extended, layoutOf } from "../../src/nebula/web/state/layout.js";
 import { continuing, EMPTY, isBusy, reduce, turnHere, turnInSight } from "../../src/nebula/web/state/reduce.js";
 import { createSelectors } from "../../src/nebula/web/state/selectors.js";
 import { roundsOf } from "../../src/nebula/web/state/tool_log.js";
-import { grown, neighbour, nextFork, pathTo, rowsOf, topologyOf, wouldCircle } from "../../src/nebula/web/state/topology.js";
+import {
+  grown,
+  neighbour,
+  nextFork,
+  pathTo,
+  rowsOf,
+  topologyOf,
+  wouldCircle,
+} from "../../src/nebula/web/state/topology.js";
 import { begin, isOver, LOST, perform } from "../../src/nebula/web/state/turn.js";
 
 function flow(...edges) {
@@ -26,20 +34,33 @@ test("the path follows first parents", () => {
 });
 
 test("a conversation begins with its first turn, its line comes first, then what branches off", () => {
-  const rows = rowsOf(topologyOf(BRANCHED)).map((row) => `${row.id}${row.level}${row.kind[0]}${row.from ?? ""}${row.merges}`);
+  const rows = rowsOf(topologyOf(BRANCHED)).map(
+    (row) => `${row.id}${row.level}${row.kind[0]}${row.from ?? ""}${row.merges}`,
+  );
   assert.deepEqual(rows, ["a1s", "b2t", "c2t", "d2t", "m2ty", "x2ba", "y3t"]);
   const folded = rowsOf(topologyOf(BRANCHED), new Set(["x"])).map((row) => row.id);
   assert.deepEqual(folded, ["a", "b", "c", "d", "m", "x"]);
-  assert.deepEqual(rowsOf(topologyOf(BRANCHED), new Set(["a"])).map((row) => row.id), ["a"]);
+  assert.deepEqual(
+    rowsOf(topologyOf(BRANCHED), new Set(["a"])).map((row) => row.id),
+    ["a"],
+  );
   const two = rowsOf(topologyOf(flow("ab", "cd"))).map((row) => row.kind);
   assert.deepEqual(two, ["start", "turn", "start", "turn"]);
 });
 
 test("a circle made by hand hangs nothing", () => {
   const circle = topologyOf(flow("ab", "ba", "bc"));
-  assert.deepEqual(rowsOf(circle).map((row) => row.id).sort(), ["a", "b", "c"]);
+  assert.deepEqual(
+    rowsOf(circle)
+      .map((row) => row.id)
+      .sort(),
+    ["a", "b", "c"],
+  );
   assert.equal(pathTo(circle, "c").length, 3);
-  assert.deepEqual(layoutOf(circle).lane.map((lane) => lane >= 0), [true, true, true]);
+  assert.deepEqual(
+    layoutOf(circle).lane.map((lane) => lane >= 0),
+    [true, true, true],
+  );
   assert.equal(nextFork(circle, "b", "up"), null);
 });
 
@@ -58,7 +79,10 @@ function standing(topology, layout = layoutOf(topology)) {
 test("no two nodes stand in one place, and lanes are given back", () => {
   const topology = topologyOf(flow("ab", "bc", "cd", "de", "ef", "ax", "dy"));
   const places = standing(topology);
-  assert.deepEqual([..."abcdef"].map((id) => places[id]), [0, 1, 2, 3, 4, 5].map((row) => `0,${row}`));
+  assert.deepEqual(
+    [..."abcdef"].map((id) => places[id]),
+    [0, 1, 2, 3, 4, 5].map((row) => `0,${row}`),
+  );
   assert.deepEqual([places.x[0], places.y[0]], ["1", "1"]);
   assert.equal(new Set(Object.values(places)).size, topology.ids.length);
 });
@@ -70,7 +94,10 @@ function* growing(count) {
   const known = { nodes: [], connections: [] };
   for (let number = 0; number < count; number++) {
     const target = `n${number}`;
-    const parents = number === 0 || random(20) === 0 ? [] : [random(4) ? number - 1 : random(number), ...(random(9) ? [] : [random(number)])];
+    const parents =
+      number === 0 || random(20) === 0
+        ? []
+        : [random(4) ? number - 1 : random(number), ...(random(9) ? [] : [random(number)])];
     const added = [...new Set(parents)].map((place) => ({ source: `n${place}`, target }));
     known.nodes = [...known.nodes, target];
     known.connections = [...known.connections, ...added];
@@ -101,19 +128,33 @@ test("selectors add a new node to what is known instead of working out everythin
   const selectors = createSelectors();
   const state = reduce(EMPTY, { kind: "flow", flow: { id: "f", name: "f", nodes: ["a"], connections: [] } });
   const { index } = selectors.topology(state);
-  const next = event(state, "node_created", { node_id: "b", flow_id: "f", parents: [{ source: "a" }], node: { id: "b" } });
+  const next = event(state, "node_created", {
+    node_id: "b",
+    flow_id: "f",
+    parents: [{ source: "a" }],
+    node: { id: "b" },
+  });
   assert.equal(selectors.topology(next).index, index);
-  assert.deepEqual(selectors.rows(next).map((row) => row.id), ["a", "b"]);
+  assert.deepEqual(
+    selectors.rows(next).map((row) => row.id),
+    ["a", "b"],
+  );
   assert.deepEqual(selectors.layout(next).row, [0, 1]);
   const gone = event(next, "node_deleted", { node_id: "a" });
-  assert.deepEqual(selectors.rows(gone).map((row) => row.id), ["b"]);
+  assert.deepEqual(
+    selectors.rows(gone).map((row) => row.id),
+    ["b"],
+  );
 });
 
 test("a run of turns without a branch folds into one place", () => {
   const topology = topologyOf(flow("ab", "bc", "cd", "de", "ef", "ax"));
   const folded = layoutOf(topology, true);
   assert.deepEqual([...folded.runs], [[topology.index.get("c"), 3]]);
-  assert.deepEqual([..."abcdefx"].map((id) => folded.row[topology.index.get(id)]), [0, 1, 2, 2, 2, 3, 1]);
+  assert.deepEqual(
+    [..."abcdefx"].map((id) => folded.row[topology.index.get(id)]),
+    [0, 1, 2, 2, 2, 3, 1],
+  );
   assert.deepEqual(layoutOf(topology, true, new Set(["c"])).runs.size, 0);
 });
 
@@ -121,7 +162,10 @@ test("a very long flow is laid out without recursion", () => {
   const nodes = Array.from({ length: 50000 }, (_, n) => String(n));
   const connections = nodes.slice(1).map((target, n) => ({ source: String((n + 1) % 12 ? n : n - 5), target }));
   const topology = topologyOf({ nodes, connections: connections.filter(({ source }) => Number(source) >= 0) });
-  assert.deepEqual([rowsOf(topology).length, layoutOf(topology).lane.length, layoutOf(topology, true).row.length], [50000, 50000, 50000]);
+  assert.deepEqual(
+    [rowsOf(topology).length, layoutOf(topology).lane.length, layoutOf(topology, true).row.length],
+    [50000, 50000, 50000],
+  );
 });
 
 // Turns
@@ -134,7 +178,12 @@ function turnEvents(traceId, flowId, parents, more = {}) {
   const own = { trace_id: traceId, flow_id: flowId };
   return {
     task: { ...own, seq: 1, prompt: `prompt of ${traceId}`, parents, stage: [{ cue: "curtain" }] },
-    approval: { ...own, seq: 2, tool_use_id: "c", stage: [{ cue: "ask", approval_id: `q-${traceId}`, path: "f", diff: "", tool_use_id: "c" }] },
+    approval: {
+      ...own,
+      seq: 2,
+      tool_use_id: "c",
+      stage: [{ cue: "ask", approval_id: `q-${traceId}`, path: "f", diff: "", tool_use_id: "c" }],
+    },
     final: { ...own, seq: 3, node_id: null, stage: [{ cue: "close", status: "ok", line: "" }], ...more },
   };
 }
@@ -159,7 +208,10 @@ test("the two acts as the stage cues them", () => {
     turn = perform(turn, { trace_id: "t", ...data }, 5);
     asks.push(turn.ask?.approval_id ?? null);
   }
-  assert.deepEqual(turn.said.map((each) => each.text), ["one", "two"]);
+  assert.deepEqual(
+    turn.said.map((each) => each.text),
+    ["one", "two"],
+  );
   assert.deepEqual(asks, [null, null, "q", "q", null, null, null]);
   assert.deepEqual([isOver(turn), turn.nodeId, turn.curtain], [true, "t", false]);
 });
@@ -190,12 +242,17 @@ test("the prompt of a turn without an answer goes back to the page that sent it,
   assert.equal(sent.returned?.prompt, "prompt of t");
   assert.equal(reduce(sent, { kind: "taken_back" }).returned, null);
   const answered = turnEvents("t", "main", [], { node_id: "n" });
-  const kept = event(event(reduce(at("main"), { kind: "sent", traceId: "t" }), "task", answered.task), "final", answered.final);
+  const kept = event(
+    event(reduce(at("main"), { kind: "sent", traceId: "t" }), "task", answered.task),
+    "final",
+    answered.final,
+  );
   assert.deepEqual([kept.returned, kept.selected], [null, "n"]);
 });
 
 const back = (state, turns, resumed = false) => reduce(state, { kind: "hello", modes: [], turns, resumed, now: 0 });
-const loaded = (state, ...nodes) => reduce(state, { kind: "flow", flow: { id: "main", name: "main", nodes, connections: [] } });
+const loaded = (state, ...nodes) =>
+  reduce(state, { kind: "flow", flow: { id: "main", name: "main", nodes, connections: [] } });
 
 function underWay() {
   return event(reduce(at("main"), { kind: "sent", traceId: "t" }), "task", turnEvents("t", "main", []).task);
@@ -225,7 +282,13 @@ test("after a short break the end of a turn is heard, not guessed", () => {
 
 test("who comes later sees the question that waits", () => {
   const { approval } = turnEvents("t", "main", ["a"]);
-  const under = { trace_id: "t", flow_id: "main", prompt: "p", parents: ["a"], approval: { type: "approval", ...approval } };
+  const under = {
+    trace_id: "t",
+    flow_id: "main",
+    prompt: "p",
+    parents: ["a"],
+    approval: { type: "approval", ...approval },
+  };
   const state = reduce(at("main", "a"), { kind: "hello", modes: [], turns: [under], resumed: false, now: 0 });
   assert.deepEqual([turnInSight(state)?.prompt, turnInSight(state)?.ask?.approval_id], ["p", "q-t"]);
 });
@@ -235,8 +298,19 @@ test("who comes later sees the question that waits", () => {
 test("events change the state and say when to fetch", () => {
   let state = reduce(EMPTY, { kind: "flows", flows: [{ id: "f", name: "main" }] });
   state = reduce(state, { kind: "flow", flow: { id: "f", name: "main", nodes: ["a"], connections: [] } });
-  state = event(state, "node_created", { node_id: "b", flow_id: "f", parents: [{ source: "a" }], node: { id: "b", title: "B" } });
-  state = event(state, "flow_updated", { flow_id: "f", name: "main", node_count: 2, connection_count: 1, only_grew: true });
+  state = event(state, "node_created", {
+    node_id: "b",
+    flow_id: "f",
+    parents: [{ source: "a" }],
+    node: { id: "b", title: "B" },
+  });
+  state = event(state, "flow_updated", {
+    flow_id: "f",
+    name: "main",
+    node_count: 2,
+    connection_count: 1,
+    only_grew: true,
+  });
   assert.deepEqual([state.flow.nodes.join(), state.flow.connections.length, state.outdated], ["a,b", 1, false]);
   state = event(state, "node_created", { node_id: "z", flow_id: "other", parents: [], node: { id: "z" } });
   assert.equal(state.flow.nodes.join(), "a,b");
@@ -260,8 +334,16 @@ test("an answer does not hide that something was heard meanwhile", () => {
 
 test("what the tools did is read from the texts of a node", () => {
   const use = { id: "c", name: "readFile", args: { path: "a" } };
-  const round = { message: { ToolUse: { content: "", tool_uses: [use] } }, results: [{ tool_use_id: "c", content: [{ Text: "seen" }], status: "Success" }] };
-  const texts = [{ role: "user", text: "p" }, { role: "tool", text: JSON.stringify(round) }, { role: "tool", text: "by hand" }, { role: "tool", text: "null" }];
+  const round = {
+    message: { ToolUse: { content: "", tool_uses: [use] } },
+    results: [{ tool_use_id: "c", content: [{ Text: "seen" }], status: "Success" }],
+  };
+  const texts = [
+    { role: "user", text: "p" },
+    { role: "tool", text: JSON.stringify(round) },
+    { role: "tool", text: "by hand" },
+    { role: "tool", text: "null" },
+  ];
   assert.deepEqual(roundsOf(texts), [
     { title: "readFile", text: '{\n  "path": "a"\n}' },
     { title: "readFile → Success", text: "seen" },
@@ -272,5 +354,8 @@ test("what the tools did is read from the texts of a node", () => {
 
 test("a connection that leads back is known before it is made", () => {
   const topology = topologyOf(BRANCHED);
-  assert.deepEqual([wouldCircle(topology, "m", "x"), wouldCircle(topology, "x", "m"), wouldCircle(topology, "a", "a")], [true, false, true]);
+  assert.deepEqual(
+    [wouldCircle(topology, "m", "x"), wouldCircle(topology, "x", "m"), wouldCircle(topology, "a", "a")],
+    [true, false, true],
+  );
 });

@@ -6,7 +6,18 @@ import { test } from "node:test";
 import { readPlace, writePlace } from "../../src/nebula/web/lib/address.js";
 import { createPace } from "../../src/nebula/web/lib/pace.js";
 import { isLong, pieces } from "../../src/nebula/web/lib/plain.js";
-import { centred, fitted, holds, inSight, kept, LARGEST, panned, toPlane, toScreen, zoomed } from "../../src/nebula/web/state/viewport.js";
+import {
+  centred,
+  fitted,
+  holds,
+  inSight,
+  kept,
+  LARGEST,
+  panned,
+  toPlane,
+  toScreen,
+  zoomed,
+} from "../../src/nebula/web/state/viewport.js";
 
 const SIZE = { width: 400, height: 200 };
 const BOX = { left: 0, top: 0, right: 1000, bottom: 1000 };
@@ -44,7 +55,8 @@ test("nobody gets lost in blank space", () => {
 
 test("the place goes into the address and comes out of it", () => {
   const place = { flow: "研究 & more", node: "0190-ab" };
-  for (const figures of [null, 0, 30]) assert.deepEqual(readPlace(writePlace({ ...place, figures })), { ...place, figures });
+  for (const figures of [null, 0, 30])
+    assert.deepEqual(readPlace(writePlace({ ...place, figures })), { ...place, figures });
   assert.equal(writePlace({ flow: "main", node: null }), "");
 });
 

@@ -36,7 +36,11 @@ const find = (id) => document.getElementById(id);
 /** @param {string} selector @returns {NodeListOf<HTMLElement>} */
 const findAll = (selector) => document.querySelectorAll(selector);
 
-const start = { ...EMPTY, flowId: first.flow ?? EMPTY.flowId, composing: { ...EMPTY.composing, model: preferences.model() } };
+const start = {
+  ...EMPTY,
+  flowId: first.flow ?? EMPTY.flowId,
+  composing: { ...EMPTY.composing, model: preferences.model() },
+};
 const { language, theme, mode, notify, parts, panels: widths } = preferences;
 const remember = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: widths(), ...parts() };
 const store = createStore(reduce, { ...start, view: { ...EMPTY.view, ...remember } });
@@ -104,7 +108,8 @@ const page = {
   stepHits: (step) => {
     const hits = store.state.search.hits ?? [];
     const at = hits.indexOf(store.state.selected ?? "");
-    if (hits.length) page.step(hits[at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length]);
+    if (hits.length)
+      page.step(hits[at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length]);
   },
   clearSearch() {
     outline.clearSearch();
@@ -185,7 +190,19 @@ const panels = createPanels(find("main"), page);
 const tellNews = createNotifier();
 
 const pathSet = remembered((path) => new Set(path));
-const changed = { frame: different(), header: different(), outline: different(), graph: different(), stage: different(), composer: different(), transcript: different(), backstage: different(), dialogs: different(), panels: different(), news: different() };
+const changed = {
+  frame: different(),
+  header: different(),
+  outline: different(),
+  graph: different(),
+  stage: different(),
+  composer: different(),
+  transcript: different(),
+  backstage: different(),
+  dialogs: different(),
+  panels: different(),
+  news: different(),
+};
 let rest = 0;
 let asked = false; // to draw although the state is as it was
 
@@ -204,16 +221,70 @@ function drawChanged() {
   const [layout, hits] = [selectors.layout(state), selectors.hits(state)];
   const again = asked;
   asked = false;
-  if (changed.frame(words, view.theme, view.tab, view.graph, view.drawer, state.status, state.notice, state.offer, turns)) drawFrame(state, words);
-  if (changed.header(words, state.flows, flow, view.theme, view.tab, view.graph, view.drawer)) header.draw(state, words);
-  if (changed.outline(words, rows, briefs, selected, merging, state.search, state.choices, view.filters, flow, state.building)) outline.draw(state, words, rows, selectors.placeOfRow(state));
-  if (changed.graph(words, layout, path, hits, view, briefs, selected, merging)) graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
+  if (
+    changed.frame(words, view.theme, view.tab, view.graph, view.drawer, state.status, state.notice, state.offer, turns)
+  )
+    drawFrame(state, words);
+  if (changed.header(words, state.flows, flow, view.theme, view.tab, view.graph, view.drawer))
+    header.draw(state, words);
+  if (
+    changed.outline(
+      words,
+      rows,
+      briefs,
+      selected,
+      merging,
+      state.search,
+      state.choices,
+      view.filters,
+      flow,
+      state.building,
+    )
+  )
+    outline.draw(state, words, rows, selectors.placeOfRow(state));
+  if (changed.graph(words, layout, path, hits, view, briefs, selected, merging))
+    graph.draw(state, words, { topology, layout, pathSet: pathSet(path), hits });
   if (changed.stage(words, turns, flow, selected, merging, view.notify)) stage.draw(state, words);
-  if (changed.composer(words, state.status, state.modes, view.mode, state.project, state.models, state.composing, state.preview, state.returned, briefs, selected, merging, state.joining, turns, flow)) composer.draw(state, words);
+  if (
+    changed.composer(
+      words,
+      state.status,
+      state.modes,
+      view.mode,
+      state.project,
+      state.models,
+      state.composing,
+      state.preview,
+      state.returned,
+      briefs,
+      selected,
+      merging,
+      state.joining,
+      turns,
+      flow,
+    )
+  )
+    composer.draw(state, words);
   // After those below it: it keeps its place. Whom the reader only passes by is not laid out at all.
   clearTimeout(rest);
   if (pace.isPassing && !again) rest = setTimeout(page.redraw, REST_MS);
-  else if (changed.transcript(words, path, topology, bodies, briefs, selected, merging, turns, state.sent, flow, state.project) || again) transcript.draw(state, words, path, topology);
+  else if (
+    changed.transcript(
+      words,
+      path,
+      topology,
+      bodies,
+      briefs,
+      selected,
+      merging,
+      turns,
+      state.sent,
+      flow,
+      state.project,
+    ) ||
+    again
+  )
+    transcript.draw(state, words, path, topology);
   if (changed.backstage(words, view.drawer, turns, bodies, selected)) backstage.draw(state, words);
   if (changed.dialogs(words, view.dialog) || view.dialog) dialogs.draw(state, words);
   if (changed.panels(view.panels, words, view.graph, view.drawer)) panels.draw(view.panels, words);
@@ -239,7 +310,10 @@ function drawFrame({ view, status, notice, offer, turns }, words) {
   for (const each of findAll("[data-label]")) each.setAttribute("aria-label", words(each.dataset.label ?? ""));
   const banner = find("banner");
   const text = status === "open" ? notice : words(status);
-  const undo = status === "open" && offer ? html` <button type="button" class="quiet" @click=${() => page.takeUp(offer)}>${words("take_back")}</button>` : nothing;
+  const undo =
+    status === "open" && offer
+      ? html` <button type="button" class="quiet" @click=${() => page.takeUp(offer)}>${words("take_back")}</button>`
+      : nothing;
   render(html`<span>${text}</span>${undo}`, banner);
   banner.hidden = text === "";
   banner.className = status === "open" ? "" : "warning";
@@ -269,7 +343,8 @@ addEventListener("popstate", () => {
 store.subscribe(draw);
 // While the first titles are on their way: what is worked out of the flow is at hand when they are there.
 store.subscribe((state) => begun || (selectors.rows(state), selectors.layout(state)));
-const rememberNow = () => rememberView(store.state.view.mode, store.state.flow, store.state.selected, figuresOf(store.state), arrived);
+const rememberNow = () =>
+  rememberView(store.state.view.mode, store.state.flow, store.state.selected, figuresOf(store.state), arrived);
 store.subscribe(rememberNow);
 store.subscribe((state) => previewAgain(continuing(state).join(), state.composing, state.view.mode, state.status));
 store.subscribe((state) => keepWidths(state.view.panels));
@@ -279,7 +354,8 @@ const keepParts = remembered(preferences.keepParts);
 const keepMode = remembered(preferences.keepMode);
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();
-const previewAgain = (...inputs) => inputsChanged(...inputs) && store.state.preview && store.state.status === "open" && page.preview(composer.prompt());
+const previewAgain = (...inputs) =>
+  inputsChanged(...inputs) && store.state.preview && store.state.status === "open" && page.preview(composer.prompt());
 // Which figures the reader has before them, in days.
 const figuresOf = ({ view, figures }) => (view.dialog === "figures" ? figures.days : null);
 let arrived = false; // where the address says

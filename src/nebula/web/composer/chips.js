@@ -8,7 +8,11 @@ export function chips(state, say, page) {
   const title = (id) => state.briefs.get(id)?.title || "…";
   page.briefs(references.filter((id) => !state.briefs.has(id)));
   return html`${path(state, say, page, title)}
-    ${repeat(references, (id) => id, (id) => chip(`@ ${title(id)}`, say("remove", { title: title(id) }), () => page.unrefer(id), "reference"))}
+    ${repeat(
+      references,
+      (id) => id,
+      (id) => chip(`@ ${title(id)}`, say("remove", { title: title(id) }), () => page.unrefer(id), "reference"),
+    )}
     ${attached.map((each, place) => chip(`${each.image ? "▣" : "▤"} ${each.name}`, say("remove", { title: each.name }), () => page.detach(place), "attached"))}
     ${several(state, say, page)}`;
 }
@@ -24,9 +28,14 @@ function path(state, say, page, title) {
   if (!from.length) return html`<span class="hint">${say("starts_new")}</span>`;
   const drop = (id) => () => (from.length > 1 ? page.toggle(id) : page.start());
   // A further turn is merged; it can be shown to the model as a reference instead.
-  const beside = (id) => html`<button type="button" title=${say("as_reference", { title: title(id) })} aria-label=${say("as_reference", { title: title(id) })} @click=${() => page.referInstead(id)}>@</button>`;
+  const beside = (id) =>
+    html`<button type="button" title=${say("as_reference", { title: title(id) })} aria-label=${say("as_reference", { title: title(id) })} @click=${() => page.referInstead(id)}>@</button>`;
   return html`<span class="hint">${say(from.length > 1 ? "merging" : "continuing")}</span>
-    ${repeat(from, (id) => id, (id, place) => chip(title(id), say("remove", { title: title(id) }), drop(id), "", place ? beside(id) : nothing))}`;
+    ${repeat(
+      from,
+      (id) => id,
+      (id, place) => chip(title(id), say("remove", { title: title(id) }), drop(id), "", place ? beside(id) : nothing),
+    )}`;
 }
 
 // What can be done with several turns at once.
@@ -35,7 +44,8 @@ function several(state, say, page) {
   const { selected, merging } = state;
   if (steerable(state)) return nothing;
   if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>`;
-  if (from.length < 2) return html`<button type="button" class="quiet small" ?hidden=${selected === null} title=${say("merge_hint")} @click=${() => page.merge(selected)}>${say("merge")}</button>`;
+  if (from.length < 2)
+    return html`<button type="button" class="quiet small" ?hidden=${selected === null} title=${say("merge_hint")} @click=${() => page.merge(selected)}>${say("merge")}</button>`;
   return html`<span class="several" role="group" aria-label=${say("chosen", { count: from.length })}>
     ${from.length === 2 ? html`<button type="button" class="quiet small" @click=${() => page.compare(from)}>${say("compare")}</button>` : nothing}
     <button type="button" class="quiet small" @click=${() => page.look({ dialog: "delete" })}>${say("delete_several", { count: from.length })}</button>

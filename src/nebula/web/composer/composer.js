@@ -25,10 +25,14 @@ export function createComposer(form, page) {
     const chosen = [...files]; // the list of an input is emptied under us
     const failed = {};
     for (const file of chosen) {
-      const why = fits(page.state.composing.attached, file) ? await read(file).then(page.attach, (problem) => problem.message) : "attach_large";
+      const why = fits(page.state.composing.attached, file)
+        ? await read(file).then(page.attach, (problem) => problem.message)
+        : "attach_large";
       if (why) (failed[why] ??= []).push(file.name);
     }
-    page.tellAll(Object.entries(failed).map(([why, names]) => page.say(why, { name: names.join(", "), count: names.length })));
+    page.tellAll(
+      Object.entries(failed).map(([why, names]) => page.say(why, { name: names.join(", "), count: names.length })),
+    );
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -27,7 +27,9 @@ function column(state, say, id, way, kept) {
   const body = state.bodies.get(id);
   const labels = { copy: say("copy"), copied: say("copied") };
   if (body && !kept[id]) kept[id] = answer(body.response, labels);
-  const facts = [body?.model, body?.usage ? `↑${body.usage.input} ↓${body.usage.output}` : ""].filter(Boolean).join(" · ");
+  const facts = [body?.model, body?.usage ? `↑${body.usage.input} ↓${body.usage.output}` : ""]
+    .filter(Boolean)
+    .join(" · ");
   return html`<section aria-label=${title(state, id)}>
     ${way.length > 1 ? html`<ol class="way">${way.slice(0, -1).map((each) => html`<li>${title(state, each)}</li>`)}</ol>` : nothing}
     <div class="prompt">${body?.prompt ?? "…"}</div>

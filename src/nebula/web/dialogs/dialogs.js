@@ -8,7 +8,17 @@ import { files } from "./files.js";
 import { help, palette } from "./palette.js";
 import { building, deleting, naming } from "./questions.js";
 
-const SHEETS = { build: building, compare: comparing, delete: deleting, figures, files, help, new_flow: naming, palette, rename_flow: naming };
+const SHEETS = {
+  build: building,
+  compare: comparing,
+  delete: deleting,
+  figures,
+  files,
+  help,
+  new_flow: naming,
+  palette,
+  rename_flow: naming,
+};
 
 export function createDialogs(root, page) {
   const view = { shown: "", kept: {} };

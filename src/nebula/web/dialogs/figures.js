@@ -32,7 +32,8 @@ function measure({ name, shown, of }, say) {
 // The longest is the whole width; every bar has its number beside it.
 function chart(kind, entries, what, say) {
   const shown = sharesOf(entries, what, kind === "day");
-  const number = (entry) => (what === "cost" ? dollars(entry.cost) : `↑${short(entry.input_tokens)} ↓${short(entry.output_tokens)}`);
+  const number = (entry) =>
+    what === "cost" ? dollars(entry.cost) : `↑${short(entry.input_tokens)} ↓${short(entry.output_tokens)}`;
   return html`<section aria-label=${say(`by_${kind}`)}><h3>${say(`by_${kind}`)}</h3>
     ${shown.length ? html`<table>${shown.map(({ entry, label, share }) => html`<tr><th scope="row" title=${entry.name}>${label}</th><td class="bars" aria-hidden="true"><span .style=${`width:${Math.max(1, share * 100)}%`}></span></td><td>${number(entry)}${entry.unpriced_tokens && what === "cost" ? html` <small title=${say("unpriced")}>+?</small>` : nothing}</td></tr>`)}</table>` : html`<p class="hint">${say("not_measured")}</p>`}
   </section>`;

@@ -16,5 +16,7 @@ export function fileList(found, say, project) {
 
 export function openLink(project, path, say) {
   const href = editorLink(project, path);
-  return href ? html`<a class="open" href=${href} aria-label=${say("open_in_editor", { path })} title=${say("open_in_editor", { path })}>↗</a>` : nothing;
+  return href
+    ? html`<a class="open" href=${href} aria-label=${say("open_in_editor", { path })} title=${say("open_in_editor", { path })}>↗</a>`
+    : nothing;
 }

@@ -14,8 +14,12 @@ export function files({ state, say, page, close }) {
   return html`${bar(say("files_of", { title: state.briefs.get(nodeId)?.title ?? "…" }), say, close)}
     <h3>${say("files_back")}</h3>
     <p>${say(back.length ? "files_back_text" : "files_same")}</p>
-    ${back.length ? html`${fileList(back, say, state.project)}
-      <p><button type="button" class="primary" ?disabled=${blocked} @click=${take}>${say("files_take", { count: back.length })}</button></p>` : nothing}
+    ${
+      back.length
+        ? html`${fileList(back, say, state.project)}
+      <p><button type="button" class="primary" ?disabled=${blocked} @click=${take}>${say("files_take", { count: back.length })}</button></p>`
+        : nothing
+    }
     <h3>${say("files_changed")}</h3>
     ${changed.length ? fileList(changed, say, state.project) : html`<p>${say("files_none")}</p>`}`;
 }

@@ -24,7 +24,12 @@ export function palette({ state, say, kept, redraw, run }) {
     <input type="text" autocomplete="off" role="combobox" aria-expanded="true" aria-controls="palette-list" placeholder=${say("palette_hint")} aria-label=${say("palette_hint")}
       aria-activedescendant=${active ? `command-${active.name}` : nothing} @input=${oninput} @keydown=${onkeydown}>
     <ul id="palette-list" role="listbox" aria-label=${say("palette")}>
-      ${repeat(found, (command) => command.name, (command) => html`<li id=${`command-${command.name}`} role="option" aria-selected=${command === active ? "true" : "false"} @click=${() => run(command)}>${say(`cmd_${command.name}`)}${keys(command)}</li>`)}
+      ${repeat(
+        found,
+        (command) => command.name,
+        (command) =>
+          html`<li id=${`command-${command.name}`} role="option" aria-selected=${command === active ? "true" : "false"} @click=${() => run(command)}>${say(`cmd_${command.name}`)}${keys(command)}</li>`,
+      )}
     </ul>
     ${found.length ? nothing : html`<p>${say("no_commands")}</p>`}`;
 }

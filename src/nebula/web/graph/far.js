@@ -22,7 +22,11 @@ export function createFar(paintPlane) {
     Object.assign(kept, { width: Math.round(whole.width * ratio), height: Math.round(whole.height * ratio) }); // empties it
     const pen = /** @type {CanvasRenderingContext2D} */ (kept.getContext("2d"));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const from = { ...viewport, x: viewport.x - room.width / viewport.scale, y: viewport.y - room.height / viewport.scale };
+    const from = {
+      ...viewport,
+      x: viewport.x - room.width / viewport.scale,
+      y: viewport.y - room.height / viewport.scale,
+    };
     paintPlane(pen, { ...scene, viewport: from, size: whole });
     known = { looks: looksOf(scene, ratio), x: from.x, y: from.y };
   }
@@ -30,8 +34,12 @@ export function createFar(paintPlane) {
   /** @param {CanvasRenderingContext2D} onto @param {Scene} scene @param {number} ratio */
   return (onto, scene, ratio) => {
     const { viewport, size } = scene;
-    const away = () => ({ x: known ? (viewport.x - known.x) * viewport.scale : -1, y: known ? (viewport.y - known.y) * viewport.scale : -1 });
-    const covers = ({ x = 0, y = 0 }) => x >= 0 && y >= 0 && x <= 2 * MARGIN * size.width && y <= 2 * MARGIN * size.height;
+    const away = () => ({
+      x: known ? (viewport.x - known.x) * viewport.scale : -1,
+      y: known ? (viewport.y - known.y) * viewport.scale : -1,
+    });
+    const covers = ({ x = 0, y = 0 }) =>
+      x >= 0 && y >= 0 && x <= 2 * MARGIN * size.width && y <= 2 * MARGIN * size.height;
     if (!known || !same(known.looks, looksOf(scene, ratio)) || !covers(away())) renew(scene, ratio);
     const { x, y } = away();
     const whole = (/** @type {number} */ length) => Math.round(length * ratio) / ratio; // nothing between two pixels: it would blur
@@ -42,7 +50,20 @@ export function createFar(paintPlane) {
 // Everything that the picture depends on but the place of the view.
 /** @param {Scene} scene @param {number} ratio */
 function looksOf({ layout, topology, path, hits, viewport, size, state, colour }, ratio) {
-  return [layout, topology, path, hits, state.selected, viewport.scale, size.width, size.height, ratio, colour("--accent"), colour("--line-strong"), colour("--hit")];
+  return [
+    layout,
+    topology,
+    path,
+    hits,
+    state.selected,
+    viewport.scale,
+    size.width,
+    size.height,
+    ratio,
+    colour("--accent"),
+    colour("--line-strong"),
+    colour("--hit"),
+  ];
 }
 
 /** @param {any[]} one @param {any[]} other */

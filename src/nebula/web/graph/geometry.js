@@ -56,11 +56,18 @@ export function placesIn(layout, box) {
 export function placeAt(layout, point, scale) {
   const reach = DOT_REACH / scale;
   const dots = detailAt(scale) === "dot";
-  const near = { left: point.x - LANE, right: point.x + LANE, top: point.y - ROW - reach, bottom: point.y + ROW + reach };
+  const near = {
+    left: point.x - LANE,
+    right: point.x + LANE,
+    top: point.y - ROW - reach,
+    bottom: point.y + ROW + reach,
+  };
   for (const place of placesIn(layout, near)) {
     const box = boxOf(layout, place);
     const { x, y } = pointOf(layout, place);
-    const hit = dots ? Math.hypot(point.x - x, point.y - y) <= reach : point.x >= box.left - reach && point.x <= box.right && point.y >= box.top && point.y <= box.bottom;
+    const hit = dots
+      ? Math.hypot(point.x - x, point.y - y) <= reach
+      : point.x >= box.left - reach && point.x <= box.right && point.y >= box.top && point.y <= box.bottom;
     if (hit) return place;
   }
   return null;

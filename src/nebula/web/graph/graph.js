@@ -21,13 +21,16 @@ export function createGraph(root, page) {
   const view = { state: null, placed: undefined, layout: null, link: null, size: { width: 0, height: 0 } };
   chrome(root, page, page.say, undefined, false, { fit: () => {}, zoom: () => {} });
   const canvas = root.querySelector("canvas.picture");
-  const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) => look(centred(viewport(), view.size, point)));
+  const minimap = createMinimap(root.querySelector("canvas.minimap"), (point) =>
+    look(centred(viewport(), view.size, point)),
+  );
   // As it will be drawn next: a hand that is quicker than the frames moves on from there.
   const viewport = () => page.state.view.viewport ?? begin(view);
   const look = (next) => page.look({ viewport: kept(next, view.size, boundsOf(view.layout)) });
   const middle = () => ({ x: view.size.width / 2, y: view.size.height / 2 });
   /** @param {number} factor @param {{ x: number, y: number } | null} at */
-  const zoom = (factor, at = null) => view.layout && look(at ? zoomed(viewport(), factor, at) : zoomedByKey(view, viewport(), factor, middle()));
+  const zoom = (factor, at = null) =>
+    view.layout && look(at ? zoomed(viewport(), factor, at) : zoomedByKey(view, viewport(), factor, middle()));
   // After the frame that is on its way: a run that was just opened counts with all its turns.
   const fit = () => requestAnimationFrame(() => view.layout && look(fitted(boundsOf(view.layout), view.size)));
   const at = (point) => {
@@ -52,13 +55,17 @@ export function createGraph(root, page) {
       view.link = null;
       canvas.classList.remove("barred");
       if (point && target?.closest("#composer")) page.refer(view.topology.ids[from]);
-      else if (point && over !== null && over !== from && !barred) page.connect(view.topology.ids[from], view.topology.ids[over]);
+      else if (point && over !== null && over !== from && !barred)
+        page.connect(view.topology.ids[from], view.topology.ids[over]);
       else if (point && barred && over !== from) page.tell("circle");
       repaint();
     },
   });
   canvas.addEventListener("keydown", (event) => {
-    const id = WAYS[event.key] && view.state.selected !== null ? neighbour(view.topology, view.state.selected, WAYS[event.key]) : null;
+    const id =
+      WAYS[event.key] && view.state.selected !== null
+        ? neighbour(view.topology, view.state.selected, WAYS[event.key])
+        : null;
     if (!WAYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     if (id) page.step(id);
@@ -96,7 +103,8 @@ export function createGraph(root, page) {
       if (!view.size.width) measure();
       place();
       const { selected, merging, briefs, view: seen } = view.state;
-      if (painted(say, scene.layout, scene.pathSet, scene.hits, selected, merging, briefs, seen.viewport, seen.theme)) repaint();
+      if (painted(say, scene.layout, scene.pathSet, scene.hits, selected, merging, briefs, seen.viewport, seen.theme))
+        repaint();
     },
   };
 }
@@ -157,7 +165,8 @@ function choose({ layout, topology, state }, place, page, more) {
 }
 
 function grab(view, place) {
-  view.link = place === null || view.layout.runs.has(place) ? null : { from: place, point: null, over: null, barred: false };
+  view.link =
+    place === null || view.layout.runs.has(place) ? null : { from: place, point: null, over: null, barred: false };
   return view.link !== null;
 }
 

@@ -11,7 +11,8 @@ export function createMinimap(canvas, go) {
   /** @type {any} */
   const view = { layout: null, ink: "", viewport: null, scene: null };
   let painting = 0;
-  const press = (/** @type {PointerEvent} */ event) => event.buttons && view.viewport && go(toPlane(view.viewport, { x: event.offsetX, y: event.offsetY }));
+  const press = (/** @type {PointerEvent} */ event) =>
+    event.buttons && view.viewport && go(toPlane(view.viewport, { x: event.offsetX, y: event.offsetY }));
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     press(event);

@@ -64,7 +64,12 @@ export function paintPlane(pen, scene) {
 /** @param {Scene} scene */
 function inSightOf({ layout, viewport, size }) {
   const sight = inSight(viewport, size);
-  return placesIn(layout, { left: sight.left - LANE, top: sight.top - ROW, right: sight.right, bottom: sight.bottom + ROW });
+  return placesIn(layout, {
+    left: sight.left - LANE,
+    top: sight.top - ROW,
+    right: sight.right,
+    bottom: sight.bottom + ROW,
+  });
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene */
@@ -94,7 +99,8 @@ function edges(pen, scene, places) {
     curve(onto, viewport, pointOf(layout, parent), pointOf(layout, place));
   };
   for (const place of places) {
-    for (const parent of topology.parents[place]) if (layout.row[place] - layout.row[parent] <= 1) draw(shownFor(layout, parent), place);
+    for (const parent of topology.parents[place])
+      if (layout.row[place] - layout.row[parent] <= 1) draw(shownFor(layout, parent), place);
   }
   for (const [parent, place] of layout.far) {
     const [from, to] = [pointOf(layout, parent), pointOf(layout, place)];
@@ -119,7 +125,12 @@ export function shownFor(layout, place) {
 
 /** @param {Path2D} path @param {Viewport} view @param {Point} from @param {Point} to */
 function curve(path, view, from, to) {
-  const [fromX, fromY, toX, toY] = [(from.x - view.x) * view.scale, (from.y - view.y) * view.scale, (to.x - view.x) * view.scale, (to.y - view.y) * view.scale];
+  const [fromX, fromY, toX, toY] = [
+    (from.x - view.x) * view.scale,
+    (from.y - view.y) * view.scale,
+    (to.x - view.x) * view.scale,
+    (to.y - view.y) * view.scale,
+  ];
   path.moveTo(fromX, fromY);
   if (fromX === toX || view.scale < 0.15) path.lineTo(toX, toY);
   else path.bezierCurveTo(fromX, fromY + ROW * view.scale * 0.7, toX, toY - ROW * view.scale * 0.7, toX, toY);
@@ -140,7 +151,12 @@ function dots(pen, scene, places) {
     for (const place of places) {
       if (!fits(topology.ids[place], place)) continue;
       const { x, y } = pointOf(layout, place);
-      pen.fillRect((x - viewport.x) * viewport.scale - size / 2, (y - viewport.y) * viewport.scale - size / 2, size, size);
+      pen.fillRect(
+        (x - viewport.x) * viewport.scale - size / 2,
+        (y - viewport.y) * viewport.scale - size / 2,
+        size,
+        size,
+      );
     }
   }
   const chosen = topology.index.get(state.selected ?? "");
@@ -162,7 +178,16 @@ function standing({ layout, topology, state, path, hits }, place) {
   const id = topology.ids[place];
   const count = layout.runs.get(place) ?? 0;
   const inRun = count > 0 && layout.run[topology.index.get(state.selected ?? "") ?? -1] === place;
-  return { id, count, selected: id === state.selected || inRun, onPath: path.has(id), hit: hits?.has(id) ?? false, picked: state.merging.includes(id), dim: hits !== null && !hits.has(id), merge: topology.parents[place].length > 1 };
+  return {
+    id,
+    count,
+    selected: id === state.selected || inRun,
+    onPath: path.has(id),
+    hit: hits?.has(id) ?? false,
+    picked: state.merging.includes(id),
+    dim: hits !== null && !hits.has(id),
+    merge: topology.parents[place].length > 1,
+  };
 }
 
 /** @param {Scene} scene @param {ReturnType<typeof standing>} now */
@@ -255,11 +280,14 @@ function words(pen, scene, now, { left, top, width, height, detail }) {
   pen.font = `400 11.5px ${FONT}`;
   pen.fillStyle = colour("--faint");
   const tags = detail === "card" && brief?.tags?.length ? 1 : 0;
-  const about = now.count ? (brief?.title ?? "") : brief?.summary || [brief?.model, brief?.files ? `±${brief.files}` : ""].filter(Boolean).join(" · ");
+  const about = now.count
+    ? (brief?.title ?? "")
+    : brief?.summary || [brief?.model, brief?.files ? `±${brief.files}` : ""].filter(Boolean).join(" · ");
   const more = wrapped(pen, about, width, Math.max(0, lines - titles.length - tags));
   more.forEach((line, number) => pen.fillText(line, left, first + LINE * (titles.length + number)));
   const above = titles.length + more.length;
-  const answer = detail === "card" && !now.count ? wrapped(pen, brief?.opening ?? "", width, Math.max(0, lines - above - tags)) : [];
+  const answer =
+    detail === "card" && !now.count ? wrapped(pen, brief?.opening ?? "", width, Math.max(0, lines - above - tags)) : [];
   answer.forEach((line, number) => pen.fillText(line, left, first + LINE * (above + number)));
   if (tags) pen.fillText(cut(pen, `${say("tags")}: ${brief.tags.join(", ")}`, width), left, top + height - 10);
 }

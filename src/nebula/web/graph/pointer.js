@@ -36,16 +36,22 @@ export function followPointer(canvas, tell) {
     const other = [...down].find(([pointer]) => pointer !== event.pointerId)?.[1];
     down.set(event.pointerId, now);
     if (other) {
-      const spread = Math.hypot(now.x - other.x, now.y - other.y) / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y));
+      const spread =
+        Math.hypot(now.x - other.x, now.y - other.y) / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y));
       tell.zoom(spread, { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 });
     } else if (grabbed && travelled > CLICK_WITHIN) tell.draw(now);
     else if (travelled > CLICK_WITHIN) tell.pan(before.x - now.x, before.y - now.y);
   });
   const up = (/** @type {PointerEvent} */ event) => {
     if (!down.delete(event.pointerId)) return;
-    if (grabbed && travelled > CLICK_WITHIN) tell.drop(event.type === "pointerup" ? here(event) : null, document.elementFromPoint(event.clientX, event.clientY));
+    if (grabbed && travelled > CLICK_WITHIN)
+      tell.drop(
+        event.type === "pointerup" ? here(event) : null,
+        document.elementFromPoint(event.clientX, event.clientY),
+      );
     grabbed = false;
-    if (event.type === "pointerup" && !down.size && travelled <= CLICK_WITHIN) tell.click(here(event), event.ctrlKey || event.metaKey || event.shiftKey);
+    if (event.type === "pointerup" && !down.size && travelled <= CLICK_WITHIN)
+      tell.click(here(event), event.ctrlKey || event.metaKey || event.shiftKey);
   };
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);

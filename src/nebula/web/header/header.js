@@ -16,7 +16,11 @@ export function createHeader(root, page) {
       render(
         html`<h1>nebula</h1>
           <select id="flows" ?hidden=${flows.length < 2} aria-label=${say("flow")} @change=${(event) => page.chooseFlow(event.target.value)}>
-            ${repeat(flows, (flow) => flow.id, (flow) => html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`)}
+            ${repeat(
+              flows,
+              (flow) => flow.id,
+              (flow) => html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`,
+            )}
           </select>
           <nav id="tabs" aria-label=${say("views")}>
             ${TABS.map((tab) => html`<button type="button" data-tab=${tab} aria-pressed=${pressed(tab === view.tab)} @click=${() => page.look({ tab })}>${say(tab)}</button>`)}

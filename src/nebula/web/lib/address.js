@@ -9,7 +9,11 @@ const STAY_MS = 300;
 export function readPlace(search) {
   const found = new URLSearchParams(search);
   const figures = found.get("figures");
-  return { flow: found.get("flow"), node: found.get("node"), figures: figures === null ? null : Number.parseInt(figures) || 0 };
+  return {
+    flow: found.get("flow"),
+    node: found.get("node"),
+    figures: figures === null ? null : Number.parseInt(figures) || 0,
+  };
 }
 
 /** @param {Place} place */

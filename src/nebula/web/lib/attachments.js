@@ -9,10 +9,16 @@ export const LARGEST_IMAGE = 10_485_760;
 
 /** @param {File} file @returns {Promise<Attached>} Rejects with a word that says why. */
 export async function read(file) {
-  if (IMAGES.has(file.type)) return { name: file.name, size: file.size, image: true, data: base64(new Uint8Array(await file.arrayBuffer())) };
+  if (IMAGES.has(file.type))
+    return { name: file.name, size: file.size, image: true, data: base64(new Uint8Array(await file.arrayBuffer())) };
   const bytes = await file.arrayBuffer();
   try {
-    return { name: file.name, size: file.size, image: false, data: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    return {
+      name: file.name,
+      size: file.size,
+      image: false,
+      data: new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+    };
   } catch {
     throw new Error("attach_binary");
   }
@@ -22,7 +28,8 @@ export async function read(file) {
 export function base64(bytes) {
   const portion = 0x8000;
   let text = "";
-  for (let start = 0; start < bytes.length; start += portion) text += String.fromCharCode(...bytes.subarray(start, start + portion));
+  for (let start = 0; start < bytes.length; start += portion)
+    text += String.fromCharCode(...bytes.subarray(start, start + portion));
   return btoa(text);
 }
 

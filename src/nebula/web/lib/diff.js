@@ -13,7 +13,8 @@ export function diffOf(text, label) {
 
 /** @param {string} diff */
 function lines(diff) {
-  const kind = (/** @type {string} */ line, /** @type {number} */ place) => (place < 2 && HEADS.test(line) ? "place" : (KINDS[line[0]] ?? ""));
+  const kind = (/** @type {string} */ line, /** @type {number} */ place) =>
+    place < 2 && HEADS.test(line) ? "place" : (KINDS[line[0]] ?? "");
   const all = diff.replace(/\n$/, "").split("\n");
   return all.map((line, place) => html`<span class="line ${kind(line, place)}">${`${line}\n`}</span>`);
 }

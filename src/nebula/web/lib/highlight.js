@@ -52,7 +52,12 @@ class Emitter {
 
   /** @param {string} scope */
   startScope(scope) {
-    const made = element("span", { class: scope.split(".").map((part, depth) => (depth ? part : `hl-${part}`)).join(" ") });
+    const made = element("span", {
+      class: scope
+        .split(".")
+        .map((part, depth) => (depth ? part : `hl-${part}`))
+        .join(" "),
+    });
     this.open[this.open.length - 1].append(made);
     this.open.push(made);
   }

@@ -112,7 +112,8 @@ export class Link {
       const greeting = this.ask("hello", this.#token ? { token: this.#token, lang } : { lang });
       this.#askAhead();
       const hello = await greeting;
-      const since = this.#seq ?? Math.min(hello.seq, ...hello.turns.map((/** @type {{ since: number }} */ turn) => turn.since));
+      const since =
+        this.#seq ?? Math.min(hello.seq, ...hello.turns.map((/** @type {{ since: number }} */ turn) => turn.since));
       const known = this.#seq !== null;
       const subscribing = this.ask("subscribe", { since, epoch: this.#epoch ?? hello.epoch });
       // Questions are answered in order: what is asked from now on is not older than the first event.

@@ -37,7 +37,9 @@ export function createLookActions({ store, link, say, attempt, notice }) {
     /** @param {string[]} ids */
     compare: (ids) =>
       attempt(async () => {
-        const { files } = await link().ask("compare_files", { node_ids: ids }).catch(() => ({ files: [] }));
+        const { files } = await link()
+          .ask("compare_files", { node_ids: ids })
+          .catch(() => ({ files: [] }));
         store.change("compared", { compared: { ids, files } });
         open("compare");
       }),

@@ -66,7 +66,8 @@ function opened(token) {
 /** @param {string | null} address @param {string | null} title */
 function link(address, title) {
   const url = address === null ? null : URL.parse(address, location.href);
-  if (!url || !SAFE.has(url.protocol) || url.origin === location.origin) return element("span", { class: "link", title: address });
+  if (!url || !SAFE.has(url.protocol) || url.origin === location.origin)
+    return element("span", { class: "link", title: address });
   return element("a", { href: url.href, title, rel: "noopener noreferrer", target: "_blank" });
 }
 
@@ -112,7 +113,12 @@ function code(text, language, labels) {
   if (language && !isLong(text)) highlight(body, text, language);
   const button = element("button", { type: "button", class: "copy", "data-copy": "" }, labels.copy);
   button.addEventListener("click", () => copied(button, text, labels));
-  return element("div", { class: "code" }, button, element("pre", { tabindex: "0", "aria-label": language || null }, body));
+  return element(
+    "div",
+    { class: "code" },
+    button,
+    element("pre", { tabindex: "0", "aria-label": language || null }, body),
+  );
 }
 
 /** @param {HTMLElement} button @param {string} text @param {Labels} labels */

@@ -19,7 +19,7 @@ export function isLong(text) {
 export function pieces(text) {
   /** @type {string[]} */
   const found = [];
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     let end = start;
     for (let lines = 0; lines < LINES_A_PIECE && end < text.length && end - start < CHARACTERS_A_PIECE; lines++) {
       const stop = text.indexOf("\n", end);

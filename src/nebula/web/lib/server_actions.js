@@ -70,7 +70,10 @@ export function createServerActions(store, link, say) {
       return;
     }
     const { flow_id: id, name, ids, pairs } = found;
-    const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({ source: ids[source], target: ids[target] }));
+    const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({
+      source: ids[source],
+      target: ids[target],
+    }));
     const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
     store.change("flow", { flow: { id, name, nodes: ids, connections }, place });
     store.change("briefs", { nodes: (await titles).nodes });
@@ -97,7 +100,8 @@ export function createServerActions(store, link, say) {
     /** @param {{ modes: string[], turns: any[], root?: string, editor_url?: string, model?: string }} hello @param {boolean} resumed @param {string | null} node */
     async arrive(hello, resumed, node) {
       const { modes, turns, model } = hello;
-      const project = model === undefined ? undefined : { root: hello.root ?? "", editorUrl: hello.editor_url ?? "", model };
+      const project =
+        model === undefined ? undefined : { root: hello.root ?? "", editorUrl: hello.editor_url ?? "", model };
       store.change("hello", { modes, project, turns, resumed, now: Date.now() });
       asked.clear();
       if (!resumed) await attempt(() => loadFlow(store.state.flow.id ? null : node));
@@ -129,7 +133,9 @@ export function createServerActions(store, link, say) {
         const key = `body ${id}`;
         if (asked.has(key) || store.state.status !== "open") continue;
         asked.add(key);
-        attempt(async () => store.change("body", { node: await link().ask("get_node", { node_id: id }).catch(unreadable(id)) })).then(() => asked.delete(key));
+        attempt(async () =>
+          store.change("body", { node: await link().ask("get_node", { node_id: id }).catch(unreadable(id)) }),
+        ).then(() => asked.delete(key));
       }
     },
     /** @param {string} text @param {Filters} filters */
@@ -152,7 +158,14 @@ export function createServerActions(store, link, say) {
     /** @param {string} prompt @param {string} mode @param {string[]} from @param {Composing} composing What goes along. */
     send(prompt, mode, from, composing = store.state.composing) {
       const { flow, flowId } = store.state;
-      const data = { prompt, from, flow_id: flow.id || flowId, lang: document.documentElement.lang, ...alongWith(composing), ...attachments(composing) };
+      const data = {
+        prompt,
+        from,
+        flow_id: flow.id || flowId,
+        lang: document.documentElement.lang,
+        ...alongWith(composing),
+        ...attachments(composing),
+      };
       return attempt(async () => {
         const { trace_id: traceId } = await link().ask("send_prompt", mode ? { ...data, mode } : data);
         store.change("sent", { traceId, composing });
@@ -166,7 +179,8 @@ export function createServerActions(store, link, say) {
         store.change("steered", { steeringId });
       }),
     /** @param {string} approvalId @param {string} decision @param {{ paths?: string[], hunks?: number[] }} part */
-    approve: (approvalId, decision, part = {}) => attempt(() => link().ask("approve", { approval_id: approvalId, decision, ...part })),
+    approve: (approvalId, decision, part = {}) =>
+      attempt(() => link().ask("approve", { approval_id: approvalId, decision, ...part })),
     /** @param {string} traceId */
     stop(traceId) {
       store.change("stopping", { traceId });
@@ -174,9 +188,15 @@ export function createServerActions(store, link, say) {
     },
     // Changes of the graph; each can be undone, and is heard of by an event like anybody's.
     /** @param {string} source @param {string} target */
-    connect: (source, target) => changed("connected", "connect_nodes", { source_id: source, target_id: target, flow_id: store.state.flow.id }),
+    connect: (source, target) =>
+      changed("connected", "connect_nodes", { source_id: source, target_id: target, flow_id: store.state.flow.id }),
     /** @param {string} source @param {string} target */
-    disconnect: (source, target) => changed("disconnected", "disconnect_nodes", { source_id: source, target_id: target, flow_id: store.state.flow.id }),
+    disconnect: (source, target) =>
+      changed("disconnected", "disconnect_nodes", {
+        source_id: source,
+        target_id: target,
+        flow_id: store.state.flow.id,
+      }),
     /** @param {string} id */
     remove: (id) => changed("deleted", "delete_node", { node_id: id }),
     /** @param {string} id @param {string[]} tags */
@@ -208,7 +228,8 @@ export function createServerActions(store, link, say) {
         try {
           while (done < due.length && store.state.building) {
             const { stopped, failed } = await link().ask("build", { node_ids: due.slice(done, done + BUILT_AT_ONCE) });
-            if (failed.length || stopped) throw Object.assign(new Error(failed[0]?.error ?? String(stopped)), { code: "failed" });
+            if (failed.length || stopped)
+              throw Object.assign(new Error(failed[0]?.error ?? String(stopped)), { code: "failed" });
             done = Math.min(due.length, done + BUILT_AT_ONCE);
             if (store.state.building) store.change("building", { building: { done, total: due.length } });
           }
@@ -223,7 +244,14 @@ export function createServerActions(store, link, say) {
     preview: (prompt, mode, from) =>
       attempt(async () => {
         const { flow, flowId, composing } = store.state;
-        const data = { node_ids: from, prompt, ...alongWith(composing), ...attachments(composing), ...(mode ? { mode } : {}), ...(from.length ? { flow_id: flow.id || flowId } : {}) };
+        const data = {
+          node_ids: from,
+          prompt,
+          ...alongWith(composing),
+          ...attachments(composing),
+          ...(mode ? { mode } : {}),
+          ...(from.length ? { flow_id: flow.id || flowId } : {}),
+        };
         store.change("preview", { preview: { from, ...(await link().ask("preview_context", data)) } });
       }),
     closePreview: () => store.change("preview", { preview: null }),
@@ -233,7 +261,11 @@ export function createServerActions(store, link, say) {
 // What goes with a prompt, and with a look at what it would send.
 /** @param {Composing} composing */
 function alongWith({ model, references, without }) {
-  return { ...(model ? { model } : {}), ...(references.length ? { references } : {}), ...(without.length ? { without } : {}) };
+  return {
+    ...(model ? { model } : {}),
+    ...(references.length ? { references } : {}),
+    ...(without.length ? { without } : {}),
+  };
 }
 
 /** @param {Composing} composing */

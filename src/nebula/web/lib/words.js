@@ -14,7 +14,9 @@ export const languages = Object.keys(WORDS);
 export function speaker(lang) {
   const words = WORDS[lang] ?? WORDS.en;
   return (key, values = {}) =>
-    words[key].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, one, several) => String(one === undefined ? values[name] : values[name] === 1 ? one : several));
+    words[key].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, one, several) =>
+      String(one === undefined ? values[name] : values[name] === 1 ? one : several),
+    );
 }
 
 // Both languages must say the same things; a test asks.

@@ -14,7 +14,18 @@ const DEEPEST = 12;
 
 export function createOutline(root, page) {
   /** @type {any} */
-  const view = { state: null, rows: [], active: 0, hits: null, before: 0, selected: null, list: null, height: 36, room: innerHeight, tall: "" };
+  const view = {
+    state: null,
+    rows: [],
+    active: 0,
+    hits: null,
+    before: 0,
+    selected: null,
+    list: null,
+    height: 36,
+    room: innerHeight,
+    tall: "",
+  };
   const redraw = () => view.state && paint(root, view, page);
   const search = later((text) => page.search(text));
   // Enter does not wait for the pause after typing.
@@ -34,7 +45,13 @@ export function createOutline(root, page) {
       if (event.key === "Enter") findFirst(event.target.value);
     }
   };
-  Object.assign(view, { onsearchkey, search: (event) => search(event.target.value), onkey: (event) => onKey(event, view, page), onclick: (event) => onClick(event, view, page, tree(root)), redraw });
+  Object.assign(view, {
+    onsearchkey,
+    search: (event) => search(event.target.value),
+    onkey: (event) => onKey(event, view, page),
+    onclick: (event) => onClick(event, view, page, tree(root)),
+    redraw,
+  });
   return {
     focusSearch: () => root.querySelector("#search").focus(),
     clearSearch() {
@@ -104,7 +121,9 @@ function paint(root, view, page) {
   const first = Math.max(0, Math.floor(top / height) - ROWS_BEYOND);
   const last = Math.min(rows.length, Math.ceil((top + view.room) / height) + ROWS_BEYOND);
   const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
-  page.briefs(visible.flatMap(({ row }) => [row.id, ...row.merges, row.from ?? row.id]).filter((id) => !state.briefs.has(id)));
+  page.briefs(
+    visible.flatMap(({ row }) => [row.id, ...row.merges, row.from ?? row.id]).filter((id) => !state.briefs.has(id)),
+  );
   const active = rows[view.active];
   render(
     html`<div class="search">
@@ -115,7 +134,11 @@ function paint(root, view, page) {
       <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline")} aria-activedescendant=${active ? rowId(active.id) : nothing}
         @scroll=${{ handleEvent: view.redraw, passive: true }} @keydown=${view.onkey} @click=${view.onclick} @dragstart=${ondrag}>
         <div class="rows" role="none">
-          ${repeat(visible, ({ row }) => row.id, ({ row, place }) => drawRow(view, row, place, height))}
+          ${repeat(
+            visible,
+            ({ row }) => row.id,
+            ({ row, place }) => drawRow(view, row, place, height),
+          )}
           ${rows.length || state.search.hits || state.flow.problem ? nothing : html`<p class="nothing">${say("no_nodes")}</p>`}
         </div>
       </div>
@@ -125,21 +148,26 @@ function paint(root, view, page) {
 }
 
 function below({ building, flow }, say, page) {
-  if (!building) return html`<button type="button" class="quiet" ?disabled=${!flow.nodes.length} @click=${() => page.askToBuild()}>${say("build")}</button>`;
+  if (!building)
+    return html`<button type="button" class="quiet" ?disabled=${!flow.nodes.length} @click=${() => page.askToBuild()}>${say("build")}</button>`;
   return html`<progress max=${building.total} value=${building.done} aria-label=${say("building", building)}></progress><span role="status">${say("building", building)}</span><button type="button" class="quiet" @click=${() => page.stopBuilding()}>${say("stop")}</button>`;
 }
 
 function count({ hits, total }, say) {
   if (!hits) return "";
   if (!hits.length) return say("no_hits");
-  return total > hits.length ? say("hits_shown", { count: total, shown: hits.length }) : say("hits", { count: hits.length });
+  return total > hits.length
+    ? say("hits_shown", { count: total, shown: hits.length })
+    : say("hits", { count: hits.length });
 }
 
 function drawRow({ state, say, active }, row, place, height) {
   const brief = state.briefs.get(row.id);
   const selected = row.id === state.selected;
   const name = (id) => state.briefs.get(id)?.title || "…";
-  const known = brief?.problem ? say("unreadable", { problem: brief.problem }) : brief?.title || brief?.summary || say("untitled");
+  const known = brief?.problem
+    ? say("unreadable", { problem: brief.problem })
+    : brief?.title || brief?.summary || say("untitled");
   const picked = state.merging.includes(row.id);
   const classes = `row ${row.kind}${selected ? " selected" : ""}${picked ? " picked" : ""}${place === active ? " active" : ""}`;
   const branch = row.kind === "branch" ? say("branch_from", { title: name(row.from) }) : "";
@@ -151,7 +179,9 @@ function drawRow({ state, say, active }, row, place, height) {
 }
 
 function mark(sign, words) {
-  return words ? html`<span class="sign" aria-hidden="true">${sign}</span><span class="hidden">${words}</span>` : nothing;
+  return words
+    ? html`<span class="sign" aria-hidden="true">${sign}</span><span class="hidden">${words}</span>`
+    : nothing;
 }
 
 // A row dragged to the prompt goes along as a reference.

@@ -24,12 +24,20 @@ export const COMPOSING = {
   leave_out: (composing, { id }) => ({ ...composing, without: added(composing.without, id) }),
   take_in: (composing, { id }) => ({ ...composing, without: removed(composing.without, id) }),
   attach: (composing, { attached }) => ({ ...composing, attached: [...composing.attached, attached] }),
-  detach: (composing, { place }) => ({ ...composing, attached: composing.attached.filter((_, each) => each !== place) }),
+  detach: (composing, { place }) => ({
+    ...composing,
+    attached: composing.attached.filter((_, each) => each !== place),
+  }),
 };
 
 // What goes along when a turn is asked again: what went along then.
 /** @param {Composing} composing @param {{ attachments?: { name: string, kind: string, size: number, text?: string }[], references?: string[], [more: string]: any }} body @returns {Composing} */
 export function againWith({ model }, { attachments = [], references = [] }) {
-  const attached = attachments.map(({ name, kind, size, text = "" }) => ({ name, size, image: kind === "image", data: text }));
+  const attached = attachments.map(({ name, kind, size, text = "" }) => ({
+    name,
+    size,
+    image: kind === "image",
+    data: text,
+  }));
   return { ...FRESH, model, references, attached };
 }

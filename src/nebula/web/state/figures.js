@@ -24,7 +24,11 @@ export const MEASURES = Object.keys(UNITS);
 // Null where nothing was measured.
 /** @param {any} found */
 export function measures(found) {
-  return MEASURES.map((name) => ({ name, shown: found[name] === null || found[name] === undefined ? null : UNITS[name](found[name]), of: found.counted?.[name]?.of ?? 0 }));
+  return MEASURES.map((name) => ({
+    name,
+    shown: found[name] === null || found[name] === undefined ? null : UNITS[name](found[name]),
+    of: found.counted?.[name]?.of ?? 0,
+  }));
 }
 
 /** @param {Spending} entry @param {string} what */
@@ -35,9 +39,15 @@ function amount(entry, what) {
 // Of days the last ones, in order; of anything else the largest.
 /** @param {Spending[]} entries @param {string} what @param {boolean} days */
 export function sharesOf(entries, what, days) {
-  const sorted = days ? entries.slice(-MOST_DAYS) : [...entries].sort((one, other) => amount(other, what) - amount(one, what)).slice(0, MOST_NAMES);
+  const sorted = days
+    ? entries.slice(-MOST_DAYS)
+    : [...entries].sort((one, other) => amount(other, what) - amount(one, what)).slice(0, MOST_NAMES);
   const largest = Math.max(...sorted.map((entry) => amount(entry, what)), 0);
-  return sorted.map((entry) => ({ entry, label: days ? entry.name.slice(5) : lastPart(entry.name), share: largest ? amount(entry, what) / largest : 0 }));
+  return sorted.map((entry) => ({
+    entry,
+    label: days ? entry.name.slice(5) : lastPart(entry.name),
+    share: largest ? amount(entry, what) / largest : 0,
+  }));
 }
 
 /** @param {string} name */

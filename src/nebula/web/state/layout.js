@@ -53,7 +53,8 @@ function put(layout, { parents, primary }, place) {
   const inside = run[place] >= 0 && run[place] !== place;
   let down = 0;
   const above = parents[place];
-  for (let number = 0; number < above.length; number++) if (line[above[number]] !== undefined) down = Math.max(down, row[above[number]] + (inside ? 0 : 1));
+  for (let number = 0; number < above.length; number++)
+    if (line[above[number]] !== undefined) down = Math.max(down, row[above[number]] + (inside ? 0 : 1));
   row[place] = down;
   const from = above[0];
   const before = from !== undefined && primary[from] === place ? line[from] : undefined;
@@ -69,7 +70,8 @@ function put(layout, { parents, primary }, place) {
   }
   if (inside) return;
   (byRow[down] ??= []).push(place);
-  for (let number = 0; number < above.length; number++) if (line[above[number]] !== undefined && down - row[above[number]] > 1) far.push([above[number], place]);
+  for (let number = 0; number < above.length; number++)
+    if (line[above[number]] !== undefined && down - row[above[number]] > 1) far.push([above[number], place]);
 }
 
 /** @param {Layout} layout @param {number} lane @param {number} top @param {number} bottom */
@@ -112,7 +114,9 @@ function nearestFree({ lanes, taken }, origin, row) {
 /** @param {Topology} topology @param {ReadonlySet<string>} opened */
 function runsOf({ ids, parents, children, order }, opened) {
   const single = (/** @type {number} */ place) => parents[place].length === 1 && children[place].length === 1;
-  const inner = ids.map((_, place) => single(place) && children[parents[place][0]].length === 1 && parents[children[place][0]].length === 1);
+  const inner = ids.map(
+    (_, place) => single(place) && children[parents[place][0]].length === 1 && parents[children[place][0]].length === 1,
+  );
   const run = ids.map(() => -1);
   /** @type {Map<number, number>} */
   const runs = new Map();

@@ -108,22 +108,53 @@ export const EMPTY = {
   files: null,
   compared: null,
   figures: null,
-  view: { filters: false, notify: false, panels: {}, due: [], tab: "talk", graph: true, drawer: false, dialog: "", lang: "en", theme: "auto", mode: "", folding: false, opened: new Set(), viewport: null },
+  view: {
+    filters: false,
+    notify: false,
+    panels: {},
+    due: [],
+    tab: "talk",
+    graph: true,
+    drawer: false,
+    dialog: "",
+    lang: "en",
+    theme: "auto",
+    mode: "",
+    folding: false,
+    opened: new Set(),
+    viewport: null,
+  },
 };
 
 /** @type {Record<string, (state: State, change: any) => State>} */
 const CHANGES = {
   status: (state, { status }) => ({ ...state, status }),
   notice: (state, { text, offer = null }) => ({ ...state, notice: text, offer }),
-  hello: (state, { modes, project, turns, resumed, now }) => ({ ...state, modes, project: project ?? state.project, turns: reconciled(state.turns, turns, resumed, now) }),
+  hello: (state, { modes, project, turns, resumed, now }) => ({
+    ...state,
+    modes,
+    project: project ?? state.project,
+    turns: reconciled(state.turns, turns, resumed, now),
+  }),
   flows: (state, { flows }) => ({ ...state, flows }),
   flow: (state, { flow, place = null }) => withFlow(place ? { ...state, selected: place } : state, flow),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
-  briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map((/** @type {Brief} */ node) => [node.id, node])) }),
+  briefs: (state, { nodes }) => ({
+    ...state,
+    briefs: withEntries(
+      state.briefs,
+      nodes.map((/** @type {Brief} */ node) => [node.id, node]),
+    ),
+  }),
   body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [[node.id, node]]) }),
-  select: (state, { id, tab }) => selecting(tab && tab !== state.view.tab ? { ...state, view: { ...state.view, tab } } : state, id),
+  select: (state, { id, tab }) =>
+    selecting(tab && tab !== state.view.tab ? { ...state, view: { ...state.view, tab } } : state, id),
   open: (state, { id, tab }) => opening({ ...state, view: { ...state.view, tab } }, id),
-  merge: (state, { id }) => ({ ...state, joining: true, merging: state.merging.includes(id) ? state.merging : [...state.merging, id] }),
+  merge: (state, { id }) => ({
+    ...state,
+    joining: true,
+    merging: state.merging.includes(id) ? state.merging : [...state.merging, id],
+  }),
   unmerge: (state, { id }) => ({ ...state, merging: state.merging.filter((each) => each !== id) }),
   fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
   toggle: (state, { id }) => toggled(state, id),
@@ -133,7 +164,12 @@ const CHANGES = {
   files: (state, { files }) => ({ ...state, files }),
   compared: (state, { compared }) => ({ ...state, compared }),
   figures: (state, { figures }) => ({ ...state, figures }),
-  sent: (state, { traceId, composing }) => ({ ...state, sent: new Set(state.sent).add(traceId), composing: composing === state.composing ? { ...FRESH, model: composing.model } : state.composing, preview: null }),
+  sent: (state, { traceId, composing }) => ({
+    ...state,
+    sent: new Set(state.sent).add(traceId),
+    composing: composing === state.composing ? { ...FRESH, model: composing.model } : state.composing,
+    preview: null,
+  }),
   steered: (state, { steeringId }) => ({ ...state, steered: new Set(state.steered).add(steeringId) }),
   edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
   taken_back: (state) => ({ ...state, returned: null }),
@@ -208,7 +244,9 @@ export function turnInSight(state) {
 
 /** @param {State} state @param {string | null} id @returns {State} */
 function selecting(state, id) {
-  return state.selected === id ? state : { ...state, selected: id, merging: id ? state.merging : [], joining: state.joining && id !== null };
+  return state.selected === id
+    ? state
+    : { ...state, selected: id, merging: id ? state.merging : [], joining: state.joining && id !== null };
 }
 
 // A click: this turn alone, unless the reader said that it shall join those chosen.
@@ -232,13 +270,47 @@ function withFlow(state, flow) {
   const selected = state.selected !== null && isHere(state.selected) ? state.selected : null;
   const turns = foundAgain(state.turns, isHere);
   const next = { ...state, flow: { ...flow, base: {} }, selected, turns, merging: state.merging.filter(isHere) };
-  const unanswered = [...turnsOfFlow(next).values()].find((turn) => turn.status === LOST && state.sent.has(turn.traceId));
+  const unanswered = [...turnsOfFlow(next).values()].find(
+    (turn) => turn.status === LOST && state.sent.has(turn.traceId),
+  );
   return withReturned(next, unanswered ?? null);
 }
 
 /** @param {State} state */
-function kept({ status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, composing, project, models, choices, view }) {
-  return { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, composing, project, models, choices, view: { ...view, viewport: null } };
+function kept({
+  status,
+  modes,
+  flows,
+  briefs,
+  bodies,
+  turns,
+  sent,
+  steered,
+  returned,
+  building,
+  composing,
+  project,
+  models,
+  choices,
+  view,
+}) {
+  return {
+    status,
+    modes,
+    flows,
+    briefs,
+    bodies,
+    turns,
+    sent,
+    steered,
+    returned,
+    building,
+    composing,
+    project,
+    models,
+    choices,
+    view: { ...view, viewport: null },
+  };
 }
 
 /** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */

@@ -54,19 +54,24 @@ export function createSelectors() {
   });
   /** @type {{ of: Map<string, number>, layout: Layout } | null} */
   let drawn = null;
-  const layout = remembered((/** @type {Topology} */ shape, /** @type {boolean} */ folding, /** @type {ReadonlySet<string>} */ opened) => {
-    if (folding) return layoutOf(shape, true, opened);
-    drawn = { of: shape.index, layout: drawn?.of === shape.index ? extended(drawn.layout, shape) : layoutOf(shape) };
-    return drawn.layout;
-  });
+  const layout = remembered(
+    (/** @type {Topology} */ shape, /** @type {boolean} */ folding, /** @type {ReadonlySet<string>} */ opened) => {
+      if (folding) return layoutOf(shape, true, opened);
+      drawn = { of: shape.index, layout: drawn?.of === shape.index ? extended(drawn.layout, shape) : layoutOf(shape) };
+      return drawn.layout;
+    },
+  );
   const rows = remembered(rowsOf);
   const path = remembered(pathTo);
-  const placeOf = remembered((/** @type {Row[]} */ shown, /** @type {string | null} */ id) => (id === null ? -1 : shown.findIndex((row) => row.id === id)));
+  const placeOf = remembered((/** @type {Row[]} */ shown, /** @type {string | null} */ id) =>
+    id === null ? -1 : shown.findIndex((row) => row.id === id),
+  );
   const hits = remembered((/** @type {string[]} */ found) => found.map((id) => ({ ...HIT, id })));
   const marked = remembered((/** @type {string[] | null} */ found) => (found ? new Set(found) : null));
 
   const shape = (/** @type {State} */ state) => topology(state.flow);
-  const shownRows = (/** @type {State} */ state) => (state.search.hits ? hits(state.search.hits) : rows(shape(state), state.folded));
+  const shownRows = (/** @type {State} */ state) =>
+    state.search.hits ? hits(state.search.hits) : rows(shape(state), state.folded);
   return {
     topology: shape,
     layout: (/** @type {State} */ state) => layout(shape(state), state.view.folding, state.view.opened),

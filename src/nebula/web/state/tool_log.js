@@ -13,7 +13,10 @@ export function roundsOf(texts) {
 // What the reader said into a turn while it was at work.
 /** @param {{ role: string, text: string }[]} texts @returns {string[]} */
 export function meanwhile(texts) {
-  return texts.filter((each) => each.role === "tool").map((each) => parsed(each.text)?.said).filter((said) => typeof said === "string" && said);
+  return texts
+    .filter((each) => each.role === "tool")
+    .map((each) => parsed(each.text)?.said)
+    .filter((said) => typeof said === "string" && said);
 }
 
 /** @param {string} text @returns {Entry[]} */
@@ -24,7 +27,9 @@ function entriesOf(text) {
   return listed(round.message.ToolUse.tool_uses).flatMap((use) => {
     const result = results.find((each) => each.tool_use_id === use.id);
     const call = { title: String(use.name), text: shown(use.args) };
-    return result ? [call, { title: `${use.name} → ${result.status}`, text: listed(result.content).map(block).join("\n") }] : [call];
+    return result
+      ? [call, { title: `${use.name} → ${result.status}`, text: listed(result.content).map(block).join("\n") }]
+      : [call];
   });
 }
 
@@ -45,7 +50,9 @@ export function fieldsOf(text) {
 function readable(value, depth = 0) {
   if (typeof value !== "object" || value === null) return String(value);
   if (depth === DEEPEST) return "…";
-  const parts = Array.isArray(value) ? value.map((each) => ["-", each]) : Object.entries(value).map(([name, each]) => [`${name}:`, each]);
+  const parts = Array.isArray(value)
+    ? value.map((each) => ["-", each])
+    : Object.entries(value).map(([name, each]) => [`${name}:`, each]);
   return parts.map(([sign, each]) => `${sign} ${readable(each, depth + 1).replaceAll("\n", "\n  ")}`).join("\n");
 }
 

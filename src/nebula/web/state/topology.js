@@ -34,7 +34,11 @@ const NO_IDS = [];
 
 /** @param {Flow} flow @returns {Topology} */
 export function topologyOf(flow) {
-  return grown({ ids: [], index: new Map(), parents: [], children: [], order: [], primary: [] }, flow.nodes, flow.connections);
+  return grown(
+    { ids: [], index: new Map(), parents: [], children: [], order: [], primary: [] },
+    flow.nodes,
+    flow.connections,
+  );
 }
 
 /**
@@ -106,7 +110,11 @@ export function pathTo(topology, id) {
   const path = [];
   /** @type {Set<number>} */
   const seen = new Set();
-  for (let place = topology.index.get(id ?? ""); place !== undefined && !seen.has(place); place = topology.parents[place][0]) {
+  for (
+    let place = topology.index.get(id ?? "");
+    place !== undefined && !seen.has(place);
+    place = topology.parents[place][0]
+  ) {
     seen.add(place);
     path.push(topology.ids[place]);
   }
@@ -137,9 +145,19 @@ export function rowsOf(topology, folded = new Set()) {
         const kind = number ? "turn" : line.level === 1 ? "start" : "branch";
         const from = kind === "branch" ? ids[parents[place][0]] : null;
         const merges = parents[place].length > 1 ? parents[place].slice(1).map((parent) => ids[parent]) : NO_IDS;
-        rows.push({ id: ids[place], level: number ? line.level + 1 : line.level, kind, from, merges, branches: sides[number].length, holds: !number && holds, folded: !number && isFolded });
+        rows.push({
+          id: ids[place],
+          level: number ? line.level + 1 : line.level,
+          kind,
+          from,
+          merges,
+          branches: sides[number].length,
+          holds: !number && holds,
+          folded: !number && isFolded,
+        });
       }
-      for (const head of leaving.reverse()) pending.push({ head, level: line.level + 1, hidden: line.hidden || isFolded });
+      for (const head of leaving.reverse())
+        pending.push({ head, level: line.level + 1, hidden: line.hidden || isFolded });
     }
   };
   for (let place = 0; place < ids.length; place++) if (!parents[place].length) walk(place);
@@ -172,8 +190,10 @@ export function neighbour(topology, id, way) {
   if (place === undefined) return null;
   const above = topology.parents[place][0];
   if (way === "up") return above === undefined ? null : topology.ids[above];
-  if (way === "down") return topology.ids[topology.primary[place] >= 0 ? topology.primary[place] : topology.children[place][0]] ?? null;
-  const beside = above === undefined ? topology.order.filter((each) => !topology.parents[each].length) : topology.children[above];
+  if (way === "down")
+    return topology.ids[topology.primary[place] >= 0 ? topology.primary[place] : topology.children[place][0]] ?? null;
+  const beside =
+    above === undefined ? topology.order.filter((each) => !topology.parents[each].length) : topology.children[above];
   return topology.ids[beside[beside.indexOf(place) + (way === "left" ? -1 : 1)]] ?? null;
 }
 
@@ -182,7 +202,11 @@ export function neighbour(topology, id, way) {
 export function nextFork(topology, id, way) {
   /** @type {Set<string>} */
   const seen = new Set([id]);
-  for (let next = neighbour(topology, id, way); next !== null && !seen.has(next); next = neighbour(topology, next, way)) {
+  for (
+    let next = neighbour(topology, id, way);
+    next !== null && !seen.has(next);
+    next = neighbour(topology, next, way)
+  ) {
     seen.add(next);
     const place = topology.index.get(next) ?? 0;
     if (topology.children[place].length > 1 || topology.parents[place].length > 1) return next;

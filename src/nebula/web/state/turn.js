@@ -107,8 +107,10 @@ export function perform(turn, data, now) {
   if (data.seq <= turn.seq) return turn;
   let next = { ...turn, seq: data.seq };
   for (const cue of data.stage ?? []) next = follow(next, cue, now);
-  if (data.type === "tool_result" && next.ask && data.tool_use_id === next.ask.tool_use_id) next = { ...next, ask: null };
-  if (data.type === "steering") next = { ...next, said: [...next.said, { text: data.text ?? "", act: 0 }], waiting: [] };
+  if (data.type === "tool_result" && next.ask && data.tool_use_id === next.ask.tool_use_id)
+    next = { ...next, ask: null };
+  if (data.type === "steering")
+    next = { ...next, said: [...next.said, { text: data.text ?? "", act: 0 }], waiting: [] };
   if (data.type === "final") next = { ...next, nodeId: data.node_id ?? null, curtain: false, ask: null };
   return next;
 }
@@ -126,7 +128,10 @@ function follow(turn, cue, now) {
     case "ask":
       return { ...turn, ask: cue, curtain: false };
     case "backstage":
-      return { ...turn, backstage: [...turn.backstage, { title: cue.title ?? "", text: cue.text ?? "" }].slice(-MOST_BACKSTAGE) };
+      return {
+        ...turn,
+        backstage: [...turn.backstage, { title: cue.title ?? "", text: cue.text ?? "" }].slice(-MOST_BACKSTAGE),
+      };
     case "close":
       return { ...turn, status: cue.status ?? "ok", line: cue.line ?? "" };
     default:

@@ -34,7 +34,8 @@ export function withEvent(turns, data, now) {
 export function reconciled(turns, underWay, resumed, now) {
   const alive = new Set(underWay.map((each) => each.trace_id));
   let next = turns;
-  for (const turn of turns.values()) if (!resumed && !isOver(turn) && !alive.has(turn.traceId)) next = withTurn(next, lost(turn));
+  for (const turn of turns.values())
+    if (!resumed && !isOver(turn) && !alive.has(turn.traceId)) next = withTurn(next, lost(turn));
   for (const each of underWay) {
     if (!next.has(each.trace_id)) next = withTurn(next, begin(each, now));
     else next = withWaiting(next, each.trace_id, each.waiting ?? []);
@@ -56,7 +57,8 @@ export function reconciled(turns, underWay, resumed, now) {
 export function turnAt(turns, from, selected) {
   const wanted = [...from].sort().join();
   const found = [...turns.values()].reverse();
-  const here = (/** @type {Turn} */ turn) => (selected !== null && turn.nodeId === selected) || [...turn.parents].sort().join() === wanted;
+  const here = (/** @type {Turn} */ turn) =>
+    (selected !== null && turn.nodeId === selected) || [...turn.parents].sort().join() === wanted;
   return found.find((turn) => !isOver(turn) && here(turn)) ?? found.find(here) ?? null;
 }
 
@@ -76,7 +78,8 @@ export function waiting(turns) {
 export function foundAgain(turns, isHere) {
   let next = turns;
   for (const turn of turns.values()) {
-    if (turn.status === LOST && !turn.nodeId && isHere(turn.traceId)) next = withTurn(next, { ...turn, nodeId: turn.traceId });
+    if (turn.status === LOST && !turn.nodeId && isHere(turn.traceId))
+      next = withTurn(next, { ...turn, nodeId: turn.traceId });
   }
   return next;
 }

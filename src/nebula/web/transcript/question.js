@@ -11,7 +11,9 @@ export function question({ ask, traceId }, say, page) {
     const reason = event.target.elements.reason.value.trim();
     if (reason) page.approve(ask.approval_id, reason);
   };
-  return guard([ask, say], () => html`<div class="question" role="group" aria-labelledby="question">
+  return guard(
+    [ask, say],
+    () => html`<div class="question" role="group" aria-labelledby="question">
     <h2 tabindex="-1" id="question">${heading(ask, say)}</h2>
     <div class="subject">${subject(ask, say)}</div>
     <div class="answers">
@@ -23,7 +25,8 @@ export function question({ ask, traceId }, say, page) {
         <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off"><button type="submit">${say("refuse")}</button>
       </form>
     </div>
-  </div>`);
+  </div>`,
+  );
 }
 
 // Yes to what is ticked: all of it, some files or hunks, or after all nothing.
@@ -46,7 +49,9 @@ function subject(ask, say) {
   if (ask.network) return diffOf(ask.network, say("diff"));
   if (ask.call) return diffOf(ask.call, say("diff"));
   if (!ask.changes) return hunks(ask, say);
-  const one = (change) => html`<div class="beside"><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}><details ?open=${ask.changes.length < 4}>
+  const one = (
+    change,
+  ) => html`<div class="beside"><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}><details ?open=${ask.changes.length < 4}>
     <summary>${change.kind} ${change.renamed_from ? `${change.renamed_from} → ` : ""}${change.path} (+${change.added} −${change.removed})</summary>
     ${change.diff ? diffOf(change.diff, say("diff")) : nothing}
   </details></div>`;

@@ -27,7 +27,9 @@ export function createTranscript(root, page) {
   // Bodies and their Markdown come later: what the reader was taken to must not slip away below them.
   const turns = root.appendChild(element("div", { class: "turns" }));
   new ResizeObserver(() => settle(root, view)).observe(turns);
-  root.addEventListener("scroll", () => Math.abs(root.scrollTop - view.settled) > 2 && (view.wanted = null), { passive: true });
+  root.addEventListener("scroll", () => Math.abs(root.scrollTop - view.settled) > 2 && (view.wanted = null), {
+    passive: true,
+  });
   // Of a scroll the browser tells late: a drawing may come before. The hand that scrolls is known at once.
   for (const way of ["wheel", "touchmove"]) root.addEventListener(way, () => (view.wanted = null), { passive: true });
   root.addEventListener("keydown", (event) => SCROLLING.has(event.key) && (view.wanted = null));
@@ -43,11 +45,20 @@ export function createTranscript(root, page) {
         view.more += 50;
         page.redraw();
       };
-      const labels = { copy: say("copy"), copied: say("copied"), open: say("open_in_editor_plain"), link: (word) => linkOfWord(state.project, word) };
+      const labels = {
+        copy: say("copy"),
+        copied: say("copied"),
+        open: say("open_in_editor_plain"),
+        link: (word) => linkOfWord(state.project, word),
+      };
       root.setAttribute("aria-label", say("talk"));
       render(
         html`${earlier ? html`<button type="button" class="quiet earlier" @click=${showMore}>${say("earlier", { count: earlier })}</button>` : nothing}
-          ${repeat(shown, (id) => id, (id) => node(state, id, topology, say, labels, page))}
+          ${repeat(
+            shown,
+            (id) => id,
+            (id) => node(state, id, topology, say, labels, page),
+          )}
           ${turn ? live(turn, say, labels, page) : nothing} ${shown.length || turn ? nothing : empty(state, say)}`,
         turns,
       );
@@ -71,7 +82,8 @@ function aim(view, state, turn) {
 
 function settle(root, view) {
   if (view.wanted === null) return;
-  const found = view.wanted === "live" ? root.querySelector(".live") : root.querySelector(`[data-id="${CSS.escape(view.wanted)}"]`);
+  const found =
+    view.wanted === "live" ? root.querySelector(".live") : root.querySelector(`[data-id="${CSS.escape(view.wanted)}"]`);
   if (!found) return;
   const ask = found.querySelector(".question");
   const lowest = ask ? ask.offsetTop + ask.offsetHeight + MARGIN - root.clientHeight : 0; // a question is seen, whatever was said before
@@ -89,12 +101,14 @@ function focusQuestion(root, view, turn) {
 // A turn is shown where it continues, until its node can be.
 function liveTurn(state) {
   const turn = turnHere(state);
-  if (turn && isOver(turn) && turn.nodeId && (turn.nodeId !== state.selected || state.bodies.has(turn.nodeId))) return null;
+  if (turn && isOver(turn) && turn.nodeId && (turn.nodeId !== state.selected || state.bodies.has(turn.nodeId)))
+    return null;
   return turn;
 }
 
 function empty({ flow }, say) {
-  if (flow.problem) return html`<div class="nothing warning" role="alert"><p>${say("unreadable", { problem: flow.problem })}</p><p>${say("unreadable_flow")}</p></div>`;
+  if (flow.problem)
+    return html`<div class="nothing warning" role="alert"><p>${say("unreadable", { problem: flow.problem })}</p><p>${say("unreadable_flow")}</p></div>`;
   if (flow.nodes.length) return html`<p class="nothing">${say("pick")}</p>`;
   return html`<div class="nothing"><p><b>${say("no_nodes")}</b></p><p>${say("teach_1")}</p><p>${say("teach_2")}</p><p>${say("teach_3")}</p></div>`;
 }
@@ -111,7 +125,8 @@ function node(state, id, topology, say, labels, page) {
   return guard([body, brief?.title, selected, say, beside.length, titles], () => {
     if (!body) return html`<article class="turn waiting" data-id=${id}>${brief?.title ?? "…"}</article>`;
     const kind = selected ? "turn selected" : "turn";
-    if (body.problem) return html`<article class="${kind} warning" data-id=${id}>${say("unreadable", { problem: body.problem })}</article>`;
+    if (body.problem)
+      return html`<article class="${kind} warning" data-id=${id}>${say("unreadable", { problem: body.problem })}</article>`;
     return html`<article class=${kind} data-id=${id}>
       ${said("prompt", say("you"), plain(body.prompt))} ${attachments(body)} ${fork(id, topology, beside, say, page)}
       ${titles ? html`<p class="merged"><span>⋈ ${say("merges", { titles })}</span>${merged.map((parent) => html`<button type="button" class="quiet" aria-label=${say("take_apart", { title: state.briefs.get(parent)?.title ?? "…" })} @click=${() => page.disconnect(parent, id)}>×</button>`)}</p>` : nothing}
@@ -127,7 +142,9 @@ const IMAGES = new Set(["png", "jpeg", "gif", "webp"]);
 function attachments({ attachments: all = [] }) {
   if (!all.length) return nothing;
   const one = ({ name, kind, text, format }) =>
-    kind === "image" && text && IMAGES.has(format) ? html`<img alt=${name} title=${name} src=${`data:image/${format};base64,${text}`}>` : html`<details><summary>${name}</summary><pre tabindex="0">${text}</pre></details>`;
+    kind === "image" && text && IMAGES.has(format)
+      ? html`<img alt=${name} title=${name} src=${`data:image/${format};base64,${text}`}>`
+      : html`<details><summary>${name}</summary><pre tabindex="0">${text}</pre></details>`;
   return html`<div class="attachments">${all.map(one)}</div>`;
 }
 
@@ -162,7 +179,9 @@ function plain(text) {
 }
 
 function copyButton(text, labels) {
-  return text ? html` <button type="button" class="copy" @click=${(event) => copied(event.target, text, labels)}>${labels.copy}</button>` : nothing;
+  return text
+    ? html` <button type="button" class="copy" @click=${(event) => copied(event.target, text, labels)}>${labels.copy}</button>`
+    : nothing;
 }
 
 // The elements of an answer are made once and kept with it.
@@ -192,14 +211,24 @@ function facts(body, say, project) {
 function acts(id, body, selected, say, page) {
   const save = (event) => {
     event.preventDefault();
-    page.tag(id, event.target.elements.tags.value.split(/[,、]/).map((tag) => tag.trim()).filter(Boolean));
+    page.tag(
+      id,
+      event.target.elements.tags.value
+        .split(/[,、]/)
+        .map((tag) => tag.trim())
+        .filter(Boolean),
+    );
   };
   return html`<div class="acts">
     <button type="button" class="quiet" @click=${() => page.retry(id)}>${say("retry")}</button>
     <button type="button" class="quiet" @click=${() => page.edit(id)}>${say("edit")}</button>
     ${page.state.project.root && (selected || body.files?.length) ? html`<button type="button" class="quiet files-of" @click=${() => page.lookAtFiles(id)}>${say("files")}</button>` : nothing}
-    ${selected ? html`<button type="button" class="quiet" @click=${() => page.remove(id)}>${say("delete")}</button>
-      <form @submit=${save}><input name="tags" type="text" autocomplete="off" placeholder=${say("tags")} aria-label=${say("tags")} .value=${body.tags.join(", ")}><button type="submit" class="quiet">${say("save")}</button></form>` : nothing}
+    ${
+      selected
+        ? html`<button type="button" class="quiet" @click=${() => page.remove(id)}>${say("delete")}</button>
+      <form @submit=${save}><input name="tags" type="text" autocomplete="off" placeholder=${say("tags")} aria-label=${say("tags")} .value=${body.tags.join(", ")}><button type="submit" class="quiet">${say("save")}</button></form>`
+        : nothing
+    }
   </div>`;
 }
 

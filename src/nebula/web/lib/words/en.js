@@ -159,7 +159,8 @@ export const EN = {
   form_tags: "tags",
   model: "Model",
   attach: "Attach files or images",
-  attach_large: "{name} {count|is|are} too large to send along: files at most 700 KB together, an image 10 MB, images 20 MB together.",
+  attach_large:
+    "{name} {count|is|are} too large to send along: files at most 700 KB together, an image 10 MB, images 20 MB together.",
   attach_binary: "{name} {count|is|are} neither an image nor text.",
   merging: "Merges",
   merge_hint: "Keeps this turn and lets you choose another: the next prompt continues both. Ctrl+click does the same.",
@@ -224,9 +225,11 @@ export const EN = {
   leave_out_title: "Leave out {title}",
   take_in: "take in",
   take_in_title: "Take in {title}",
-  preview_frame: "The rest is the system prompt with the project, the tools, your prompt and what is attached: {tokens} tokens.",
+  preview_frame:
+    "The rest is the system prompt with the project, the tools, your prompt and what is attached: {tokens} tokens.",
   resize: "Width of {panel}",
-  help_more: "Ctrl+click chooses several turns; a line drawn from one turn to another in the graph connects them, and one drawn to the prompt makes it a reference.",
+  help_more:
+    "Ctrl+click chooses several turns; a line drawn from one turn to another in the graph connects them, and one drawn to the prompt makes it a reference.",
   cmd_reference: "Add the chosen turn as a reference",
   cmd_compare: "Compare the two chosen turns",
   cmd_files: "Files of the chosen turn",

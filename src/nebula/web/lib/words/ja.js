@@ -162,7 +162,8 @@ export const JA = {
   attach_large: "{name} は大きすぎて送れません（ファイルは合計 700 KB、画像は 1 枚 10 MB・合計 20 MB まで）。",
   attach_binary: "{name} は画像でもテキストでもありません。",
   merging: "合流",
-  merge_hint: "このターンを残したまま別のターンを選びます。次のプロンプトは両方から続きます。Ctrl+クリックでも選べます。",
+  merge_hint:
+    "このターンを残したまま別のターンを選びます。次のプロンプトは両方から続きます。Ctrl+クリックでも選べます。",
   as_reference: "{title} を合流せずに参照として見せる",
   chosen: "{count} 件を選択中",
   compare: "比較",
@@ -224,9 +225,11 @@ export const JA = {
   leave_out_title: "{title} を外す",
   take_in: "入れる",
   take_in_title: "{title} を入れる",
-  preview_frame: "残りはプロジェクト情報を含むシステムプロンプト、ツール、入力中のプロンプトと添付: {tokens} トークン。",
+  preview_frame:
+    "残りはプロジェクト情報を含むシステムプロンプト、ツール、入力中のプロンプトと添付: {tokens} トークン。",
   resize: "{panel}の幅",
-  help_more: "Ctrl+クリックで複数のターンを選べます。グラフでターンから別のターンへ線を引くと接続、入力欄へ引くと参照になります。",
+  help_more:
+    "Ctrl+クリックで複数のターンを選べます。グラフでターンから別のターンへ線を引くと接続、入力欄へ引くと参照になります。",
   cmd_reference: "選んだターンを参照に加える",
   cmd_compare: "選んだ 2 つのターンを比較",
   cmd_files: "選んだターンのファイル",
