@@ -126,7 +126,7 @@ class Peer:
 
 
 async def _read_line(lines: asyncio.StreamReader) -> bytes | None:
-    """Return the next line of `lines`, b"" at the end, or None for one over the reader's limit, which is passed over."""
+    """Return the next line of `lines`, b"" at the end, or None for one over its limit, which is passed over."""
     too_long = False
     while True:
         try:
