@@ -26,13 +26,6 @@ SHOWN_BYTES = 256 * 1024
 """Of a text whose diff is made; a larger one is named by its size, like a binary file."""
 MAX_DIFFED = 400
 """So many of a set get a diff; of what is beyond nobody would look at one."""
-CACHES = frozenset(
-    {
-        "__pycache__", ".cache", ".coverage", ".eslintcache", ".gradle", ".hypothesis", ".mypy_cache", ".nyc_output",
-        ".pytest_cache", ".ruff_cache", ".tox", ".turbo",
-    }
-)  # fmt: skip
-"""What a test run leaves behind. Where git ignores it, it is dropped without a question."""
 NAMED = 20
 """Paths that one sentence names."""
 
@@ -68,9 +61,8 @@ class CommandChanges:
 
     @property
     def is_minor(self) -> bool:
-        """Nothing that anybody has to be asked about: at most caches, which are dropped."""
-        minor = not self.proposed and not self.repository
-        return minor and all(CACHES.intersection(change.path.split("/")) for change in self.ignored)
+        """Nothing that anybody has to be asked about."""
+        return not self.proposed and not self.repository and not self.ignored
 
     def remarks(self) -> tuple[Sentence, ...]:
         """What else there is to know before the answer."""
@@ -147,15 +139,15 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     """Judged path by path, with diffs. The layer stays open as long as somebody uses this."""
     found, layer = result.changes, result.layer
     assert layer is not None  # noqa: S101 - it was read back
-    kept, ignored = split_ignored(workspace.root, found.changes, layer)
+    split = split_ignored(workspace.root, found.changes, layer)
     left_out = [
         LeftOut(each.path, each.what if each.what in _LEFT_OUT else "kind")
         for each in found.refused
         if each.what != "hidden"
     ]
-    conflicts = set(layer.conflicts(kept))
+    conflicts = set(layer.conflicts(split.proposed))
     by_path: dict[str, list[LayerChange]] = {}
-    for change in kept:
+    for change in split.proposed:
         why = "conflict" if change.path in conflicts else _refusal(change, workspace)
         if why:
             left_out.append(LeftOut(change.path, why))
@@ -164,7 +156,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     folders = _implied_folders(by_path)
     for folder in folders:
         del by_path[folder.path]
-    allowed = [change for change in ignored if not _refusal(change, workspace)]
+    allowed = [change for change in split.ignored if not _refusal(change, workspace)]
     proposed = [
         _proposed(layer, changes, with_diff=number < MAX_DIFFED) for number, changes in enumerate(by_path.values())
     ]

@@ -1,41 +1,97 @@
-"""Which of a command's results git ignores: counted, not proposed."""
+"""Which of a command's results are only counted because git ignores them, and which are dropped as caches.
+
+Git is asked in the project itself, so the rules are those from before the command: one that writes a `.gitignore`
+cannot hide with it what it changed. Whatever git tracks, or stood in the project before, is proposed by name.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Final
 
 from nebula.git import GitFailed, innermost_repository, safe_git
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import Layer
+from nebula.value import value
 
-Changes = list[LayerChange]
+CACHES: Final = frozenset(
+    {
+        "__pycache__", ".cache", ".coverage", ".eslintcache", ".gradle", ".hypothesis", ".mypy_cache", ".nyc_output",
+        ".parcel-cache", ".pytest_cache", ".ruff_cache", ".tox", ".turbo",
+    }
+)  # fmt: skip
+"""Names of what a test run leaves behind. It is dropped without a question, unless git tracks it."""
+INSTALLED: Final = frozenset({"node_modules", ".venv", "venv", "target"})
+"""Folders that a package manager or a compiler fills. Where git ignores them, what stood in them is counted like what
+is new: a single `npm ci` would otherwise propose, and keep for undo, tens of thousands of files."""
 _RULE_BYTES = 500
-"""Of a `.gitignore` that says no more than that all is ignored."""
+"""The most that is read of a `.gitignore` which may say no more than that all is ignored."""
 
 
-def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> tuple[Changes, Changes]:
-    """(what git tracks or would track, what it ignores). A folder goes with what is in it."""
+@value
+class SplitChanges:
+    proposed: tuple[LayerChange, ...]
+    """What git tracks or would track, and all that stood in the project before."""
+    ignored: tuple[LayerChange, ...] = ()
+
+
+def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> SplitChanges:
+    """Split the changes of a command. A folder goes with what is in it; caches are in neither part."""
     changes = list(changes)
-    ignored = _ignored_paths(root, changes) | _self_ignored(changes, layer)
-    if not ignored:
-        return changes, []
-    above: set[str] = set()
-    for change in changes:
-        if not change.is_folder and change.path not in ignored:
-            above.update(folders_above(change.path))
-    kept: list[LayerChange] = []
+    ignored = _ignored_paths(root, changes)
+    self_ignored = _self_ignored(changes, layer)
+    caches = {_name_of(change) for change in changes if not CACHES.isdisjoint(change.path.split("/"))}
+    tracked = _tracked_paths(root, changes) if self_ignored or caches - ignored else set()
+    there = {change.path for change in changes if change.before is not None}
     left: list[LayerChange] = []
+    kept: list[LayerChange] = []
     for change in changes:
-        name = f"{change.path}/" if change.is_folder else change.path
-        (left if name in ignored and change.path not in above else kept).append(change)
-    return kept, left
+        name = _name_of(change)
+        is_known = change.path in tracked
+        if name in caches and not is_known:
+            continue
+        is_old = change.path in there and not (name in ignored and _is_installed(change.path))
+        (left if name in ignored | self_ignored and not is_known and not is_old else kept).append(change)
+    above = {folder for change in kept if not change.is_folder for folder in folders_above(change.path)}
+    needed = [change for change in left if change.is_folder and change.path in above]
+    return SplitChanges(
+        tuple(sorted((*kept, *needed), key=lambda change: (change.path, change.kind != "deleted"))),
+        tuple(change for change in left if change not in needed),
+    )
+
+
+def _name_of(change: LayerChange) -> str:
+    return f"{change.path}/" if change.is_folder else change.path
+
+
+def _is_installed(path: str) -> bool:
+    return not INSTALLED.isdisjoint(path.split("/"))
 
 
 def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
-    """Each repository is asked about its own files: git gives up at the first one that lies in a submodule, or behind
-    what is still a link in the project."""
-    asked: dict[str, list[str]] = {}
+    return {
+        repository + name
+        for repository, names in _by_repository(root, changes).items()
+        for name in _ask_git(root, repository, ("check-ignore", "--stdin", "-z"), sorted(names))
+    }
+
+
+def _tracked_paths(root: str, changes: list[LayerChange]) -> set[str]:
+    """Those of the paths that an index names, also of files that are not in the work tree."""
+    return {
+        repository + name
+        for repository, names in _by_repository(root, changes).items()
+        for name in set(_ask_git(root, repository, ("ls-files", "-z"))).intersection(names)
+    }
+
+
+def _by_repository(root: str, changes: list[LayerChange]) -> dict[str, set[str]]:
+    """Return the names of the changes, relative to the repository that each lies in.
+
+    Each repository is asked about its own files: git gives up at the first one that lies in a submodule, or behind what
+    is still a link in the project."""
+    asked: dict[str, set[str]] = {}
     folders: dict[str, str | None] = {}
     for change in changes:
         folder = os.path.dirname(change.path)
@@ -43,44 +99,46 @@ def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
             folders[folder] = None if _is_behind_link(root, folder) else innermost_repository(root, folder)
         repository = folders[folder]
         if repository is not None:
-            name = f"{change.path}/" if change.is_folder else change.path
-            asked.setdefault(repository, []).append(name)
-    return {
-        repository + name
-        for repository, names in asked.items()
-        for name in _ask_git(root, repository, [name[len(repository) :] for name in names])
-    }
+            asked.setdefault(repository, set()).add(_name_of(change)[len(repository) :])
+    return asked
 
 
 def _is_behind_link(root: str, folder: str) -> bool:
     return any(os.path.islink(os.path.join(root, each)) for each in (folder, *folders_above(folder)) if each)
 
 
-def _ask_git(root: str, repository: str, names: list[str]) -> list[str]:
-    feed = b"\0".join(os.fsencode(name) for name in sorted(names)) + b"\0"
+def _ask_git(root: str, repository: str, question: tuple[str, ...], names: Iterable[str] = ()) -> list[str]:
+    feed = b"".join(os.fsencode(name) + b"\0" for name in names)
     try:
-        found = safe_git(os.path.join(root, repository), "check-ignore", "--stdin", "-z", feed=feed)
+        found = safe_git(os.path.join(root, repository), *question, feed=feed or None)
     except GitFailed:
-        return []  # without git nothing is ignored
+        return []  # without git nothing is ignored, and nothing is tracked
     return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
 
 
 def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:
-    """Caches that bring along a rule against themselves (pytest, mypy, ruff, virtual environments)."""
+    """Return what lies in folders that the command made and that bring along a rule against themselves (the caches of
+    pytest, mypy and ruff, virtual environments)."""
+    there = {change.path for change in changes if change.before is not None}
+    made = {change.path for change in changes if change.is_folder and change.kind == "created"} - there
     folders = tuple(
         change.path.removesuffix(".gitignore")
         for change in changes
-        if change.kind == "created" and change.path.endswith("/.gitignore") and _ignores_all(change, layer)
+        if change.kind == "created"
+        and os.path.basename(change.path) == ".gitignore"
+        and os.path.dirname(change.path) in made
+        and _ignores_all(change, layer)
     )
-    names = (f"{change.path}/" if change.is_folder else change.path for change in changes)
-    return {name for name in names if name.startswith(folders)} if folders else set()
+    return {name for name in map(_name_of, changes) if name.startswith(folders)} if folders else set()
 
 
 def _ignores_all(change: LayerChange, layer: Layer) -> bool:
+    """Return whether the only rule of a `.gitignore` is `*`."""
     try:
-        return b"*" in layer.read(change.path, _RULE_BYTES).split()
+        lines = layer.read(change.path, _RULE_BYTES).splitlines()
     except OSError:
         return False
+    return {line.rstrip() for line in lines if line.strip() and not line.startswith(b"#")} == {b"*"}
 
 
 def folders_above(path: str) -> Iterable[str]:
