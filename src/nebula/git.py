@@ -3,7 +3,9 @@
 A repository can carry programs for git to run: hooks, a file system monitor, pagers, diff and merge drivers, filters,
 helpers. Looking at a project must not run them. So git gets a bare environment, no configuration but the
 repository's own, every setting that names a program overridden, only subcommands that read, and a time limit.
-Attributes can name filters of any name; each one the configuration defines is overridden by name.
+Attributes can name filters of any name, and settings can name hooks; each one that the configuration defines is
+overridden by name. Which settings hold depends on the git directory (`includeIf "gitdir:…"`, `config.worktree`), so
+they are listed in the very directory in which git then runs.
 Submodules are not entered: git would look at them with their own configuration and without our overrides.
 
 Not protected: a bug in git itself.
@@ -15,7 +17,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from nebula.errors import NebulaError
 from nebula.files.odd_files import RULES, find_odd_file, is_odd
+from nebula.language import sentence_of
 from nebula.programs import ProgramResult, find_program, run, safe_path
 from nebula.value import value
 
@@ -24,6 +28,9 @@ FIRST_LOOK: Final = 1.0
 """Seconds after which it is time to see whether git waits for something that is no file."""
 CHECKOUT_TIMEOUT: Final = 300.0
 """For a whole tree to be written."""
+
+MOST_OF_LINK: Final = 10_000
+"""Characters of a `.git` file that names the git directory."""
 
 READING: Final = ("check-ignore", "ls-files", "ls-tree", "rev-parse", "status")
 """The subcommands that may be run."""
@@ -66,16 +73,14 @@ class GitResult:
         return self.returncode == 0
 
 
-class GitFailed(Exception):
-    """git is missing, the directory is in no repository, or it took too long. The message says which."""
+class GitFailed(NebulaError):
+    """Raised where git is missing, the directory is in no repository, or git failed or took too long."""
 
 
 def safe_git(root: str, *args: str, timeout: float = DEFAULT_TIMEOUT, feed: bytes | None = None) -> GitResult:
     """Run a reading git command in `root`. ValueError for a subcommand that is not known to be safe."""
     command = _checked(args)
-    settings = dict(_OVERRIDES)
-    if args[0] in _LOOKS_AT_FILES:
-        settings |= _without_filters(_read(root, _LIST_FILTERS, _environment(root, settings), timeout))
+    settings = _without_programs(root, timeout) if args[0] in _LOOKS_AT_FILES else _OVERRIDES
     outcome = _read(root, command, _environment(root, settings), timeout, feed)
     return GitResult(outcome.returncode, outcome.stdout, outcome.stderr.decode(errors="replace"))
 
@@ -83,18 +88,33 @@ def safe_git(root: str, *args: str, timeout: float = DEFAULT_TIMEOUT, feed: byte
 def _read(
     root: str, args: Sequence[str], env: Mapping[str, str], timeout: float, feed: bytes | None = None
 ) -> ProgramResult:
-    """Runs git, which opens whatever lies in the place of a file and waits for a pipe without end: a repository where
+    """Run git, which opens whatever lies in the place of a file and waits for a pipe without end: a repository where
     that happened is left alone from then on. Raises GitFailed."""
-    command = [*_start_of_command(root), *args]
     patience = min(timeout, FIRST_LOOK)
     while True:
         try:
-            return run(command, cwd=root, env=env, timeout=patience, feed=feed)
+            return _run(root, args, env, patience, feed)
         except TimeoutError as error:
             _refuse_odd(root)
             if patience == timeout:
-                raise GitFailed(f"{error}.") from None
+                raise _failed(error) from None
             patience = timeout  # it only has much to do, and may begin again: it reads, no more
+
+
+def _run(
+    root: str, args: Sequence[str], env: Mapping[str, str], timeout: float, feed: bytes | None = None
+) -> ProgramResult:
+    """Run git in `root`. Raises TimeoutError, and GitFailed where it cannot be started at all."""
+    try:
+        return run([*_start_of_command(root), *args], cwd=root, env=env, timeout=timeout, feed=feed)
+    except TimeoutError:
+        raise
+    except OSError as error:  # such as a filter whose name is longer than an environment may be
+        raise _failed(error) from None
+
+
+def _failed(problem: Exception) -> GitFailed:
+    return GitFailed("git failed: {problem}", problem=sentence_of(problem))
 
 
 _odd_repositories: dict[str, str] = {}
@@ -106,48 +126,56 @@ def _refuse_odd(root: str) -> None:
     odd = find_odd_file(git_dir) or find_odd_file(work_tree, RULES, skip={".git"})
     if odd:
         _odd_repositories[git_dir] = odd
-        raise GitFailed(_waiting_for(odd, work_tree))
+        raise _waits_for(odd, work_tree)
 
 
-def _waiting_for(odd: str, work_tree: str) -> str:
-    return f"{os.path.relpath(odd, work_tree)} is no plain file; git would wait for it."
+def _waits_for(odd: str, work_tree: str) -> GitFailed:
+    return GitFailed("{path} is no plain file; git would wait for it.", path=os.path.relpath(odd, work_tree))
 
 
-def add_worktree(root: str, place: str) -> None:
-    """A work tree of the repository's last commit at `place`, apart from the user's. Raises GitFailed."""
-    _change_worktrees(root, "add", "--detach", "--quiet", place, "HEAD")
+def add_worktree(root: str, directory: str) -> None:
+    """Check the repository's last commit out into a new `directory`, apart from the user's files. Raises GitFailed.
 
-
-def remove_worktree(root: str, place: str) -> None:
-    """Takes it away with all that was changed in it. Raises GitFailed."""
-    _change_worktrees(root, "remove", "--force", place)
-
-
-def _change_worktrees(root: str, *args: str) -> None:
-    """The one thing that is written: a list of work trees in `.git`. Filters and hooks are off here as well."""
-    start = _start_of_command(root)
-    settings = dict(_OVERRIDES)
+    The new work tree has a git directory of its own, and other settings may hold there: it is made empty, and its
+    files are written once the programs of its own settings are known."""
+    _change(root, "worktree", "add", "--detach", "--no-checkout", "--quiet", directory, "HEAD")
     try:
-        listed = run([*start, *_LIST_FILTERS], cwd=root, env=_environment(root, settings), timeout=DEFAULT_TIMEOUT)
-        env = _environment(root, settings | _without_filters(listed))
-        outcome = run([*start, "worktree", *args], cwd=root, env=env, timeout=CHECKOUT_TIMEOUT)
+        _change(directory, "reset", "--hard", "--quiet", "--no-recurse-submodules")
+    except BaseException:
+        remove_worktree(root, directory)
+        raise
+
+
+def remove_worktree(root: str, directory: str) -> None:
+    """Remove a work tree with all that was changed in it. Raises GitFailed."""
+    _change(root, "worktree", "remove", "--force", directory)
+
+
+def _change(root: str, *args: str) -> None:
+    """Run one of the two commands that write: a list of work trees in `.git`, and the files of a new one."""
+    env = _environment(root, _without_programs(root, DEFAULT_TIMEOUT))
+    try:
+        outcome = _run(root, args, env, CHECKOUT_TIMEOUT)
     except TimeoutError as error:
-        raise GitFailed(f"{error}.") from None
+        raise _failed(error) from None
     if outcome.returncode:
-        raise GitFailed(outcome.stderr.decode(errors="replace").strip() or "git worktree failed")
+        said = outcome.stderr.decode(errors="replace").strip() or f"git {args[0]}: {outcome.returncode}"
+        raise GitFailed("git failed: {problem}", problem=said)
 
 
 def git_setting(root: str, key: str) -> str | None:
-    """What the user or the repository set, without our overrides: for showing it, or for finding the hooks folder.
+    """Return what the user or the repository set, without our overrides: to show it, or to find the hooks folder.
 
     Reading one setting runs no program. Raises GitFailed."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"PATH": safe_path(root)}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {
+        "PATH": safe_path(*_folders_of_project(root))
+    }
     outcome = _read(root, ("config", "--null", "--get", key), env, DEFAULT_TIMEOUT)
     return outcome.stdout.rstrip(b"\0").decode(errors="replace") if outcome.returncode == 0 else None
 
 
 def _start_of_command(root: str) -> list[str]:
-    program = find_program("git", root)
+    program = find_program("git", *_folders_of_project(root))
     if program is None:
         raise GitFailed("git was not found; install it to use this.")
     place = find_repository(root)
@@ -156,12 +184,24 @@ def _start_of_command(root: str) -> list[str]:
     work_tree, git_dir = place
     odd = _odd_repositories.get(git_dir)
     if odd and is_odd(odd):
-        raise GitFailed(_waiting_for(odd, work_tree))
+        raise _waits_for(odd, work_tree)
     return [program, "--no-pager", "--no-replace-objects", f"--git-dir={git_dir}", f"--work-tree={work_tree}"]
 
 
+def _folders_of_project(root: str) -> tuple[str, ...]:
+    """Return the directories whose programs are not to be run: of an added work tree the repository's own as well."""
+    _, git_dir = find_repository(root) or ("", "")
+    try:
+        with open(git_dir, encoding="utf-8", errors="surrogateescape") as link:
+            linked = os.path.join(root, link.read(MOST_OF_LINK).removeprefix("gitdir:").strip())
+    except (OSError, ValueError):
+        return (root,)
+    main, worktrees, _ = linked.rpartition("/worktrees/")
+    return (root, os.path.dirname(main)) if worktrees else (root,)
+
+
 def find_repository(root: str) -> tuple[str, str] | None:
-    """(work tree, git directory) of the repository a directory is in; never a bare one."""
+    """Return (work tree, git directory) of the repository that a directory is in; never a bare one."""
     here = os.path.realpath(root)
     while True:
         git_dir = os.path.join(here, ".git")
@@ -173,14 +213,14 @@ def find_repository(root: str) -> tuple[str, str] | None:
 
 
 def place_in_repository(root: str) -> str:
-    """Where a directory lies in its repository; "" at its top, and where there is none."""
+    """Return the path of a directory in its repository; "" at its top, and where there is none."""
     place = find_repository(root)
     inside = os.path.relpath(os.path.realpath(root), place[0]) if place else "."
     return "" if inside == "." else inside
 
 
 def innermost_repository(root: str, path: str) -> str:
-    """The folder of the repository inside the root that a path belongs to, ending in "/"; "" for the root's own."""
+    """Return the folder of the repository inside the root that a path belongs to, with a "/"; "" for the root's own."""
     folder = path
     while folder:
         if os.path.lexists(os.path.join(root, folder, ".git")):
@@ -189,16 +229,22 @@ def innermost_repository(root: str, path: str) -> str:
     return ""
 
 
-_LIST_FILTERS = ("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.")
+_LIST_PROGRAMS = ("config", "--null", "--name-only", "--get-regexp", r"^(filter|hook)\..*\.")
 
 
-def _without_filters(listed: ProgramResult) -> dict[str, str]:
-    """Settings that take away the programs of every filter the configuration defines."""
-    settings: dict[str, str] = {}
-    for key in listed.stdout.decode(errors="surrogateescape").split("\0"):
-        if name := key.partition(".")[2].rpartition(".")[0]:
-            settings |= {f"filter.{name}.{program}": "" for program in ("clean", "smudge", "process")}
-            settings[f"filter.{name}.required"] = "false"
+def _without_programs(root: str, timeout: float) -> dict[str, str]:
+    """Return the settings that take away the programs of every filter and hook that hold in `root`.
+
+    Their names may be empty, and may hold dots."""
+    listed = _read(root, _LIST_PROGRAMS, _environment(root, _OVERRIDES), timeout)
+    settings = dict(_OVERRIDES)
+    for key in filter(None, listed.stdout.decode(errors="surrogateescape").split("\0")):
+        name = key.rpartition(".")[0]
+        if name.startswith("hook."):
+            settings[f"{name}.enabled"] = "false"
+        else:
+            settings |= {f"{name}.{program}": "" for program in ("clean", "smudge", "process")}
+            settings[f"{name}.required"] = "false"
     return settings
 
 
@@ -210,7 +256,7 @@ def _checked(args: Sequence[str]) -> list[str]:
 
 def _environment(root: str, settings: Mapping[str, str]) -> dict[str, str]:
     env = {
-        "PATH": safe_path(root),
+        "PATH": safe_path(*_folders_of_project(root)),
         "LC_ALL": "C.UTF-8",
         "HOME": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",

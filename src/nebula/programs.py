@@ -20,9 +20,9 @@ class ProgramResult:
     stderr: bytes
 
 
-def find_program(name: str, root: str) -> str | None:
-    """The program's absolute path, from the PATH, but never from inside the project or a relative entry."""
-    for folder in safe_path(root).split(os.pathsep):
+def find_program(name: str, *projects: str) -> str | None:
+    """Return the absolute path of a program in the PATH; never one inside these projects or in a relative entry."""
+    for folder in safe_path(*projects).split(os.pathsep):
         candidate = os.path.join(folder, name)
         if folder and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
@@ -30,15 +30,15 @@ def find_program(name: str, root: str) -> str | None:
 
 
 def own_program(code: str, *arguments: str) -> list[str]:
-    """The words that run code of ours in a new interpreter, which finds the standard library and nebula, and no other
-    package: so it starts in half the time. The arguments begin at `sys.argv[2]`."""
+    """Return the command that runs code of ours in a new interpreter, which finds the standard library and nebula, and
+    no other package: so it starts in half the time. The arguments begin at `sys.argv[2]`."""
     start = f"import sys; sys.path.append(sys.argv[1]); {code}"
     return [sys.executable, "-I", "-S", "-c", start, _SOURCE, *arguments]
 
 
-def safe_path(root: str) -> str:
-    """The PATH without relative entries and without entries below the project."""
-    inside = os.path.join(os.path.realpath(root), "")
+def safe_path(*projects: str) -> str:
+    """Return the PATH without relative entries and without entries below these projects."""
+    inside = tuple(os.path.join(os.path.realpath(project), "") for project in projects)
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(
         folder
@@ -56,7 +56,7 @@ def run(
     feed: bytes | None = None,
     max_memory: int | None = None,
 ) -> ProgramResult:
-    """Run to the end without a shell and without a terminal; TimeoutError, and nothing left running, past the time.
+    """Run a command to its end without a shell and a terminal; past the time TimeoutError, and nothing left running.
 
     `max_memory` is in bytes, where the system can limit it from outside."""
     from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired  # 10 ms that a plain read need not pay

@@ -255,3 +255,10 @@ def test_the_doctor_breaks_long_lines_under_their_beginning(bench: Bench) -> Non
     assert not [line for line in lines if display_width(line) > 80]
     (place,) = [place for place, line in enumerate(lines) if line.startswith("  ✓ openai")]
     assert lines[place + 1].startswith(" " * 13 + "model-of-some-length")
+
+
+def test_the_hook_without_git_is_one_line(bench: Bench, tmp_path: Path) -> None:
+    (bench.project / ".git").mkdir()
+    (bench.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    ran = run_here(bench, "evercontext", "hook", "install", PATH=str(tmp_path))
+    assert (ran.code, ran.out, ran.err) == (1, "", "evercontext: git was not found; install it to use this.\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.git import READING, GitFailed, find_repository, git_setting, safe_git
+from nebula.git import READING, GitFailed, add_worktree, find_repository, git_setting, remove_worktree, safe_git
 
 
 def git(root: Path, *args: str) -> None:
@@ -42,6 +42,12 @@ def planted(repository: Path) -> Path:
 def config(repository: Path, *pairs: str) -> None:
     for key, value in zip(pairs[::2], pairs[1::2], strict=True):
         git(repository, "config", key, value)
+
+
+def add_to_config(repository: Path, text: str) -> None:
+    """What `git config` itself would not write."""
+    with open(repository / ".git/config", "a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def attributes(repository: Path, text: str, *, hidden: bool = False) -> None:
@@ -85,6 +91,11 @@ def plant_filter(repository: Path, evil: str) -> None:
 def plant_filter_with_odd_name(repository: Path, evil: str) -> None:
     attributes(repository, "* filter=e=v.i\n", hidden=True)
     config(repository, "filter.e=v.i.clean", evil)
+
+
+def plant_filter_without_a_name(repository: Path, evil: str) -> None:
+    attributes(repository, "* filter=\n")
+    add_to_config(repository, f'[filter ""]\n\tclean = {evil}\n\tsmudge = {evil}\n')
 
 
 def plant_filter_process(repository: Path, evil: str) -> None:
@@ -161,6 +172,30 @@ def plant_worktree_config(repository: Path, evil: str) -> None:
     )
 
 
+def plant_filter_of_work_trees(repository: Path, evil: str) -> None:
+    """In force only in the git directory of an added work tree, by an include inside an include."""
+    attributes(repository, "* filter=evil\n", hidden=True)
+    deeper = repository / ".git/deeper.inc"
+    deeper.write_text(f'[filter "evil"]\n\tsmudge = {evil}\n\tclean = {evil}\n\trequired = true\n')
+    (repository / ".git/outer.inc").write_text('[includeIf "gitdir:**/worktrees/**"]\n\tpath = deeper.inc\n')
+    config(repository, "includeIf.gitdir:**/worktrees/**.path", "outer.inc")
+
+
+def plant_filter_of_a_state(repository: Path, evil: str) -> None:
+    """In force only where no branch is checked out, as in an added work tree."""
+    attributes(repository, "* filter=evil\n")
+    git(repository, "add", ".gitattributes")
+    git(repository, "commit", "-q", "-m", "attributes")
+    (repository / ".git/detached.inc").write_text(f'[filter "evil"]\n\tprocess = {evil}\n\tsmudge = {evil}\n')
+    config(repository, "includeIf.gitdir:**/*task*.path", "detached.inc")
+
+
+def plant_hooks_of_work_trees(repository: Path, evil: str) -> None:
+    plant_hooks(repository, evil)
+    (repository / ".git/hooks.inc").write_text(f"[core]\n\thooksPath = {repository / 'hooks'}\n\tfsmonitor = {evil}\n")
+    config(repository, "includeIf.gitdir:**/worktrees/**.path", "hooks.inc")
+
+
 PLANTS: list[Callable[[Path, str], None]] = [
     value for name, value in sorted(globals().items()) if name.startswith("plant_")
 ]
@@ -191,10 +226,57 @@ def test_nothing_planted_runs(
         assert not mark.exists(), command
 
 
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__.removeprefix("plant_"))
+def test_nothing_planted_runs_in_a_work_tree(
+    plant: Callable[[Path, str], None], repository: Path, planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(repository, str(planted))
+    mark, task = repository.parent / "RAN", repository.parent / "task"
+    mark.unlink(missing_ok=True)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(repository), ".", os.environ["PATH"]]))
+    with contextlib.suppress(GitFailed):  # a blob that is missing
+        add_worktree(str(repository), str(task))
+        assert (task / "a.txt").read_text() == "one\n"
+    assert not mark.exists(), "added"
+    if task.exists():
+        (task / "a.txt").write_text("one\nchanged\n")
+        safe_git(str(task), "status", "--porcelain")
+        assert not mark.exists(), "looked at"
+        remove_worktree(str(repository), str(task))
+    assert not mark.exists() and not task.exists()
+    assert not any((repository / ".git/worktrees").glob("*"))
+
+
+@pytest.mark.parametrize("plant", [plant_filter_of_work_trees, plant_hooks_of_work_trees, plant_filter_of_a_state])
+def test_plain_git_would_have_run_them_in_a_work_tree(
+    plant: Callable[[Path, str], None], repository: Path, planted: Path
+) -> None:
+    plant(repository, str(planted))
+    mark = repository.parent / "RAN"
+    mark.unlink(missing_ok=True)
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repository, "worktree", "add", "-q", "--detach", str(repository.parent / "task"))
+    assert mark.exists()
+
+
+def test_a_checkout_that_fails_leaves_no_work_tree(repository: Path) -> None:
+    plant_lazy_fetch(repository, "false")
+    with pytest.raises(GitFailed, match="git failed"):
+        add_worktree(str(repository), str(repository.parent / "task"))
+    assert not (repository.parent / "task").exists()
+    assert not any((repository / ".git/worktrees").glob("*"))
+
+
+def test_settings_too_long_to_be_overridden_are_a_failure_of_git(repository: Path) -> None:
+    add_to_config(repository, f'[filter "{"x" * 200_000}"]\n\tclean = cat\n')
+    with pytest.raises(GitFailed, match="git failed"):
+        safe_git(str(repository), "status")
+
+
 def test_plain_git_would_have_run_them(repository: Path, planted: Path) -> None:
     """The traps are real: without the wrapper they spring."""
     mark = repository.parent / "RAN"
-    for plant in (plant_fsmonitor, plant_external_diff, plant_filter):
+    for plant in (plant_fsmonitor, plant_external_diff, plant_filter, plant_filter_without_a_name):
         plant(repository, str(planted))
         (repository / "a.txt").write_text("one\nchanged\n")
         mark.unlink(missing_ok=True)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, checked_root, root_option
 from nebula.cli.printing import print_line, print_remark
-from nebula.language import translate
+from nebula.errors import NebulaError
+from nebula.language import explain, translate
 
 ACTIONS = ("install", "uninstall", "run")
 
@@ -30,13 +31,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(root: str | None) -> int:
-    """Whatever is wrong, the commit goes on; `nebula index sync` finds the change all the same."""
+    """Hand the commit over. It goes on whatever is wrong; `nebula index sync` finds the change all the same."""
     from nebula.index.in_step.handing_over import hand_over
 
     try:
         hand_over(os.path.abspath(root or "."))
-    except OSError as problem:
-        print_remark(f"evercontext: {problem}")
+    except (OSError, NebulaError) as problem:
+        print_remark(f"evercontext: {explain(problem)}")
     return 0
 
 

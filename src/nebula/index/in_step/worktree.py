@@ -138,7 +138,7 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
         timeout=GIT_TIMEOUT_S,
     )
     if not found.ok:
-        raise GitFailed(found.stderr)
+        raise GitFailed("git failed: {problem}", problem=found.stderr)
     for entry in dict.fromkeys(found.stdout.split(b"\0")):
         path = prefix + os.fsdecode(entry)
         if not entry or not _NEVER.isdisjoint(path.split("/")):
