@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_seed import NODE_XML, block
-from nebula.graph.derived.fill import decode, encode
+from nebula.attachments import Attachment
+from nebula.graph.derived.bodies import decode, encode
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import node_xml
 from nebula.graph.formats.node_edit import edit_node, reidentified
@@ -192,3 +193,29 @@ def test_an_id_can_be_changed_alone() -> None:
     assert reidentified(NODE_XML.encode(), "new-id", "x").decode() == NODE_XML.replace(
         "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "new-id"
     )
+
+
+ODD = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+@given(ODD, ODD, ODD, ODD)
+def test_any_name_and_role_comes_back_exactly(name: str, role: str, built: str, hashed: str) -> None:
+    node = Node(
+        "n1",
+        "2025-01-01T00:00:00+00:00",
+        texts=(Utterance(role, "said"),),
+        summary="s",
+        last_built=built,
+        files=(FileState(name, hashed, hashed),),
+        attachments=(Attachment(name, "file", 1, "a"), Attachment("p", "image", 1, "b", role)),
+    )
+    assert load_node(dump_node(node), "x") == node
+    assert load_node(edit_node(dump_node(node), replace(node, texts=(Utterance(role, "new"),)), "x"), "x") == replace(
+        node, texts=(Utterance(role, "new"),)
+    )
+
+
+@pytest.mark.parametrize("sign", ["\ufffe", "\uffff", "\x01"])
+def test_an_id_that_no_file_can_hold_is_refused(sign: str) -> None:
+    with pytest.raises(BadText):
+        dump_node(Node(f"a{sign}", "t"))

@@ -231,3 +231,53 @@ def test_a_search_says_how_many_there_are_beyond_its_limit(tmp_path: Path) -> No
         assert graph.search_nodes(tags=["light"], text="lamp", limit=1).total == 3
         assert graph.search_nodes(text="lamp", limit=9).total == 3
         assert graph.search_nodes(limit=1).total == 4
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "x\0y"},
+        {"text": "\0"},
+        {"text": "| a | b |\n" * 400},
+        {"text": " ".join("|" * n + "-" * (n % 7) for n in range(1, 1500))},
+        {"text": 'a" OR "b" NEAR( * ^ : {'},
+        {"tags": [f"tag{number}" for number in range(1500)]},
+        {"keywords": [f"word{number}" for number in range(1500)]},
+        {"model": "\0", "path": "\0"},
+    ],
+)
+def test_whatever_is_asked_is_answered_and_the_database_stays(graph: Graph, query: dict[str, object]) -> None:
+    node = graph.create_node("kept", "| a | b |", tags=["one"])
+    graph.search_nodes(text="kept")
+    database = Path(derived_folder(graph.data_dir)) / "graph.db"
+    inode = database.stat().st_ino
+    hits = graph.search_nodes(**query, limit=10)  # type: ignore[arg-type]
+    assert (list(hits), hits.total) in (([], 0), ([node], 1))
+    assert database.stat().st_ino == inode
+    assert found(graph, text="kept") == ["kept"]
+
+
+def test_a_question_that_makes_no_sense_is_an_error_and_costs_nothing(graph: Graph) -> None:
+    graph.create_node("kept")
+    graph.search_nodes(text="kept")
+    index = graph._store.node_index
+    with pytest.raises(Exception, match="no such column"):
+        index.ask("SELECT nonsense FROM files")
+    assert index._is_kept
+    assert not index._discarded
+
+
+def test_signs_are_found_where_they_are_said_and_nowhere_else(graph: Graph) -> None:
+    for text in ("plain", "a list []", "x, y", "key: value", "a-b", "[[wiki]]"):
+        graph.create_node(text)
+    for signs, said in (("[]", "a list []"), (",", "x, y"), (":", "key: value"), ("[[", "[[wiki]]"), ("-", "a-b")):
+        assert found(graph, text=signs) == [said]
+    assert found(graph, text='"') == []
+    assert found(graph, text="[ ]") == ["[[wiki]]", "a list []"]
+    assert graph.search_nodes(text=",", limit=1).total == 1
+
+
+def test_many_tags_must_all_be_there(graph: Graph) -> None:
+    graph.create_node("all", tags=[f"t{number}" for number in range(1200)])
+    graph.create_node("most", tags=[f"t{number}" for number in range(1199)])
+    assert found(graph, tags=[f"t{number}" for number in range(1200)]) == ["all"]

@@ -75,3 +75,15 @@ async def test_many_clients_with_large_messages_do_not_fill_the_memory(bench):
         assert set(await asyncio.gather(*(shout(server) for _ in range(32)))) == {"bad_request"}
         grown = memory_of(server.process, "VmHWM") - before
     assert grown < 400 * MB, f"{grown // MB} MB for 32 clients"
+
+
+async def test_a_turn_with_an_odd_file_name_can_be_read_again(bench):
+    with ScriptedModel([Turn("Seen.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            odd = [{"name": "a\u0001b.txt", "text": "said\u0002"}]
+            await client.ask("send_prompt", prompt="look", files=odd)
+            node_id = (await client.turn())[-1]["data"]["node_id"]
+            node = (await client.ask("get_node", node_id=node_id))["data"]
+            assert [(each["name"], each["text"]) for each in node["attachments"]] == [("a\u0001b.txt", "said\u0002")]
+            assert await refused(client, files=[{"name": "\ud800", "text": "x"}]) == "bad_text"
+            assert await refused(client, files=[{"name": "x", "text": "\udfff"}]) == "bad_text"

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from nebula.files.database import connect, transaction
+from nebula.graph.derived.bodies import holds_all
 
 APPLICATION = 0x4E476E6F  # "NGno"
 VERSION = 4
@@ -91,6 +92,7 @@ class NodeDatabase:
     def _connect(self) -> sqlite3.Connection:
         connection = connect(self.path or ":memory:", application_id=APPLICATION, version=VERSION, timeout_s=30)
         try:
+            connection.create_function("holds_all", 2, holds_all, deterministic=True)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA cache_size = -32768")

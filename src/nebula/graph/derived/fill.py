@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nebula.graph.derived.bodies import encode
 from nebula.graph.derived.database import READ, UNREAD, UNREADABLE
 from nebula.graph.derived.discover import Discovery
 from nebula.graph.derived.search_terms import folded, index_text
@@ -14,7 +14,7 @@ from nebula.graph.disk.node_files import FOLDER
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.formats.node_xml import load_node
 from nebula.graph.ids import sort_key
-from nebula.graph.values import Node, row_of
+from nebula.graph.values import Node
 from nebula.language import Sentence
 
 if TYPE_CHECKING:
@@ -104,11 +104,3 @@ def dump_sentence(sentence: Sentence) -> str:
 def load_sentence(text: str) -> Sentence:
     sentence, values = json.loads(text)
     return Sentence(sentence, **values)
-
-
-_DECODER = json.JSONDecoder()
-encode: Callable[[Node], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=row_of).encode
-
-
-def decode(body: str) -> Node:
-    return Node.from_row(_DECODER.raw_decode(body)[0])

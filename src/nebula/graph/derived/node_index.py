@@ -40,6 +40,9 @@ _BEARABLE = 0.1
 """Seconds that a single question may wait for a look at every file, now and then."""
 _QUICK = 0.003
 """Seconds that looking may take each time it is asked for."""
+_CORRUPT, _NOT_A_DATABASE = 11, 26
+_REFUSED = (1, 18)
+"""Codes of SQLite (imported only when it is needed): the question makes no sense, or it is too long."""
 _Seen = tuple[dict[str, int], files.Signature | None]
 
 
@@ -142,7 +145,7 @@ class NodeIndex:
 
     def _guarded(self, action: Callable[[], T]) -> T:
         """Runs something on the database. A damaged one is thrown away and made anew; where that does not help, or
-        none can be kept, it lives in memory. Nobody but a mistake of ours gets to see an error."""
+        none can be kept, it lives in memory. A question that SQLite refuses is the question's fault, and raised."""
         import sqlite3
 
         from nebula.files.database import ForeignDatabase
@@ -151,7 +154,7 @@ class NodeIndex:
             try:
                 return action()
             except (sqlite3.DatabaseError, ForeignDatabase) as error:
-                if not self._is_kept or isinstance(error, sqlite3.ProgrammingError):
+                if not self._is_kept or isinstance(error, sqlite3.ProgrammingError) or _code_of(error) in _REFUSED:
                     raise
                 self._start_over(error)
 
@@ -162,8 +165,7 @@ class NodeIndex:
 
         with self._writing, self._asking:
             self.close()
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-            is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+            is_damage = _code_of(error) in (_CORRUPT, _NOT_A_DATABASE)
             if isinstance(error, sqlite3.DatabaseError) and is_damage and not self._discarded:
                 self._discarded = True
                 with contextlib.suppress(OSError):  # then it cannot be opened either
@@ -331,6 +333,11 @@ class NodeIndex:
             self._writer = self._reader = None
             self._seen = None
             self._built = False
+
+
+def _code_of(error: Exception) -> int:
+    """Return SQLite's own code of an error; one that we raised ourselves says that the file is not as it should be."""
+    return int(getattr(error, "sqlite_errorcode", _CORRUPT)) & 0xFF
 
 
 def _is_settled(seen: _Seen) -> bool:

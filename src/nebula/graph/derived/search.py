@@ -6,13 +6,14 @@ each word or quoted run must occur. Best matches come first, newer before older.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from nebula.graph.derived import search_terms
-from nebula.graph.derived.fill import decode
+from nebula.graph.derived.bodies import decode
 from nebula.graph.derived.node_index import NodeIndex
 from nebula.graph.values import Node
 from nebula.value import value
@@ -126,30 +127,47 @@ class _Plan:
 def _plan(query: Query) -> _Plan | None:
     """How to answer a query; None when nothing can match."""
     plan = _Plan()
-    for tag in query.tags:
-        value = search_terms.folded(" ".join(tag.split()))
-        if plan.leading == "files":
-            plan.leading, plan.order = "tags JOIN files ON files.doc = tags.doc", "tags.doc"
-            plan.conditions.append(("tags.tag = ?", value))
-        else:
-            plan.conditions.append(("EXISTS (SELECT 1 FROM tags AS t WHERE t.tag = ? AND t.doc = files.doc)", value))
+    _add_tags(plan, list(dict.fromkeys(search_terms.folded(" ".join(tag.split())) for tag in query.tags)))
     keywords = [search_terms.match_expression(keyword, prefix=False) for keyword in query.keywords]
     if None in keywords:
         return None  # nothing but signs: no node has that as a keyword
     plan.keywords = " AND ".join(f"({each})" for each in keywords)
     _add_match(plan, "keywords", plan.keywords)
-    texts = []
-    for phrase in search_terms.phrases(query.text):
+    texts, signs = [], []
+    for phrase in dict.fromkeys(search_terms.phrases(query.text)):
         expression = search_terms.match_expression(phrase, prefix=True)
         if expression:
             texts.append(f"({expression})")
         else:
-            # Signs only (`]]>`): not indexed, looked for in the stored text itself.
-            plan.conditions.append(("files.doc IN (SELECT doc FROM bodies WHERE instr(body, ?))", _as_in_body(phrase)))
+            signs.append(phrase)
     plan.text = " AND ".join(texts)
     _add_match(plan, "texts", plan.text)
+    _add_signs(plan, signs)
     _add_filters(plan, query)
     return plan
+
+
+def _add_tags(plan: _Plan, tags: list[str]) -> None:
+    """All of the tags, in two conditions at most: SQLite takes a thousand."""
+    if not tags:
+        return
+    plan.leading, plan.order = "tags JOIN files ON files.doc = tags.doc", "tags.doc"
+    plan.conditions.append(("tags.tag = ?", tags[0]))
+    if len(tags) > 1:
+        has_all = (
+            "NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE NOT EXISTS"
+            " (SELECT 1 FROM tags AS t WHERE t.tag = wanted.value AND t.doc = files.doc))"
+        )
+        plan.conditions.append((has_all, json.dumps(tags[1:])))
+
+
+def _add_signs(plan: _Plan, signs: list[str]) -> None:
+    """Phrases without a word (`]]>`) are in no index: they are looked for in what the nodes say, the longest of them
+    first in the row as it is stored, which is many times faster and finds a little too much."""
+    if signs:
+        body = "EXISTS (SELECT 1 FROM bodies WHERE bodies.doc = files.doc AND {})".format
+        plan.conditions.append((body("instr(body, ?)"), _as_in_body(max(signs, key=len))))
+        plan.conditions.append((body("holds_all(body, ?)"), json.dumps(signs)))
 
 
 def _add_filters(plan: _Plan, query: Query) -> None:
@@ -176,8 +194,6 @@ def _add_match(plan: _Plan, table: str, expression: str) -> None:
 
 
 def _as_in_body(text: str) -> str:
-    import json
-
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 

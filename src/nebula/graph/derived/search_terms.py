@@ -72,7 +72,7 @@ def match_expression(text: str, *, prefix: bool) -> str | None:
     `prefix` lets a last word of three letters or more be the beginning of a longer one, where it stands alone or
     right behind a script without spaces (`エラー404`).
     """
-    text = unicodedata.normalize("NFKC", text).strip()
+    text = unicodedata.normalize("NFKC", text).replace("\0", " ").strip()  # SQLite ends a text at its first zero
     last = re.search(_LAST_RUN, text)
     has_run = re.search(_ANY_RUN, text) is not None
     if prefix and not has_run and _SINGLE_WORD.fullmatch(text):

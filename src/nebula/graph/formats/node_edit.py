@@ -20,7 +20,7 @@ from nebula.graph.formats.node_xml import (
 from nebula.graph.values import Node
 from nebula.value import replace
 
-_KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped"}
+_KNOWN_TEXT = {"role", "count", "duration", "rate", "escaped", xml_text.ESCAPED}
 _ID = re.compile(rb"""(<node\s[^<>]*?\bid\s*=\s*["'])[^"'<>]*(["'])""")
 _Change = tuple[int, int, str]
 

@@ -20,7 +20,7 @@ from nebula.language import Sentence
 MAX_NODE_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 16
 
-_KNOWN_ID = re.compile(r"[^\s\x00-\x1f]{1,200}")
+_KNOWN_ID = re.compile("[^\\s\x00-\x1f\ufffe\uffff]{1,200}")
 _HEAD = re.compile(rb"<node\s([^<>]*)>")
 _ATTRIBUTE = re.compile(rb"""([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
 TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
@@ -54,11 +54,8 @@ def dump_node(node: Node) -> bytes:
 
 
 def text_element(text: Utterance, more: str = "") -> str:
-    attributes = (
-        f' role="{xml_text.attribute(text.role)}" count="{text.count}"'
-        f' duration="{text.duration:.2f}" rate="{text.rate:.2f}"{more}'
-    )
-    return xml_text.block("text", attributes, text.text)
+    figures = {"count": str(text.count), "duration": f"{text.duration:.2f}", "rate": f"{text.rate:.2f}"}
+    return xml_text.block("text", xml_text.attributes(role=text.role, **figures) + more, text.text)
 
 
 def _refuse_surrogates(node: Node) -> None:
@@ -158,7 +155,7 @@ class _Reader:
         if len(self.open) >= MAX_DEPTH:
             raise BadFile(self.path, Sentence("nested deeper than {depth}", depth=MAX_DEPTH))
         path = (*self.open[-1].path, name) if self.open else (name,)
-        element = Element(path, attributes, self.parser.CurrentByteIndex)
+        element = Element(path, xml_text.plain_attributes(attributes), self.parser.CurrentByteIndex)
         self.open.append(element)
         self.elements.append(element)
         self.pieces, self.had_cdata = [], False
@@ -287,7 +284,7 @@ def _listed(name: str, items: list[str], *, always: bool = False) -> str:
 
 
 def _write_summary(node: Node) -> str:
-    attributes = f' updated="{str(node.updated).lower()}" last_built="{xml_text.attribute(node.last_built)}"'
+    attributes = xml_text.attributes(updated=str(node.updated).lower(), last_built=node.last_built)
     return xml_text.block("summary", attributes, node.summary)
 
 
@@ -317,8 +314,7 @@ def _read_usage(elements: _Elements) -> dict[str, Any]:
 def _write_file(file: FileState) -> str:
     path, escaped = xml_text.escape_impossible(file.path)
     mark = ' escaped="true"' if escaped else ""
-    before, after = xml_text.attribute(file.before), xml_text.attribute(file.after)
-    return f'<file path="{xml_text.attribute(path)}" before="{before}" after="{after}"{mark}/>'
+    return f"<file{xml_text.attributes(path=path, before=file.before, after=file.after)}{mark}/>"
 
 
 def _read_file(element: Element) -> FileState:
@@ -330,9 +326,8 @@ def _read_file(element: Element) -> FileState:
 
 
 def _write_attachment(each: Attachment) -> str:
-    attributes = f' name="{xml_text.attribute(each.name)}" kind="{xml_text.attribute(each.kind)}" size="{each.size}"'
-    if each.format:
-        attributes += f' format="{xml_text.attribute(each.format)}"'
+    more = {"format": each.format} if each.format else {}
+    attributes = xml_text.attributes(name=each.name, kind=each.kind, size=str(each.size), **more)
     return xml_text.block("attachment", attributes, each.text)
 
 

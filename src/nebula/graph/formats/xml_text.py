@@ -11,6 +11,7 @@ import re
 
 from nebula.graph.errors import BadText
 
+ESCAPED = "escaped_attributes"
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r"))
 _TO_ESCAPE = re.compile("[\\\\\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -55,6 +56,26 @@ def unescape(text: str) -> str:
 def attribute(text: str) -> str:
     """Text for between double quotes; also fit for an element's content."""
     return _MARKUP.sub(lambda found: _ENTITY[found.group()], text)
+
+
+def attributes(**values: str) -> str:
+    """Return the attributes as they stand in a tag, each after a blank. Those with characters that XML cannot hold are
+    named in a last one, `escaped_attributes`; `plain_attributes` reads them back."""
+    written, escaped = "", []
+    for name, text in values.items():
+        body, was_escaped = escape_impossible(text)
+        written += f' {name}="{attribute(body)}"'
+        if was_escaped:
+            escaped.append(name)
+    return written + (f' {ESCAPED}="{" ".join(escaped)}"' if escaped else "")
+
+
+def plain_attributes(found: dict[str, str]) -> dict[str, str]:
+    """Return what a parser found in a tag with the attributes that `attributes` escaped as they were."""
+    if ESCAPED not in found:
+        return found
+    escaped = found[ESCAPED].split()
+    return {name: unescape(text) if name in escaped else text for name, text in found.items()}
 
 
 def block(element: str, attributes: str, text: str) -> str:
