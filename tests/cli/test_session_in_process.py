@@ -587,15 +587,18 @@ def test_a_terminal_that_reads_no_keys_is_told_of_none(bench: Bench, lang: str) 
     assert not re.search("Shift|Ctrl|Tab", ran.out)
 
 
-def test_choosing_a_model_by_name_tries_its_own_tool_calls_again(bench: Bench) -> None:
+def test_a_model_that_printed_a_call_is_native_again_after_prose_and_in_the_next_session(bench: Bench) -> None:
     bench.write("a.txt", "1\n")
     printed = '{"name": "readFile", "arguments": {"path": "a.txt"}}'
-    answer = '{"thought": "", "tool_calls": [], "final_answer": "ok"}'
-    with ScriptedModel([Turn(printed), Turn(answer), Turn(answer), Turn("native")]) as server:
-        ran = run_here(bench, "nebula", "-p", "go", **server.env())
-        assert "`model gpt-4.1-nano` in a session tries its own tool calls again" in ran.err
-        run_here(bench, "nebula", stdin="\ngo on\nmodel gpt-4.1-nano\nand on\nexit\n", **server.env())
-    assert ["tools" in turn.json for turn in server.turns] == [True, False, False, True]
+    script = [Turn(printed), Turn("In prose."), Turn("native"), Turn(printed), Turn("In prose."), Turn("native")]
+    with ScriptedModel(script) as server:
+        run_here(bench, "nebula", stdin="\ngo\ngo on\nexit\n", **server.env())
+        first = run_here(bench, "nebula", "-p", "once more", **server.env())
+        second = run_here(bench, "nebula", "-p", "and again", **server.env())
+    assert ["tools" in turn.json for turn in server.turns] == [True, False, True, True, False, True]
+    assert (first.code, first.out, second.out) == (0, "In prose.\n", "native\n")
+    assert "prints its tool calls as text" in first.err
+    assert second.err.count("prints its tool calls") == 0
 
 
 def test_a_turn_that_was_cut_short_says_so_when_the_session_is_resumed(bench: Bench) -> None:

@@ -16,6 +16,7 @@ from nebula.llm.openai import OpenAIModel
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
+    DeclaredSpec,
     ImageBlock,
     Json,
     Message,
@@ -102,6 +103,21 @@ async def test_one_conversation_is_the_same_on_every_wire(wire: str, fragment: i
         model = CONNECT[wire](server)
         assert await converse(model, "設定は？", RESULTS) == EXPECTED
         await model.aclose()
+
+
+@everywhere
+async def test_calls_of_a_reply_cut_at_the_output_limit_run_only_where_they_read(wire: str) -> None:
+    reading = DeclaredSpec("readFile", "Read a file", READ_FILE.parameters, reads_only=True)
+    writing = DeclaredSpec("writeFile", "Write a file")
+    calls = [Call("readFile", {"path": "a"}), Call("writeFile", {"path": "a", "content": "half"}), Call("other", {})]
+    with ScriptedModel([Turn("", calls, stop="length"), Turn("", calls)]) as server:
+        model = CONNECT[wire](server)
+        _, cut = await ask(model, [UserMessage.new_prompt("hi")], (reading, writing))
+        _, whole = await ask(model, [UserMessage.new_prompt("hi")], (reading, writing))
+        await model.aclose()
+    assert [use.id in cut.invalid_calls for use in cut.message.tool_uses or ()] == [False, True, True]
+    assert all("output limit" in reason for reason in cut.invalid_calls.values())
+    assert whole.invalid_calls == {}
 
 
 @everywhere

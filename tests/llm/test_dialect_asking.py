@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from nebula.llm.dialect.json_dialect import (
     with_known_names,
     with_printed_calls,
 )
-from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.dialect.tools import make_offer
 from nebula.llm.dialect.where_needed import DialectWhereNeeded, has_unknown_names, may_print_calls
 from nebula.llm.errors import BadReplyError, FormatError, ModelError
@@ -490,12 +488,23 @@ async def test_a_stream_without_a_reply_is_an_error() -> None:
     assert str(error.value) == "The model's stream ended without a reply. Ask again, or choose another model."
 
 
+async def test_writes_of_an_object_cut_at_the_output_limit_are_not_run() -> None:
+    calls = (
+        '{"tool_calls": [{"name": "read_file", "parameters": {"path": "a"}}, {"name": "write_file", "parameters": {}}]}'
+    )
+    model = Told([said(calls, stop="length")])
+    reply = (await heard(JsonDialect(model), request()))[-1]
+    assert isinstance(reply, ModelReply)
+    uses = reply.message.tool_uses or ()
+    assert [each.id in reply.invalid_calls for each in uses] == [False, True]
+
+
 # when it is spoken
 
 PRINTED = '{"name": "readFile", "arguments": {"path": "a"}}'
 PRINTS = Sentence(
-    "{model} prints its tool calls as text. They were understood; from now on it is asked "
-    "in the JSON dialect. `model {model}` in a session tries its own tool calls again.",
+    "{model} prints its tool calls as text. They were understood; until it answers in prose it is asked in the JSON "
+    "dialect.",
     model="m",
 )
 
@@ -529,9 +538,9 @@ async def test_a_server_that_cannot_be_asked_is_left_to_the_request() -> None:
     assert await heard(DialectWhereNeeded(model), request()) == [said("x")]
 
 
-async def test_a_model_that_prints_its_calls_is_understood_and_remembered() -> None:
-    model, known = Told([said(PRINTED)], [said(ANSWER)]), PrintingModels()
-    dialect = DialectWhereNeeded(model, known=known)
+async def test_a_model_that_prints_its_calls_is_understood_and_asked_in_the_dialect() -> None:
+    model = Told([said(PRINTED)], [said(ANSWER)])
+    dialect = DialectWhereNeeded(model, reads_printed_calls=True)
     notice, reply = await heard(dialect, request())
     assert notice == ModelNotice(PRINTS)
     assert isinstance(reply, ModelReply)
@@ -539,25 +548,54 @@ async def test_a_model_that_prints_its_calls_is_understood_and_remembered() -> N
         called(use("readFile", {"path": "a"})), message=reply.message, rung="json", stop="tool_calls"
     )
     assert [(each.name, each.orig_args) for each in reply.message.tool_uses or ()] == [("readFile", {"path": "a"})]
-    assert "m" in known
     assert await heard(dialect, request()) == [TextDelta("done"), said("done", rung="json")]
     assert [bool(asked.tools) for asked in model.requests] == [True, False]
 
 
+async def test_the_first_prose_of_a_model_that_printed_a_call_is_its_answer_and_it_is_native_again() -> None:
+    model = Told([said(PRINTED)], [said(PRINTED)], [said("Just words.")], [said("Native.")])
+    dialect = DialectWhereNeeded(model, reads_printed_calls=True)
+    for _ in range(2):
+        await heard(dialect, request())
+    assert await heard(dialect, request()) == [TextDelta("Just words."), said("Just words.")]
+    assert await heard(dialect, request()) == [said("Native.")]
+    assert [bool(asked.tools) for asked in model.requests] == [True, False, False, True]
+
+
+async def test_a_broken_object_of_a_model_that_printed_a_call_is_asked_for_once_more() -> None:
+    model = Told([said(PRINTED)], [said('{"tool_calls": [{"name":')], [said(ANSWER)])
+    dialect = DialectWhereNeeded(model, reads_printed_calls=True)
+    await heard(dialect, request())
+    reply = (await heard(dialect, request()))[-1]
+    assert isinstance(reply, ModelReply)
+    assert (reply.message.content, reply.rung) == ("done", "json")
+
+
+async def test_a_printed_call_is_an_answer_where_models_have_tool_calls() -> None:
+    model = Told([said(PRINTED)], [said("Native.")])
+    dialect = DialectWhereNeeded(model)
+    assert await heard(dialect, request()) == [said(PRINTED)]
+    assert await heard(dialect, request()) == [said("Native.")]
+    assert all(asked.tools for asked in model.requests)
+
+
 @pytest.mark.parametrize("words", ["does not support tools", "tool choice requires", "tools param requires"])
 async def test_a_server_that_refuses_tools_is_asked_in_the_dialect_from_then_on(words: str) -> None:
-    model, known = Told([BadReplyError(f"x {words} y")], [said(ANSWER)]), PrintingModels()
-    items = await heard(DialectWhereNeeded(model, known=known), request())
-    assert items == [TextDelta("done"), said("done", rung="json")]
-    assert "m" in known
-    assert "n" not in known
+    model = Told([BadReplyError(f"x {words} y")], [said(ANSWER)], [said("prose")], [said(ANSWER)])
+    dialect = DialectWhereNeeded(model, reads_printed_calls=True)
+    assert await heard(dialect, request()) == [TextDelta("done"), said("done", rung="json")]
+    reply = (await heard(dialect, request()))[-1]  # prose is no answer of such a model
+    assert isinstance(reply, ModelReply)
+    assert (reply.message.content, reply.rung) == ("done", "json")
+    assert [bool(asked.tools) for asked in model.requests] == [True, False, False, False]
 
 
 async def test_any_other_refusal_is_one() -> None:
-    model, known = Told([BadReplyError("x")]), PrintingModels()
+    model = Told([BadReplyError("x")], [said("Native.")])
+    dialect = DialectWhereNeeded(model)
     with pytest.raises(BadReplyError, match="x"):
-        await heard(DialectWhereNeeded(model, known=known), request())
-    assert "m" not in known
+        await heard(dialect, request())
+    assert await heard(dialect, request()) == [said("Native.")]
 
 
 async def test_a_remark_is_said_once_before_the_first_reply() -> None:
@@ -628,64 +666,3 @@ def test_a_name_that_was_not_offered() -> None:
 def test_a_text_that_is_no_plain_call_of_an_offered_tool_stays(text: str) -> None:
     reply = said(text)
     assert with_printed_calls(reply, request()) is reply
-
-
-# models that print their calls
-
-
-def test_who_prints_is_remembered_by_server(tmp_path: Path) -> None:
-    home = str(tmp_path)
-    here = PrintingModels(home, "http://a:secret@x")
-    assert "m" not in here
-    here.add("m")
-    here.add("n")
-    assert "m" in here
-    for known in (PrintingModels(home, "http://a:secret@x"), here):
-        assert "m" in known
-        assert "x" not in known
-    assert "m" not in PrintingModels(home, "http://other")
-    assert "m" not in PrintingModels()
-    text = (tmp_path / "printing-models.txt").read_text()
-    assert [line.partition("\t")[2] for line in text.splitlines()] == ["m", "n"]
-    assert [len(line.partition("\t")[0]) for line in text.splitlines()] == [16, 16]
-    assert text.endswith("n\n")
-    assert "secret" not in text
-
-
-def test_who_prints_is_forgotten_on_every_server(tmp_path: Path) -> None:
-    home = str(tmp_path)
-    one, other = PrintingModels(home, "1"), PrintingModels(home, "2")
-    for known in (one, other):
-        known.add("m")
-        known.add("n")
-    one.forget("m")
-    assert "m" not in one
-    assert "m" not in PrintingModels(home, "2")
-    assert "n" in PrintingModels(home, "1")
-    assert "n" in PrintingModels(home, "2")
-    written = (tmp_path / "printing-models.txt").stat().st_mtime_ns
-    one.forget("unheard")
-    assert (tmp_path / "printing-models.txt").stat().st_mtime_ns == written
-
-
-@pytest.mark.parametrize("name", ["a\nb", "sk-0123456789abcdef0123456789"])
-def test_a_name_that_does_not_belong_in_a_file_is_known_for_now(name: str, tmp_path: Path) -> None:
-    known = PrintingModels(str(tmp_path))
-    known.add(name)
-    assert name in known
-    assert not (tmp_path / "printing-models.txt").exists()
-
-
-def test_a_list_that_cannot_be_read_is_none_and_the_oldest_go(tmp_path: Path) -> None:
-    place = tmp_path / "printing-models.txt"
-    place.write_bytes(b"\xff")
-    known = PrintingModels(str(tmp_path))
-    assert "m" not in known
-    place.write_text("".join(f"x\t{number}\n" for number in range(1000)))
-    known.add("m")
-    lines = place.read_text().splitlines()
-    assert (len(lines), lines[0], lines[-1].partition("\t")[2]) == (1000, "x\t1", "m")
-    place.unlink()
-    place.mkdir()
-    known.add("n")
-    assert "n" in known

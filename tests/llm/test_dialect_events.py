@@ -29,9 +29,7 @@ class Look:
     ("reply", "rung"),
     [
         ('{"tool_calls": [{"name": "look", "parameters": {"at": "a"}}]}', "json"),
-        ("<tool_call>\n<function=look>\n<parameter=at>\na\n</parameter>\n</function>\n</tool_call>", "markup"),
-        ('<|channel|>commentary to=functions.look <|constrain|>json<|message|>{"at": "a"}<|call|>', "tokens"),
-        ("[look(at='a')]", "pythonic"),
+        ('<tool_call>{"name": "look", "arguments": {"at": "a"}}</tool_call>', "tags"),
         ("{'name': 'look', 'arguments': {'at': 'a'}}", "repair"),
     ],
 )

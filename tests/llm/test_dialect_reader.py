@@ -62,13 +62,6 @@ CALLS = {
     f"<tool_call>{CALL_A}</tool_call>\n<tool_call>{CALL_B}</tool_call>": ("tags", [READ_A, READ_B]),
     f"<tool_call>\n{CALL_A}": ("tags", [READ_A]),
     f"Sure.\n<tool_call>{CALL_A}</tool_call> Done!": ("tags", [READ_A]),
-    '<function=read_file>{"path": "a.py"}</function>': ("tags", [READ_A]),
-    f"[TOOL_CALLS][{CALL_A}]": ("tags", [READ_A]),
-    # tokens, markup and calls as in Python; most of these shapes are in reply_shapes.jsonl
-    '[TOOL_CALLS]read_file[CALL_ID]a1b2c3d4e[ARGS]{"path": "a.py"}': ("tokens", [READ_A]),
-    '<|tool_call>call:f(a: "b")': ("tokens", [SpokenCall("f", {"a": "b"})]),
-    "<tool_call>\n<function=list_files>\n</function>\n</tool_call>": ("markup", [SpokenCall("list_files", {})]),
-    '```tool_code\nread_file(path="a.py")\n```': ("pythonic", [READ_A]),
     "I use <tool>it</tool> now. " + CALL_A: ("scan", [READ_A]),
     f"<think>a {CALL_B}</think> so <think>b {CALL_B}</think> {CALL_A}": ("scan", [READ_A]),
     # rung 5: fences
@@ -77,7 +70,6 @@ CALLS = {
     f"```json\n{CALL_A}\n```\nand\n```json\n{CALL_B}\n```": ("fence", [READ_A, READ_B]),
     f"```python\nd = {{'a': {{}}}}\n```\n```json\n{CALL_A}\n```": ("fence", [READ_A]),
     f"```json\n{CALL_A}{CALL_B}": ("scan", [READ_A, READ_B]),
-    "```\n<function=list_files>\n</function>\n```": ("markup", [SpokenCall("list_files", {})]),
     f"So {CALL_B}</think> or <think>{CALL_B}</think> {CALL_A}": ("scan", [READ_A]),
     f"So {CALL_B} <think>b</think> {CALL_A}": ("scan", [READ_A]),  # it may have been considered only
     # rung 6: among prose, or several in a row
@@ -137,6 +129,7 @@ def test_thought_comes_from_the_object_or_the_words_before() -> None:
 
 WRITE = '{"thought": "t", "tool_calls": [{"name": "write_file", "parameters": {"path": "a.py", "content": "x = 1"}}]}'
 
+OTHER = "the calls are not written in JSON; one JSON object was asked for"
 REFUSED = {
     "": "the reply is empty",
     "  \n": "the reply is empty",
@@ -174,13 +167,13 @@ REFUSED = {
     '{"tool_calls": [{"name": "read_file", "parameters": "{\\"path\\": \\"a"}]}': "the parameters of read_file cannot be read: the reply is cut off inside a string at line 1, column 12",
     "<tool_call>read_file a.py</tool_call>": "what follows <tool_call> cannot be read",
     f"<tool_call>{CALL_A}</tool_call><tool_call>{{'name': </tool_call>": "the JSON is cut off: a value is missing at line 1, column 97; nothing was run, send it again whole and shorter",
-    f"analysis<|message|>I could use {CALL_A}": "the reply is plain text; one JSON object was asked for",
-    "It was </tool_call>.\n<tool_call><function=write_file><parameter=path>a</parameter></function>": "the call of write_file is cut off, and what may be half a change is never carried out",
+    f"analysis<|message|>I could use {CALL_A}": OTHER,
+    f"analysis I could {CALL_A} assistantfinal{CALL_A}": OTHER,
+    "<tool_call><function=write_file><parameter=path>a</parameter></function>": OTHER,
     '<tool_call>{"path": "a.py"}</tool_call>': "a <tool_call> holds no call with a name",
-    '```tool_code\nread_file("a.py")\n```': "the call cannot be read: expected an argument by name at line 2, column 11",
-    '[write_file(path="a.py", content="x = 1"': "the call cannot be read: closing brackets are missing at line 1, column 41",
-    'write_file(path="a.py", content="x") and that is it': "something follows the call; one JSON object was asked for",
-    "<tool_call>unheard_of</tool_call>": "there is no tool unheard_of",
+    '[write_file(path="a.py", content="x = 1"': OTHER,
+    'write_file(path="a.py", content="x") and that is it': OTHER,
+    "<tool_call>unheard_of</tool_call>": "what follows <tool_call> cannot be read",
     '{"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}': "the parameters of read_file are its schema; give their values",
     '{"name": "read_file", "parameters": {"path": "a"}, "arguments": {"path": "b"}}': "read_file is given parameters twice, and they differ",
     f"[{CALL_A}, 5]": "a list of calls holds something that is no call",
@@ -267,14 +260,6 @@ GROWING = {
     "calls": lambda n: '{"tool_calls": [' + '{"name": "read_file", "parameters": {}},' * (n // 8) + "]}",
     "arguments as a string": lambda n: '{"tool_calls": [{"name": "x", "parameters": "' + '\\"' * n + '"}]}',
     "calls in tags": lambda n: f"<tool_call>{CALL_A}</tool_call>" * (n // 100),
-    "calls in markup": lambda n: "<function=read_file><parameter=path>a</parameter></function>" * (n // 100),
-    "a long value in markup": lambda n: f"<function=read_file><parameter=path>{'<p' * n}</parameter></function>",
-    "calls without parameters": lambda n: "<function=list_files></function>" * (n // 100),
-    "keys and values": lambda n: "<tool_call>f<arg_key>a</arg_key><arg_value>b</arg_value></tool_call>" * (n // 100),
-    "labels": lambda n: 'read_file:0<|tool_call_argument_begin|>{"path": "a"}' * (n // 100),
-    "half a label": lambda n: "to=functions." + "a" * n + CALL_A,
-    "bare keys": lambda n: 'call:f{a:<|"|>b<|"|>}' * (n // 100),
-    "calls as in Python": lambda n: "[" + "list_files()," * n + "]",
     "ends of thoughts": lambda n: f"{CALL_A}</think>" * (n // 100) + PLAIN_OBJECT,
     "a closing tag for brackets": lambda n: (
         '<tool_call>{"name": "read_file", "parameters": {"path": "' + "a" * n + '"</tool_call>'

@@ -1,4 +1,4 @@
-"""What a value found in a reply says, and what parameters written as elements hold."""
+"""What a value found in a reply says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from nebula.llm.dialect.markup import read_pairs, read_parameters
 from nebula.llm.dialect.noise import strip_noise
 from nebula.llm.dialect.reader import read_reply
 from nebula.llm.dialect.spoken import FormatFailure, KnownTools, Spoken, SpokenCall, decoded, whole_value
@@ -156,144 +155,14 @@ def test_a_value_inside_strings_is_taken_out_of_a_few() -> None:
     assert whole_value(" {} \n", "x") == {}
 
 
-@pytest.mark.parametrize(
-    ("calls", "alone"),
-    [(["read", "read"], True), (["write"], True), (["read", "write"], False), (["write", "write"], False)],
-)
-def test_a_change_that_cannot_be_quoted_stands_alone(calls: list[str], alone: bool) -> None:
-    spoken = Spoken(KNOWN)
-    for name in calls:
-        spoken.call(name, {})
-    spoken.check_alone()
-    spoken.is_unescaped = True
-    if alone:
-        spoken.check_alone()
-        return
-    with pytest.raises(FormatFailure) as failure:
-        spoken.check_alone()
-    assert str(failure.value) == (
-        "a change in this notation must be the only call of a reply; send these calls as JSON"
-    )
-
-
-# parameters as elements
-
-MARKUP: list[tuple[str, str, dict[str, Any], str]] = [
-    ("read", "</function>", {}, ""),
-    ("read", " \n</invoke> x", {}, " x"),
-    ("read", "<parameter=path>a</parameter></function>", {"path": "a"}, ""),
-    ("read", "\n<parameter=path>\na\n</parameter>\n</function>x", {"path": "a"}, "x"),
-    ("read", "<parameter=path>\n a \n\n</parameter></function>", {"path": " a \n"}, ""),
-    ("read", "<parameter=path>\na</parameter></function>", {"path": "a"}, ""),
-    ("read", "<parameter=path>a\n</parameter></function>", {"path": "a\n"}, ""),
-    ("read", "<parameter=path>\n  a\n  </parameter></function>", {"path": "a"}, ""),
-    ("read", '<parameter name="path">\na\n</parameter></invoke>', {"path": "\na\n"}, ""),
-    ("read", "<parameter name='path'>a</parameter></invoke>", {"path": "a"}, ""),
-    ("read", "<parameter=line>5</parameter><parameter=path>5</parameter></function>", {"line": 5, "path": "5"}, ""),
-    ("read", "<parameter=any>5</parameter><parameter=both>5</parameter></function>", {"any": "5", "both": "5"}, ""),
-    ("read", "<parameter=odd>5</parameter></function>", {"odd": "5"}, ""),
-    ("read", '<parameter name="path" string="false">5</parameter></invoke>', {"path": 5}, ""),
-    ("read", '<parameter name="line" string="true">5</parameter></invoke>', {"line": "5"}, ""),
-    ("store", "<parameter=odd>[1]</parameter></function>", {"odd": "[1]"}, ""),
-    ("write", "<parameter=content></parameter></function>", {"content": ""}, ""),
-    (
-        "read",
-        "<parameter=path>a</parameter></function><function=read><parameter=path>b</parameter></function>",
-        {"path": "a"},
-        "<function=read><parameter=path>b</parameter></function>",
-    ),
-]
-
-
-@pytest.mark.parametrize(("tool", "text", "args", "rest"), MARKUP)
-def test_parameters_as_elements(tool: str, text: str, args: dict[str, Any], rest: str) -> None:
-    assert read_parameters(text, 0, tool, KNOWN) == (args, len(text) - len(rest))
-    assert read_parameters(f"xx{text}", 2, tool, KNOWN) == (args, len(text) - len(rest) + 2)
-
-
-CUT_OFF = "the call of write is cut off; nothing was run, send it again whole and shorter"
-APART = "the parameters of write cannot be told apart"
-QUOTES = "holds markup of calls itself; send this call as JSON"
-UNSURE: list[tuple[str, str]] = [
-    ("", CUT_OFF),
-    (" \n", CUT_OFF),
-    ("<parameter=path>a", CUT_OFF),
-    ("<parameter=path>a</parameter> ", CUT_OFF),
-    ("x</function>", APART),
-    ("<parameter=path>a</parameter>x</function>", APART),
-    ("<parameter=odd>a</parameter></function>", f"{APART}: odd is none of them"),
-    ("<parameter=path>a</parameter><parameter=path>a</parameter></function>", f"{APART}: path stands twice"),
-    ("<parameter=path>a<parameter=content>b</parameter></function>", f"path of write {QUOTES}"),
-    ("<parameter=path>a<arg_key>b</parameter></function>", f"path of write {QUOTES}"),
-    ("<parameter=path>a</parameter></function></parameter>", f"a value of write {QUOTES}"),
-    (
-        "<parameter=path>\n  a\n  </parameter></function>",
-        "path of write is indented, and what of it is layout cannot be told",
-    ),
-]
-
-
-@pytest.mark.parametrize(("text", "reason"), UNSURE)
-def test_elements_that_cannot_be_told_apart_are_refused(text: str, reason: str) -> None:
-    with pytest.raises(FormatFailure) as failure:
-        read_parameters(text, 0, "write", KNOWN)
-    assert str(failure.value) == reason
-
-
-def test_a_closing_tag_that_closes_nothing_matters_only_up_to_the_next_call() -> None:
-    text = "<parameter=path>a</parameter></function>"
-    assert read_parameters(f"{text}<function=x></parameter>", 0, "write", KNOWN) == ({"path": "a"}, len(text))
-    assert read_parameters("</function></parameter>", 0, "write", KNOWN) == ({}, len("</function>"))
-
-
-def test_a_value_that_its_schema_does_not_take() -> None:
-    with pytest.raises(FormatFailure) as failure:
-        read_parameters("<parameter=line>x</parameter></function>", 0, "read", KNOWN)
-    assert str(failure.value) == "line of read cannot be read: expected a value, found 'x' at line 1, column 1"
-
-
-def pair(name: str, value: str) -> str:
-    return f"<arg_key>{name}</arg_key>\n<arg_value>{value}</arg_value>\n"
-
-
-def test_keys_and_values_in_turns() -> None:
-    text = pair(" path ", " a\n") + pair("line", "5") + "</tool_call> x"
-    assert read_pairs(text, 0, "read", KNOWN) == ({"path": " a\n", "line": 5}, text.index("\n</tool_call>"))
-    more = pair("path", "a") + "</tool_call><tool_call>" + pair("path", "b")
-    assert read_pairs(f"xx{more}", 2, "read", KNOWN)[0] == {"path": "a"}
-    assert read_pairs("</tool_call></arg_value>", 0, "read", KNOWN) == ({}, 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("<arg_key>path</arg_key><arg_value>a", CUT_OFF),
-        (pair("path", "a"), CUT_OFF),
-        ("", CUT_OFF),
-        (pair("path", "a") + "x", APART),
-        (pair("odd", "a") + "</tool_call>", f"{APART}: odd is none of them"),
-        (pair("path", "a") * 2 + "</tool_call>", f"{APART}: path stands twice"),
-        (pair("path", "a<arg_value>") + "</tool_call>", f"path of write {QUOTES}"),
-        (pair("path", "a") + "</tool_call></arg_value>", f"a value of write {QUOTES}"),
-        (pair("path", "a") + "</tool_call></arg_value><tool_call>", f"a value of write {QUOTES}"),
-    ],
-)
-def test_keys_and_values_that_cannot_be_told_apart_are_refused(text: str, reason: str) -> None:
-    with pytest.raises(FormatFailure) as failure:
-        read_pairs(text, 0, "write", KNOWN)
-    assert str(failure.value) == reason
-
-
 # what stands around a reply
 
 NOISE = {
     "x": "x", " x\n": "x", "\ufeff x \ufeff": "x", "<|im_start|>assistant\nx<|im_end|>": "x", "<s> x </s></s>": "x",
     "<think>a</think>x": "x", "<think>a": "", "<thinking>a</think></thinking>x": "x", "<seed:think>a</seed:think>x": "x",
     "<reasoning>a</reasoning> <thought>b</thought>x": "x", "[THINK]a[/THINK]x": "x", "[THINK]a": "", "◁think▷a◁/think▷x": "x",
-    "a</think>x": "x", "a</thinking>x": "x", "a</thought>x": "a</thought>x", "f(</think>x": "f(</think>x",
-    "{</think>x": "{</think>x", "analysis a assistantfinal x": "final x", "analysis a assistantcommentary x": "commentary x",
-    "analysis a assistant x": "analysis a assistant x", "analysis<|message|>assistantfinal": "analysis<|message|>assistantfinal",
-    "analysis to=x assistantfinal": "analysis to=x assistantfinal", "x<think>a</think>": "x<think>a</think>",
+    "a</think>x": "x", "a</thinking>x": "x", "a</thought>x": "a</thought>x",
+    "{</think>x": "{</think>x", "x<think>a</think>": "x<think>a</think>",
     "<｜end▁of▁sentence｜>x<｜end▁of▁sentence｜>": "x", f"x<|{'a' * 40}|>": "x", f"x<|{'a' * 41}|>": f"x<|{'a' * 41}|>",
     "<|im_end|>": "", "": "",
 }  # fmt: skip
@@ -317,18 +186,9 @@ THOUGHTS = {
     f"So:\n```json\n{CALL}\n```": "So:",
     f"So <tool_call>{CALL}</tool_call>": "So",
     f'So {{"thought": "t", "tool_calls": [{CALL}]}}': "t",
-    "So <function=read></function>": "So",
-    "So <tool_call>read</tool_call> more": "So",
-    'So <function=read>{"path": "a"}</function>': "So",
-    "So\n```tool_code\nread()\n```": "So",
-    "So call:read{line:1}": "So",
-    "So <tool_call>\n<function=read></function></tool_call>": "So",
-    "So <tool_call>now\n<function=read></function></tool_call>": "So now",
-    '<minimax:tool_call><invoke name="read"></invoke></minimax:tool_call>': "",
     f"<think>a</think>So {CALL}": "So",
     f"So <think>a</think> now {CALL}": "now",
     f"So ```py\nx\n``` now {CALL}": "now",
-    "So <|channel|>analysis<|message|>a<|end|> now " + CALL: "now",
 }
 
 
@@ -339,18 +199,7 @@ def test_words_before_the_first_call_are_its_thought(text: str) -> None:
 
 HALF = "the JSON is cut off, and what may be half a change is never carried out"
 NEVER_RUN = {
-    '<function=write>{"path": "a", "content": "x"</function>': HALF,
     '<tool_call>{"name": "unheard"</tool_call>': HALF,
-    '[TOOL_CALLS]write[ARGS]{"path": "a", "content": "x"': HALF,
-    '<|tool_call>call:write{path:<|"|>a<|"|>}<tool_call|><|tool_call>call:read{path:<|"|>b<|"|>}<tool_call|>': (
-        "a change in this notation must be the only call of a reply; send these calls as JSON"
-    ),
-    '<|tool_call>call:write{path:<|"|>a<|"|>,odd:<|"|>b<|"|>}<tool_call|>': (
-        "the parameters of write cannot be told apart: odd is none of them"
-    ),
-    '<function=read>{"path": "a" "b"}</function>': (
-        "the JSON cannot be read: expected ',' or '}', found '\"' at line 1, column 29"
-    ),
     '<tool_call>{"odd" 1}</tool_call>': "the JSON cannot be read: expected ':', found '1' at line 1, column 19",
 }
 
@@ -365,9 +214,6 @@ def test_what_is_not_sure_to_be_whole_is_never_run(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "rung"),
     [
-        ('<function=read>{"path": "a"}</function>', "tags"),
-        ("<function=read>{'path': 'a'}</function>", "repair"),
-        ('<function=read>{"path": "a"</function>', "brackets"),
         ('<tool_call>{"name": "read", "parameters": {"path": "a"}</tool_call>', "brackets"),
     ],
 )

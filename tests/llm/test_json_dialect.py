@@ -18,7 +18,6 @@ from nebula.llm.catalog import connect
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem
 from nebula.llm.dialect import spoken
 from nebula.llm.dialect.json_dialect import JsonDialect
-from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.dialect.reader import read_reply
 from nebula.llm.dialect.where_needed import needs_dialect
 from nebula.llm.errors import FormatError
@@ -318,9 +317,9 @@ async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
         ('{"name": "readFile", "parameters": {"path": "a"}}', True),
         ('```json\n{"name": "readFile", "parameters": {"path": "a"}}\n```', True),
         ('```json\n{"name": "readFile", "parameters": {"path": "a"}}\n```\n```\nx\n```', False),
-        ("<tool_call>\n<function=readFile>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>", True),
-        ('<|tool_call_begin|>functions.readFile:0<|tool_call_argument_begin|>{"path": "a"}<|tool_call_end|>', True),
-        ('[readFile(path="a")]', True),
+        ("<tool_call>\n<function=readFile>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>", False),
+        ('<|tool_call_begin|>functions.readFile:0<|tool_call_argument_begin|>{"path": "a"}<|tool_call_end|>', False),
+        ('[readFile(path="a")]', False),
         ('```python\nreadFile("a")\n```', False),
         ('{"readFile": 3', False),
         ('{"name": "other", "parameters": {"path": "a"}}', False),
@@ -347,21 +346,24 @@ def test_needs_dialect_only_where_the_provider_says_so() -> None:
     assert not needs_dialect(ModelInfo("m", "ollama", tools=True))
 
 
-async def test_the_next_session_knows_that_a_model_prints_its_calls(tmp_path: Path) -> None:
-    printed = '{"name": "readFile", "arguments": {"path": "a"}}'
-    with ScriptedModel([Turn(printed), Turn('{"final_answer": "ok"}'), Turn("native")]) as server:
-        for forget in (False, False, True):
-            if forget:
-                PrintingModels(str(tmp_path)).forget("prints")
-            model = connect("openai", base_url=server.openai_url, environ={}, home=str(tmp_path))
-            await items_of(model, [PROMPT], name="prints")
-            await model.aclose()
-            assert "prints" not in PrintingModels(str(tmp_path), "another server")
-    assert ["tools" in turn.json for turn in server.turns] == [True, False, True]
-    assert (tmp_path / "printing-models.txt").stat().st_mode & 0o777 == 0o600
+@pytest.mark.parametrize(
+    ("provider", "address", "reads"),
+    [
+        ("openai", "", False),
+        ("openai", "https://api.openai.com/v1", False),
+        ("openai", "https://api.openai.com/v1/", False),
+        ("openai", "http://127.0.0.1:1/v1", True),
+        ("gemini", "", False),
+        ("ollama", "", True),
+        ("ollama", "http://127.0.0.1:11434", True),
+        ("local", "/models", True),
+    ],
+)
+def test_printed_calls_are_read_from_servers_of_ones_own_only(provider: str, address: str, reads: bool) -> None:
+    assert connect(provider, base_url=address, environ={})._reads_printed_calls is reads  # type: ignore[attr-defined]
 
 
-async def test_a_model_that_prints_its_calls_is_asked_in_the_dialect_from_then_on() -> None:
+async def test_a_model_that_prints_its_calls_is_asked_in_the_dialect_for_now() -> None:
     printed = '{"name": "readFile", "arguments": {"path": "a"}}'
     script = [Turn(printed), Turn('{"final_answer": "ok"}'), Turn("native")]
     with ScriptedModel(script) as server:

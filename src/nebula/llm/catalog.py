@@ -43,7 +43,7 @@ def _folder(row: Provider, settings: Settings) -> str:
 def connect_as_set(row: Provider, settings: Settings, remark: Sentence | None = None) -> Model:
     """A connector to it; `remark` is said before its first reply."""
     address, key = address_and_key(row, settings)
-    return connect(row.name, base_url=address, api_key=key, remark=remark, home=settings.home)
+    return connect(row.name, base_url=address, api_key=key, remark=remark)
 
 
 def connect(
@@ -54,12 +54,12 @@ def connect(
     retry: RetryPolicy | None = None,
     environ: Mapping[str, str] | None = None,
     remark: Sentence | None = None,
-    home: str = "",
 ) -> Model:
-    """A connector. Nothing is contacted yet.
+    """Make a connector to `provider`. Nothing is contacted yet.
 
     `environ` is where proxies and certificates are looked up (default: the process's environment). The JSON dialect
-    stands by for models that have no tool calls of their own; `home` is where those are remembered that said they had.
+    stands by for models that have no tool calls of their own. Calls printed as text are read only where the user set
+    the server up: at the provider's own address a text is an answer.
     """
     row = PROVIDERS.get(provider)
     if row is None:
@@ -68,13 +68,13 @@ def connect(
         )
     from importlib import import_module
 
-    from nebula.llm.dialect.printing_models import PrintingModels
     from nebula.llm.dialect.where_needed import DialectWhereNeeded
 
     module, _, name = row.connector.partition(":")
     given = {"retry": retry} if retry is not None else {}
     model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
-    return DialectWhereNeeded(model, remark, PrintingModels(home, base_url or provider))
+    is_own_server = row.is_free or base_url.rstrip("/") not in ("", row.default_address)
+    return DialectWhereNeeded(model, remark, reads_printed_calls=is_own_server)
 
 
 def short_name(model: str) -> str:

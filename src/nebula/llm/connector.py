@@ -205,7 +205,7 @@ class Connector(ABC):
                 if text := "".join(reader.end()):
                     yield TextDelta(text)
                 await response.drain()
-            reply = reader.draft.finish(request.messages)
+            reply = reader.draft.finish(request.messages, request.tools)
             self._heard(reader, reply)
             yield reply
             return

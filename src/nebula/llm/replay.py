@@ -43,7 +43,7 @@ class ReplayModel:
         for call in reply.get("tool_calls", ()):
             draft.calls.append(RawCall(call["name"], call.get("id"), call.get("args") or {}))
         self.position += 1
-        yield draft.finish(request.messages)
+        yield draft.finish(request.messages, request.tools)
 
     async def list_models(self) -> list[ModelInfo]:
         return [ModelInfo(MODEL_NAME, self.provider, tools=True)]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
 from nebula.llm.contract import NO_USAGE, ModelReply
-from nebula.messages import AssistantMessage, AssistantToolUse, Message, ToolSpec
+from nebula.messages import AssistantMessage, AssistantToolUse, DeclaredSpec, Message, ToolSpec
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
 from nebula.value import field, record
 
 MAX_TOKENS = 1 << 53
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
+CUT_REPLY = (
+    "The reply was cut off at the output limit, so that {name} may hold only a part of what was meant. Nothing was "
+    "run; send the call again, in smaller parts."
+)
 
 Render = Callable[[Message, Message | None], Iterable[object]]
 """The JSON values that a message becomes, given the one before it."""
@@ -146,8 +150,11 @@ class Draft:
             self.text.append(piece)
         return piece
 
-    def finish(self, history: Sequence[Message]) -> ModelReply:
-        """The reply. Ids that the wire did not give are made from the history, so that they are unique in it."""
+    def finish(self, history: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> ModelReply:
+        """Return the reply. Ids that the wire did not give are made from `history`, so that they are unique in it.
+
+        Of a reply that was cut at the output limit only those calls may run that `tools` declares to change nothing.
+        """
         if self._held:
             self.text.append("\ufffd")
         content = "".join(self.text)
@@ -156,6 +163,9 @@ class Draft:
         if not self.calls:
             return ModelReply(AssistantMessage.new_response(message_id, content), self.usage, stop=stop)
         uses, invalid = _tool_uses(self.calls, history, cut=stop == "length")
+        if stop == "length":
+            readers = {spec.name for spec in tools if isinstance(spec, DeclaredSpec) and spec.reads_only}
+            invalid = calls_of_cut_reply(uses, readers) | invalid
         message = AssistantMessage.new_tool_use(message_id, content, uses)
         return ModelReply(message, self.usage, stop="tool_calls" if stop == "end" else stop, invalid_calls=invalid)
 
@@ -226,6 +236,11 @@ def _tool_uses(
             invalid[use_id] = reason
         uses.append(AssistantToolUse(use_id, call.name, call.name, args, args))
     return uses, invalid
+
+
+def calls_of_cut_reply(uses: Iterable[AssistantToolUse], readers: Container[str]) -> dict[str, str]:
+    """Return the calls of a cut reply that must not run, with the reason: what they would write may be half of it."""
+    return {use.id: CUT_REPLY.format(name=use.name) for use in uses if use.orig_name not in readers}
 
 
 def _next_message_id(history: Sequence[Message]) -> str:

@@ -26,7 +26,7 @@ from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, FormatError
-from nebula.llm.wire import CallIds, RawCall, read_arguments, tool_names
+from nebula.llm.wire import CallIds, RawCall, calls_of_cut_reply, read_arguments, tool_names
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -64,7 +64,7 @@ COMPLAINT = (
 )
 ATTEMPTS = 2
 MAX_QUOTED_REPLY = 4000
-PLAIN_RUNGS = ("json", "stripped", "tags", "tokens", "markup", "pythonic", "fence")
+PLAIN_RUNGS = ("json", "stripped", "tags", "fence")
 
 
 class JsonDialect(WrappedModel):
@@ -79,7 +79,15 @@ class JsonDialect(WrappedModel):
         self._translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
         self._offered: tuple[Sequence[ToolSpec], Offer, str] | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Ask once. Prose where the object was asked for is a format failure."""
+        return self._stream(request, prose_is_answer=False)
+
+    def stream_or_prose(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Ask once; prose is the answer, and its reply has no rung. For a model that has tool calls of its own."""
+        return self._stream(request, prose_is_answer=True)
+
+    async def _stream(self, request: ModelRequest, *, prose_is_answer: bool) -> AsyncIterator[StreamItem]:
         if not request.tools:
             plain: Any = self._model.stream(request)
             async with aclosing(plain):
@@ -104,6 +112,10 @@ class JsonDialect(WrappedModel):
             try:
                 reading = _read(raw, offer)
             except FormatFailure as failure:
+                if failure.is_prose and prose_is_answer:
+                    yield TextDelta(raw.message.content)
+                    yield replace(raw, usage=used)
+                    return
                 if attempt == ATTEMPTS:
                     raise _format_error(request.model, failure) from None
                 reason = Sentence("The reply could not be read: {problem}.", problem=failure.reason)
@@ -256,6 +268,8 @@ def finished(reading: DialectReply, raw: ModelReply, offer: Offer, history: Sequ
         if broken or reason:
             invalid[use_id] = broken or reason or ""
         uses.append(AssistantToolUse(use_id, call.name, orig_name, args, orig_args))
+    if raw.stop == "length":
+        invalid = calls_of_cut_reply(uses, offer.readers) | invalid
     message = AssistantMessage.new_tool_use(message_id, reading.thought, uses)
     return ModelReply(message, raw.usage, reading.rung, "tool_calls", invalid)
 
@@ -275,7 +289,7 @@ def _read(raw: ModelReply, offer: Offer) -> DialectReply:
             raise FormatFailure("the provider held the reply back") from None
         if raw.stop == "length":
             limit = "{failure}; it reached the output limit, so write less at a time"
-            raise FormatFailure(Sentence(limit, failure=failure.reason)) from None
+            raise FormatFailure(Sentence(limit, failure=failure.reason), is_prose=failure.is_prose) from None
         raise
 
 

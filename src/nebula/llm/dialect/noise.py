@@ -11,11 +11,8 @@ TEMPLATE_MARK = r"<[|｜][\w ▁]{1,40}[|｜]>"
 _THINK = re.compile(
     rf"\s*(?:<({THOUGHT})>.*?(?:</\1>|\Z)|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z))", re.S
 )
-_LATE_THINK = re.compile(r"(?![A-Za-z_][\w.:-]{0,99}\()[^{<\[`]*?</(?:think|thinking)>", re.S)
-"""The end of a thought whose beginning stood in the prompt: prose before it, and not a call as in Python."""
-_TOKENLESS_ANALYSIS = re.compile(r"analysis(?!<\|| to=).*?assistant(?=final|commentary)", re.S)
-"""The first channel of gpt-oss, where a server threw away the tokens around it."""
-_ANALYSIS_ENDS = ("assistantfinal", "assistantcommentary")
+_LATE_THINK = re.compile(r"[^{<\[`]*?</(?:think|thinking)>", re.S)
+"""The end of a thought whose beginning stood in the prompt: prose before it."""
 _TOKENS_BEFORE = re.compile(rf"(?:[\s\ufeff]+|{TEMPLATE_MARK}(?:assistant\b)?|<s>)*")
 _TOKEN_AT_END = re.compile(rf"(?:{TEMPLATE_MARK}|</s>)\Z")
 _LONGEST_TOKEN = 44
@@ -24,15 +21,12 @@ _LONGEST_TOKEN = 44
 def strip_noise(text: str) -> str:
     """Without think blocks in front, byte order marks, and the special tokens of chat templates at both ends."""
     start, end = 0, len(text)
-    last_analysis = max(text.rfind(each) for each in _ANALYSIS_ENDS)
     while True:
         before = (start, end)
         start = _past(_TOKENS_BEFORE, text, start, end)
         end = _without_tokens_at_end(text, start, end)
         for thoughts in (_THINK, _LATE_THINK):
             start = _past(thoughts, text, start, end)
-        if start < last_analysis:  # where none ends any more, looking for it from each place would take for ever
-            start = _past(_TOKENLESS_ANALYSIS, text, start, end)
         if (start, end) == before:
             return text[start:end]
 

@@ -16,9 +16,6 @@ RUNGS = (
     "json",
     "stripped",
     "tags",
-    "tokens",
-    "markup",
-    "pythonic",
     "fence",
     "scan",
     "repair",
@@ -38,10 +35,12 @@ _DECORATED = re.compile(r"(?:functions?|tools?|default_api)\.|:\d+\Z|<[|/].*|\.c
 class FormatFailure(Exception):
     """The reply is not in the dialect; the text is the exact reason, fit to be shown to the model."""
 
-    def __init__(self, reason: str | Sentence) -> None:
+    def __init__(self, reason: str | Sentence, *, is_prose: bool = False) -> None:
         super().__init__(str(reason))
         self.reason = reason
         """A sentence where a person may be told it in another language."""
+        self.is_prose = is_prose
+        """Nothing in the reply is meant as the object that was asked for."""
 
 
 @value
@@ -68,12 +67,6 @@ class KnownTools:
     def properties(self, tool: str) -> Mapping[str, Any]:
         return self.schemas.get(tool, {}).get("properties") or {}
 
-    def check_parameter(self, tool: str, name: str) -> None:
-        """Where values are not escaped, an unknown parameter of a write may be a part of the value before it."""
-        known = self.properties(tool)
-        if known and name not in known and tool not in self.readers:
-            raise FormatFailure(f"the parameters of {tool} cannot be told apart: {name} is none of them")
-
 
 class Spoken:
     """What has been found so far, and the lowest rung it took to find it."""
@@ -85,8 +78,6 @@ class Spoken:
         self.answer: str | None = None
         self.found = False
         self.rung = 0
-        self.is_unescaped = False
-        """A call was written in a notation that cannot quote its own signs."""
 
     def stand_on(self, rung: str) -> None:
         self.rung = max(self.rung, RUNGS.index(rung))
@@ -94,12 +85,6 @@ class Spoken:
     def forget(self) -> None:
         """All of it was said in thoughts: a call that is only considered is none."""
         self.thought, self.calls, self.answer, self.found = "", [], None, False
-
-    def check_alone(self) -> None:
-        """Where values are not escaped, a second call may be a part of what the first one writes."""
-        writes = any(call.name not in self.tools.readers for call in self.calls)
-        if self.is_unescaped and writes and len(self.calls) > 1:
-            raise FormatFailure("a change in this notation must be the only call of a reply; send these calls as JSON")
 
     def take(self, value: Any, *, tagged: bool = False) -> bool:
         """Notes what a value says; False when it is none of ours."""

@@ -1,8 +1,8 @@
 """Native tool calls where a model has them, the dialect where not.
 
-Whether it has them is asked of its server once. A model that prints its calls as text instead of making them shows
-itself by the structure of its reply; it is understood, and asked in the dialect from then on. The dialect itself is
-loaded only for a model that needs it.
+Whether it has them is asked of its server once. A model of one's own server that prints its calls as text instead of
+making them shows itself by the structure of its reply; it is understood, and asked in the dialect until it answers in
+prose. The dialect itself is loaded only for a model that needs it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.language import Sentence
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
-from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, ModelError
 
@@ -25,13 +24,20 @@ NO_TOOLS_WORDS = ("does not support tools", "tool choice requires", "tools param
 
 
 class DialectWhereNeeded(WrappedModel):
-    """`remark` is said once, before the first reply."""
+    """`remark` is said once, before the first reply.
 
-    def __init__(self, model: Model, remark: Sentence | None = None, known: PrintingModels | None = None) -> None:
+    `reads_printed_calls`: the server is one whose models may print calls as text. Never for a provider whose models
+    have tool calls: there a text is the answer, whatever it looks like.
+    """
+
+    def __init__(self, model: Model, remark: Sentence | None = None, *, reads_printed_calls: bool = False) -> None:
         super().__init__(model)
         self._remark = remark
-        self._printing = known or PrintingModels()
-        """Models that turned out to need it."""
+        self._reads_printed_calls = reads_printed_calls
+        self._printing: set[str] = set()
+        """Models that printed a call and have not answered in prose since."""
+        self._refusing: set[str] = set()
+        """Models whose server refused a request that offered tools."""
         self._dialects: dict[bool, JsonDialect] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
@@ -39,7 +45,8 @@ class DialectWhereNeeded(WrappedModel):
             yield ModelNotice(self._remark)
             self._remark = None
         info = await self._info(request.model)
-        if not request.tools or not (needs_dialect(info) or request.model in self._printing):
+        has_none = needs_dialect(info) or request.model in self._refusing
+        if not request.tools or not (has_none or request.model in self._printing):
             items: Any = self._native(request)
             try:
                 async with aclosing(items):
@@ -49,10 +56,14 @@ class DialectWhereNeeded(WrappedModel):
             except BadReplyError as error:
                 if not any(words in str(error) for words in NO_TOOLS_WORDS):
                     raise
-                self._printing.add(request.model)
-        items = self._dialect(tool_role=info.tool_role is not False).stream(request)
+                self._refusing.add(request.model)
+                has_none = True
+        dialect = self._dialect(tool_role=info.tool_role is not False)
+        items = dialect.stream(request) if has_none else dialect.stream_or_prose(request)
         async with aclosing(items):
             async for item in items:
+                if isinstance(item, ModelReply) and item.rung is None:
+                    self._printing.discard(request.model)  # it answered in prose: native again
                 yield item
 
     async def _info(self, model: str) -> ModelInfo:
@@ -73,7 +84,7 @@ class DialectWhereNeeded(WrappedModel):
         items: Any = self._model.stream(request)
         async with aclosing(items):
             async for item in items:
-                if isinstance(item, ModelReply) and may_print_calls(item, request):
+                if isinstance(item, ModelReply) and self._reads_printed_calls and may_print_calls(item, request):
                     from nebula.llm.dialect.json_dialect import with_printed_calls
 
                     understood = with_printed_calls(item, request)
@@ -81,8 +92,8 @@ class DialectWhereNeeded(WrappedModel):
                         self._printing.add(request.model)
                         yield ModelNotice(
                             Sentence(
-                                "{model} prints its tool calls as text. They were understood; from now on it is asked "
-                                "in the JSON dialect. `model {model}` in a session tries its own tool calls again.",
+                                "{model} prints its tool calls as text. They were understood; until it answers in "
+                                "prose it is asked in the JSON dialect.",
                                 model=request.model,
                             )
                         )

@@ -12,7 +12,6 @@ from nebula.language import explain, translate
 from nebula.llm.catalog import short_name
 from nebula.llm.choose import choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
-from nebula.llm.dialect.printing_models import PrintingModels
 from nebula.llm.errors import ModelError, NotFoundError
 from nebula.stage import one_line
 from nebula.value import replace
@@ -67,7 +66,6 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
     if not exact:
         await _make_sure(chosen)
-    PrintingModels(session.settings.home).forget(chosen.name)
     same_name = [info for info in offered if info.name == chosen.name]
     saved = chosen.name if len(same_name) <= 1 else f"{chosen.provider}/{chosen.name}"
     old = session.chosen
