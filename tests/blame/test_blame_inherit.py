@@ -1,0 +1,95 @@
+"""Lines that stay, move, are reformatted or copied, and whose they are then."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nebula.blame import text
+from nebula.blame.inherit import inherit
+
+LINES = st.lists(
+    st.sampled_from([b"alpha one", b"beta two", b"gamma three", b"}", b"", b"delta four", b"x"]), max_size=12
+)
+BREAKS = st.sampled_from([b"\n", b"\r\n"])
+
+
+def owners(old: str, new: str) -> list[str | None]:
+    """Return for each line of `new` the text of the line of `old` that it is."""
+    before, after = old.encode(), new.encode()
+    found = inherit(before, [line.decode() for line in text.split(before)], after)
+    whole = [line.decode() for line in text.split(before)]
+    return [*whole[: found.head], *found.owners, *whole[len(whole) - found.tail :]]
+
+
+@given(LINES, LINES, BREAKS, BREAKS, st.booleans(), st.booleans())
+def test_common_ends_are_whole_lines(
+    old: list[bytes], new: list[bytes], one: bytes, two: bytes, a: bool, b: bool
+) -> None:
+    before, after = one.join(old) + one * a, two.join(new) + two * b
+    start, end = text.common_ends(before, after)
+    assert before[:start] == after[:start]
+    assert not end or before[-end:] == after[-end:]
+    assert start + end <= min(len(before), len(after))
+    for content in (before, after):
+        parts = content[:start], content[start : len(content) - end], content[len(content) - end :] if end else b""
+        assert [line for part in parts for line in text.split(part)] == text.split(content)
+        assert sum(map(text.count_lines, parts)) == len(text.split(content))
+
+
+@given(LINES, LINES)
+def test_every_line_is_counted_once(old: list[bytes], new: list[bytes]) -> None:
+    before, after = b"\n".join(old), b"\n".join(new)
+    count = text.count_lines(before)
+    found = inherit(before, list(range(count)), after)
+    assert found.head + len(found.owners) + found.tail == text.count_lines(after)
+    kept = [*range(found.head), *(each for each in found.owners if each is not None), *range(count - found.tail, count)]
+    lost = [line.owner for line in found.lost]
+    assert sorted(kept + lost) == list(range(count))
+    for line, owner in zip(found.lines, found.owners, strict=True):
+        assert owner is None or text.key(line) == text.key(text.split(before)[owner])
+
+
+def test_a_changed_line_is_nobodys() -> None:
+    assert owners("one\ntwo\nthree\n", "one\ntwo!\nthree\n") == ["one", None, "three"]
+
+
+def test_a_line_in_other_blanks_is_the_same() -> None:
+    assert owners("if x:\nreturn total\n", "if x:\n\treturn  total \n") == ["if x:", "return total"]
+
+
+def test_another_line_break_changes_nothing() -> None:
+    assert owners("one\ntwo\n", "one\r\ntwo") == ["one", "two"]
+
+
+def test_a_byte_order_mark_changes_nothing() -> None:
+    assert owners("one\ntwo\n", "\ufeffone\ntwo\n") == ["one", "two"]
+
+
+def test_a_moved_line_is_the_same() -> None:
+    assert owners("first line\nsecond line\nthird line\n", "third line\nfirst line\nsecond line\n") == [
+        "third line",
+        "first line",
+        "second line",
+    ]
+
+
+def test_a_copied_line_is_nobodys() -> None:
+    assert owners("first line\nsecond line\n", "first line\nsecond line\nfirst line\n") == [
+        "first line",
+        "second line",
+        None,
+    ]
+
+
+def test_a_moved_block_takes_its_brackets_along() -> None:
+    old = "top of it all\nfunction f() {\n  call();\n}\nend of it all\n"
+    new = "top of it all\nend of it all\nfunction f() {\n  call();\n}\n"
+    assert owners(old, new) == ["top of it all", "end of it all", "function f() {", "  call();", "}"]
+
+
+def test_a_bracket_alone_moves_nowhere() -> None:
+    assert (
+        owners("first line\n}\nsecond line\nthird line\n", "first line\nsecond line\nthird line changed\n}\n")[-1]
+        is None
+    )
