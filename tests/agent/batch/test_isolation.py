@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from nebula.agent.batch.isolation import clear_place, left_out_of, make_place
+from nebula.agent.batch.isolation import clear_place, left_out_of, make_place, uncommitted_in
 from nebula.agent.batch.run import prefix_of
 
 
@@ -50,6 +50,22 @@ def test_what_git_ignores_is_known_to_be_missing(repository, tmp_path):
     assert left_out_of(str(repository / "app")) == ["node_modules"]
 
 
+def test_what_is_not_committed_is_known_to_be_missing(repository, tmp_path):
+    assert uncommitted_in(str(repository)) == uncommitted_in(str(tmp_path)) == []
+    (repository / "app" / "a.txt").write_text("changed\n")
+    (repository / "new.txt").write_text("new\n")
+    (repository / ".gitignore").write_text("*.pyc\n")
+    (repository / "b.pyc").write_text("")
+    assert uncommitted_in(str(repository)) == [".gitignore", "app/a.txt", "new.txt"]
+    assert uncommitted_in(str(repository / "app")) == ["a.txt"]
+
+
+def test_without_a_commit_nothing_is_missing(tmp_path):
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a.txt").write_text("a\n")
+    assert uncommitted_in(str(tmp_path)) == []
+
+
 def test_what_a_killed_attempt_left_is_gone(repository, tmp_path):
     place = str(tmp_path / "place")
     with open(os.path.join(make_place(str(repository), place), "left.txt"), "w", encoding="utf-8") as file:
@@ -66,6 +82,8 @@ def test_hooks_and_filters_of_a_repository_do_not_run(repository, tmp_path):
     (repository / ".gitattributes").write_text("* filter=evil\n")
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "Filter")
+    (repository / ".git/more.inc").write_text(f'[filter "evil"]\n\tprocess = touch {ran}\n')
+    git(repository, "config", "includeIf.gitdir:**/worktrees/**.path", "more.inc")
     assert not ran.exists()
     make_place(str(repository), str(tmp_path / "place"))
     assert not ran.exists() and (tmp_path / "place/app/a.txt").read_text() == "committed\n"

@@ -59,6 +59,23 @@ async def test_a_place_that_cannot_be_made_is_one_task_s_failure(tmp_path):
     assert results.done([gone]) == {"gone": outcome}
 
 
+async def test_an_error_that_nobody_expected_is_the_end_of_one_task_alone(tmp_path):
+    results = Results(str(tmp_path / "out"))
+
+    class Broken(LocalEngine):
+        async def _carry_out(self, task, watch):
+            if task.id == "001":
+                raise ValueError("two\nlines")
+            await asyncio.sleep(0.01)  # still at work when the other one ends
+            return TaskOutcome(task.id, task.digest, task.root, exit_code=0)
+
+    engine = Broken(results, load_settings(str(tmp_path)), {})
+    outcomes = await run_batch(tasks(tmp_path, 3), 3, engine, Quiet())
+    assert [each.exit_code for each in outcomes] == [0, 1, 0]
+    assert str(outcomes[1].remark).startswith("An internal error ended the task: ValueError: two lines (test_run.py:")
+    assert list(results.done(tasks(tmp_path, 3))) == ["001"]
+
+
 @pytest.mark.slow
 def test_many_tasks_leave_nothing_open(tmp_path, monkeypatch):
     project = tmp_path / "project"

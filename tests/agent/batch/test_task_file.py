@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -40,6 +41,10 @@ def test_roots_are_relative_to_the_file_and_ids_are_line_numbers(tmp_path):
         ([{"task": "a", "id": "../x"}], "line 1: an id has letters"),
         ([{"task": "a", "root": "nowhere"}], "line 1: there is no directory"),
         ([{"task": "a", "id": "x"}, {"task": "b", "id": "x"}], "two tasks have the id 'x'"),
+        ([{"task": "a", "id": "A"}, {"task": "b", "id": "a"}], "two tasks have the id 'a'"),
+        ([{"task": "a", "id": "work"}], "line 1: 'work' is a name of the batch's own files"),
+        ([{"task": "a"}, {"task": "a", "id": "Lock"}], "line 2: 'Lock' is a name of the batch's own files"),
+        ([{"task": "a", "id": "results.jsonl"}], "line 1: 'results.jsonl' is a name of the batch's own files"),
         ([{"plan": {"tasks": []}}], "line 1: The plan has no tasks."),
     ],
 )
@@ -88,3 +93,14 @@ def test_two_batches_do_not_share_a_folder(tmp_path):
         Results(str(tmp_path))
     results.close()
     Results(str(tmp_path)).close()
+
+
+def test_no_task_can_have_a_name_of_the_folder_of_results(tmp_path):
+    results = Results(str(tmp_path / "out"))
+    kept(results, BatchTask("a", "x", str(tmp_path)))
+    results.close()
+    os.makedirs(results.place(BatchTask("b", "x", str(tmp_path))))
+    for name in os.listdir(results.folder):
+        if name != "a":
+            with pytest.raises(BadTaskFile):
+                read_task_file(written(tmp_path, {"task": "x", "id": name}))

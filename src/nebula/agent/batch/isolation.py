@@ -54,6 +54,21 @@ def left_out_of(root: str) -> list[str]:
     return sorted(name for name in names if name != ".nebula" and not name.endswith(_CACHES))
 
 
+def uncommitted_in(root: str) -> list[str]:
+    """Return the files of a project whose changes are in no commit, and so not in a work tree of the last one."""
+    if find_repository(root) is None:
+        return []
+    try:
+        if not safe_git(root, "rev-parse", "--verify", "--quiet", "HEAD").ok:
+            return []  # nothing is committed, so what is there is copied
+        listed = safe_git(root, "status", "--porcelain", "-z", "--no-renames", "--", ".")
+    except GitFailed:
+        return []
+    inside = place_in_repository(root)
+    names = [os.fsdecode(line[3:]) for line in listed.stdout.split(b"\0") if listed.ok and line]
+    return sorted(os.path.relpath(name, inside or ".") for name in names)
+
+
 def _work_tree(root: str, place: str) -> str | None:
     if find_repository(root) is None:
         return None

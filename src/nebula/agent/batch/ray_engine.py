@@ -22,7 +22,6 @@ from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Said
 from nebula.config import Settings, load_settings
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.language import Sentence
 
 LOCAL = "ray"
 CPUS_A_TASK = 0.5
@@ -35,6 +34,10 @@ class RayMissing(NebulaError):
     exit_code = EXIT_USAGE
 
 
+class ClusterFailed(NebulaError):
+    """Raised where the cluster could not carry out a task."""
+
+
 class RayEngine:
     def __init__(self, results: Results, settings: Settings, said: Said, address: str) -> None:
         """Raises RayMissing."""
@@ -45,11 +48,13 @@ class RayEngine:
     async def __call__(self, task: BatchTask, _: BatchWatch) -> TaskOutcome:
         try:
             returned = await self._on_the_cluster(task)
-        except (NebulaError, OSError, self._ray.exceptions.RayError) as problem:
-            first = str(problem).strip().splitlines()[-1:] or [type(problem).__name__]
-            return self._results.keep_failure(task, Sentence("{problem}", problem=first[0]))
-        outcome = TaskOutcome.from_json(returned.outcome)
-        await asyncio.to_thread(self._keep, task, outcome, returned)
+            outcome = TaskOutcome.from_json(returned.outcome)
+            await asyncio.to_thread(self._keep, task, outcome, returned)
+        except self._ray.exceptions.RayError as problem:  # with a traceback of another machine; its last line says it
+            said = str(problem).strip().splitlines()[-1:] or [type(problem).__name__]
+            return self._results.keep_failure(task, ClusterFailed("{problem}", problem=said[0]))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is the end of this task alone
+            return self._results.keep_failure(task, problem)
         return outcome
 
     async def _on_the_cluster(self, task: BatchTask) -> Returned:
@@ -90,7 +95,7 @@ def _connected(address: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of it also raises
             ray.init(logging_level=logging.ERROR, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as problem:
+    except Exception as problem:  # noqa: BLE001 - where it cannot start it raises the bare Exception
         reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
         raise RayMissing("The cluster {address} cannot be reached: {reason}", address=address, reason=reason) from None
     return ray

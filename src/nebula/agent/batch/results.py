@@ -12,14 +12,15 @@ import fcntl
 import json
 import os
 import shutil
+import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 
 from nebula.agent.batch.outcome import TaskOutcome
-from nebula.agent.batch.task_file import BadTaskFile, BatchTask
-from nebula.language import Sentence
+from nebula.agent.batch.task_file import LOCK_FILE, RESULTS_FILE, WORK_FOLDER, BadTaskFile, BatchTask
+from nebula.errors import NebulaError
+from nebula.language import Sentence, sentence_of
 
-RESULTS_FILE = "results.jsonl"
 PATCH_FILE = "changes.patch"
 
 
@@ -27,8 +28,8 @@ class Results:
     def __init__(self, folder: str) -> None:
         """Raises BadTaskFile where another batch is at work in the folder."""
         self.folder = os.path.abspath(folder)
-        os.makedirs(os.path.join(self.folder, "work"), exist_ok=True)
-        self._lock = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.makedirs(os.path.join(self.folder, WORK_FOLDER), exist_ok=True)
+        self._lock = os.open(os.path.join(self.folder, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -40,11 +41,11 @@ class Results:
 
     def close(self) -> None:
         with suppress(OSError):
-            os.rmdir(os.path.join(self.folder, "work"))
+            os.rmdir(os.path.join(self.folder, WORK_FOLDER))
         os.close(self._lock)
 
     def place(self, task: BatchTask) -> str:
-        return os.path.join(self.folder, "work", task.id)
+        return os.path.join(self.folder, WORK_FOLDER, task.id)
 
     def kept(self, task: BatchTask) -> str:
         """The task's folder in the results."""
@@ -86,8 +87,10 @@ class Results:
             shutil.copytree(state_dir, os.path.join(folder, ".nebula"), symlinks=True)
         self._append(json.dumps(outcome.to_json(), ensure_ascii=False))
 
-    def keep_failure(self, task: BatchTask, remark: Sentence) -> TaskOutcome:
-        """Of a task that could not be carried out at all."""
+    def keep_failure(self, task: BatchTask, problem: Exception) -> TaskOutcome:
+        """Keep and return the outcome of a task that could not be carried out; an error that nobody expected, too."""
+        expected = isinstance(problem, NebulaError | OSError)
+        remark = sentence_of(problem) if expected else _describe_bug(problem)
         outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark)
         self.keep(task, outcome, "", "")
         return outcome
@@ -101,3 +104,15 @@ class Results:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _describe_bug(problem: Exception) -> Sentence:
+    """Name the error and the line of code that it came from."""
+    *_, last = traceback.extract_tb(problem.__traceback__) or [None]
+    where = f"{os.path.basename(last.filename)}:{last.lineno}" if last is not None else "?"
+    said = " ".join(str(problem).split())
+    return Sentence(
+        "An internal error ended the task: {problem} ({where})",
+        problem=f"{type(problem).__name__}: {said}",
+        where=where,
+    )

@@ -17,10 +17,9 @@ from nebula.agent.batch.results import Results
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Said, carry_out
 from nebula.config import Settings, load_settings
-from nebula.errors import EXIT_INTERRUPTED, NebulaError
+from nebula.errors import EXIT_INTERRUPTED
 from nebula.events import Stamped
 from nebula.git import place_in_repository
-from nebula.language import sentence_of
 from nebula.value import record
 
 MOST_THREADS = 16
@@ -40,7 +39,7 @@ class BatchWatch(Protocol):
 
 
 Engine = Callable[[BatchTask, BatchWatch], Awaitable[TaskOutcome]]
-"""Carries out one task somewhere, and keeps its result. Never raises for what is wrong with one task alone."""
+"""Carries out one task somewhere, and keeps its result. Raises nothing that is the matter of one task alone."""
 
 
 async def run_batch(tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: BatchWatch) -> list[TaskOutcome]:
@@ -90,8 +89,8 @@ class LocalEngine:
     async def __call__(self, task: BatchTask, watch: BatchWatch) -> TaskOutcome:
         try:
             outcome = await self._carry_out(task, watch)
-        except (NebulaError, OSError) as problem:
-            return self.results.keep_failure(task, sentence_of(problem))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is the end of this task alone
+            return await asyncio.to_thread(self.results.keep_failure, task, problem)
         if outcome.exit_code == EXIT_INTERRUPTED:
             raise asyncio.CancelledError
         return outcome

@@ -15,6 +15,8 @@ from nebula.value import value
 
 MOST_TASKS = 100_000
 _KEYS = ("id", "task", "root", "planner", "executor", "plan")
+WORK_FOLDER, LOCK_FILE, RESULTS_FILE = TAKEN = ("work", "lock", "results.jsonl")
+"""Names in the folder of results that are the batch's own, so that no task can have them."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 
 
@@ -86,6 +88,10 @@ def _read_task(number: int, line: str, folder: str, root: str) -> BatchTask:
     task_id = found.get("id") or f"{number:03}"
     if not _ID.fullmatch(task_id):
         raise BadTaskFile("line {number}: an id has letters, digits and . _ - only, 60 at most", number=number)
+    if task_id.lower() in TAKEN:
+        raise BadTaskFile(
+            "line {number}: {id!r} is a name of the batch's own files; choose another", number=number, id=task_id
+        )
     place = os.path.abspath(os.path.join(folder, found["root"])) if found.get("root") else os.path.abspath(root)
     if not os.path.isdir(place):
         raise BadTaskFile("line {number}: there is no directory {root}", number=number, root=place)
@@ -106,8 +112,9 @@ def _plan(number: int, found: Any) -> StepPlan | None:
 
 
 def _refuse_repeated(tasks: Sequence[BatchTask]) -> None:
+    """Refuse ids that name the same folder, also where upper and lower case are the same."""
     seen: set[str] = set()
     for task in tasks:
-        if task.id in seen:
+        if task.id.lower() in seen:
             raise BadTaskFile("two tasks have the id {id!r}; each needs its own", id=task.id)
-        seen.add(task.id)
+        seen.add(task.id.lower())

@@ -57,7 +57,7 @@ async def _run(
     clear_left_behind(results, tasks, settings.home)
     if done:
         print_remark(translate("{count} tasks were done before; their results stand.", count=len(done)))
-    await asyncio.to_thread(_say_what_checks_lack, waiting, said)
+    await asyncio.to_thread(_say_what_tasks_lack, waiting, said, options.tasks)
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
     work = asyncio.create_task(run_batch(waiting, options.parallel, _engine(results, settings, said, options), view))
@@ -80,23 +80,34 @@ async def _run(
     return 0 if all(outcome.exit_code == 0 for outcome in outcomes) else EXIT_FAILED
 
 
-def _say_what_checks_lack(tasks: Sequence[BatchTask], said: dict[str, Any]) -> None:
-    """Before anything begins: checks that need what git ignores will fail in every task."""
-    from nebula.agent.batch.isolation import left_out_of
+def _say_what_tasks_lack(tasks: Sequence[BatchTask], said: dict[str, Any], task_file: str) -> None:
+    """Say before anything begins what is in a project and not in what its tasks see."""
+    from nebula.agent.batch.isolation import left_out_of, uncommitted_in
     from nebula.config import load_settings
 
     for root in dict.fromkeys(task.root for task in tasks):
+        given = os.path.relpath(os.path.realpath(task_file), os.path.realpath(root))
+        if names := [name for name in uncommitted_in(root) if name != given]:
+            print_remark(
+                translate(
+                    "{root}: its tasks begin at the last commit, without what is not committed: {names}",
+                    root=one_line(root),
+                    names=_few(names),
+                )
+            )
         settings = load_settings(root, overrides=said)
-        names = left_out_of(root) if settings.checks and not settings.checks_need_trust else []
-        if names:
-            listed = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+        if names := left_out_of(root) if settings.checks and not settings.checks_need_trust else []:
             print_remark(
                 translate(
                     "{root}: its checks run on the last commit, without what git ignores there: {names}",
                     root=one_line(root),
-                    names=one_line(listed),
+                    names=_few(names),
                 )
             )
+
+
+def _few(names: Sequence[str]) -> str:
+    return one_line(", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else ""))
 
 
 def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]:
