@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TASKS = sorted(path.name for path in (ROOT / "bench" / "tasks").iterdir() if path.is_dir())
+HERE = Path(__file__).parents[2] / "yardstick"
+TASKS = sorted(path.name for path in (HERE / "tasks").iterdir() if path.is_dir())
 pytestmark = pytest.mark.timeout(900)
 
 
 def measured(*words: str) -> dict[str, Any]:
-    command = [sys.executable, str(ROOT / "bench" / "yardstick.py"), "--json", "--parallel", "2", *words]
+    command = [sys.executable, str(HERE / "measure.py"), "--json", "--parallel", "2", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=880)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -24,7 +24,7 @@ def measured(*words: str) -> dict[str, Any]:
 
 def test_there_are_twenty_tasks_of_the_kinds_that_were_asked_for():
     assert len(TASKS) == 20
-    kinds = {json.loads((ROOT / "bench/tasks" / name / "task.json").read_text("utf-8"))["kind"] for name in TASKS}
+    kinds = {json.loads((HERE / "tasks" / name / "task.json").read_text("utf-8"))["kind"] for name in TASKS}
     assert kinds >= {"bug", "feature", "from nothing", "rename", "Japanese request"}
 
 

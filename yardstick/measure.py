@@ -1,12 +1,12 @@
 """Twenty small tasks with hidden tests: which of them does a model solve, in how many steps, at what cost?
 
-    .venv/bin/python bench/yardstick.py                          with the model that is configured
-    .venv/bin/python bench/yardstick.py --model qwen3:8b --only bug-csv --only scratch-roman
-    .venv/bin/python bench/yardstick.py --door evercontext --json
-    .venv/bin/python bench/yardstick.py --script good            the harness itself: every task must count as solved
-    .venv/bin/python bench/yardstick.py --script bad             and none of them
+    .venv/bin/python yardstick/measure.py                          with the model that is configured
+    .venv/bin/python yardstick/measure.py --model qwen3:8b --only bug-csv --only scratch-roman
+    .venv/bin/python yardstick/measure.py --door evercontext --json
+    .venv/bin/python yardstick/measure.py --script good            the harness itself: every task must count as solved
+    .venv/bin/python yardstick/measure.py --script bad             and none of them
 
-A task is a folder in bench/tasks: `task.json` (what is asked), `project/` (what is there), `hidden/` (tests that
+A task is a folder in yardstick/tasks: `task.json` (what is asked), `project/` (what is there), `hidden/` (tests that
 decide, never shown), and two known outcomes, `good/` and `bad/`, files that a scripted model writes. The tests of a
 result run in a layer (no network, nothing of this machine can be changed); a machine that has none must be told
 `--unguarded`.
@@ -29,16 +29,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import BIN, table
 from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import Spending, spending
 from nebula.config import load_settings
 from nebula.tools.commands.layers import CommandLayers
 from nebula.value import replace
 from nebula.workspace.project_copy import copy_project
-from scripted_model import Call, ScriptedModel, Turn
 
-TASKS = Path(__file__).parent / "tasks"
+HERE = Path(__file__).resolve().parent
+TASKS = HERE / "tasks"
+BIN = Path(sys.executable).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+from scripted_model import Call, ScriptedModel, Turn  # noqa: E402 - the tests' own model server
+
 JUDGE_S = 120.0
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -B -m pytest -p no:cacheprovider"
 """Without the plugins of this machine: they take longer to load than most of the tests take to run."""
@@ -80,7 +84,8 @@ def show(scores: list[Score]) -> None:
         for each in scores
     ]  # fmt: skip
     head = ("task", "kind", "solved", "steps", "tokens in", "tokens out", "cost", "seconds", "hidden tests")
-    table("Yardstick", head, rows)
+    for row in (head, ("---",) * len(head), *rows):
+        print("| " + " | ".join(map(str, row)) + " |")
     solved, unpriced = sum(each.solved for each in scores), sum(each.unpriced_tokens for each in scores)
     sums = [sum(getattr(each, name) for each in scores) for name in ("steps", "input_tokens", "output_tokens")]
     dollars = _dollars(sum(each.cost for each in scores), unpriced)
