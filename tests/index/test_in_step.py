@@ -115,6 +115,7 @@ def test_bad_files_are_skipped_with_a_reason_and_not_tried_again(project: Projec
         assert reasons.keys() == {"binary.dat", "huge.txt", "line.js"}
         assert reasons["binary.dat"] == "binary"
         assert "larger" in reasons["huge.txt"] and "longer" in reasons["line.js"]
+        assert index.search("café")[0].text == "def café(): pass"
         assert {each.path for each in index.status().skipped} == reasons.keys()
         assert index.sync().skipped == ()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Of the index on disk: terms, weights, spans. Another one is not read but rebuilt."""
 APPLICATION_ID: Final = 0x4E_49_44_58
 """Marks the SQLite file as an index of ours ("NIDX")."""
@@ -18,7 +18,7 @@ MAX_FILE_BYTES: Final = 524_288
 BINARY_PROBE_BYTES: Final = 8_000
 """A NUL byte in so many first bytes means binary: git's own rule."""
 MAX_CHUNK_BYTES: Final = 65_536
-"""A single line longer than this is machine-made; one hit of it would fill a model's context."""
+"""A single line longer than this is machine-made and left out; one hit of it would fill a model's context."""
 MINIFIED_LINE_BYTES: Final = 400
 """Lines longer than this on average are not written by hand: the file counts as generated."""
 
@@ -31,6 +31,10 @@ WINDOW_BYTES: Final = 8_192
 """Long lines end a window sooner, so that hits stay of similar size."""
 REST_LINES: Final = 6
 """A rest shorter than this is not worth a window of its own and stays with the one before."""
+PARSE_SECONDS: Final = 2.0
+"""Of a thread's own time for one file. The largest that is read needs a fifth of it, if nobody made it take long."""
+PARSE_STEP_BYTES: Final = 1_024
+"""Handed to a parser at once; the limit is looked at in between. Smaller steps cost time in every file."""
 MAX_DEPTH: Final = 24
 """Definitions nested deeper than this are not looked for; machine-made data nests without end."""
 

@@ -8,8 +8,9 @@ import stat
 import time
 
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.index.chunks.lines import Lines, why_not
-from nebula.index.constants import MAX_FILE_BYTES, SETTLED_NS
+from nebula.index.chunks.encoding import NotText, as_utf8
+from nebula.index.chunks.lines import Lines, has_only_overlong_lines
+from nebula.index.constants import MAX_CHUNK_BYTES, MAX_FILE_BYTES, SETTLED_NS
 from nebula.index.records import Source
 from nebula.index.values import Skipped
 
@@ -41,10 +42,13 @@ class Root:
             return Skipped(path, error.reason)
         if data is None:
             return Skipped(path, "it is gone")
-        reason = why_not(data)
-        if reason:
-            return Skipped(path, reason)
-        return Source(path, data, self.blob_id(data), size, settled(mtime_ns))
+        try:
+            text = as_utf8(data)
+        except NotText as problem:
+            return Skipped(path, str(problem))
+        if has_only_overlong_lines(text):
+            return Skipped(path, f"a line is longer than {MAX_CHUNK_BYTES:,} bytes")
+        return Source(path, text, self.blob_id(data), size, settled(mtime_ns))
 
     def lines(self, path: str, blob: str) -> Lines | None:
         """Of a file that still has this content."""

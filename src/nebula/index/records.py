@@ -14,6 +14,7 @@ class Source:
 
     path: str
     data: bytes
+    """Its text in UTF-8, whatever encoding it was saved in; `blob` and `size` are those of the file itself."""
     blob: str
     size: int
     mtime_ns: int

@@ -1,7 +1,8 @@
 """A file as chunks: every line in exactly one, cut where definitions begin and end.
 
-The tree is walked only as far as definitions reach: into the bodies of modules, classes and the like, not into
-functions. What lies between definitions belongs to the definition around it, or to none.
+Only a line that is too long for any chunk is in none. The tree is walked only as far as definitions reach: into the
+bodies of modules, classes and the like, not into functions. What lies between definitions belongs to the definition
+around it, or to none.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nebula.index.chunks.languages import LANGUAGES, Language
-from nebula.index.chunks.lines import Lines, windows
+from nebula.index.chunks.lines import Lines, leave_out_overlong, windows
 from nebula.index.chunks.parsers import parse
 from nebula.index.constants import MAX_DEPTH, MAX_LINES
 from nebula.index.values import Span
@@ -18,22 +19,27 @@ from nebula.index.values import Span
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_NOT_UNDERSTOOD = "ERROR"
+"""What the grammar makes of lines it cannot read (macros, conditional compilation); definitions stand in it as well."""
+_NAME_BYTES = 120
+
 
 def cut(lines: Lines, data: bytes, language: str) -> list[Span]:
-    """The chunks of a file in order. Their spans follow one another without gap or overlap."""
+    """Return the chunks of a file in order, given its lines, the same text whole, and its language ("": none)."""
     if not len(lines):
         return []
     tree = parse(language, data)
     if tree is None:
-        return list(windows(lines, 1, len(lines)))
-    cutter = _Cutter(lines, LANGUAGES[language])
+        return leave_out_overlong(lines, list(windows(lines, 1, len(lines))))
+    cutter = _Cutter(lines, data, LANGUAGES[language])
     cutter.cut(tree.root_node, 1, len(lines), "", 0)
-    return cutter.finished()
+    return leave_out_overlong(lines, cutter.finished())
 
 
 class _Cutter:
-    def __init__(self, lines: Lines, language: Language) -> None:
+    def __init__(self, lines: Lines, data: bytes, language: Language) -> None:
         self._lines = lines
+        self._data = data
         self._language = language
         self._comments = tuple(prefix.encode() for prefix in language.comments)
         self._spans: list[Span] = []
@@ -50,7 +56,7 @@ class _Cutter:
         return out
 
     def cut(self, node: Node, start: int, end: int, scope: str, depth: int) -> None:
-        """Lines `start` to `end`, which `node` covers."""
+        """Cut lines `start` to `end`, which `node` covers."""
         here = start
         for child in self._definitions(node, depth):
             first, last = child.start_point[0] + 1, min(_last_line(child), end)
@@ -72,7 +78,7 @@ class _Cutter:
         for child in node.named_children:
             if child.type in language.definitions:
                 yield child
-            elif child.type in language.bodies and depth < MAX_DEPTH:
+            elif (child.type in language.bodies or child.type == _NOT_UNDERSTOOD) and depth < MAX_DEPTH:
                 yield from self._definitions(child, depth + 1)
 
     def _has_inside(self, node: Node, depth: int) -> bool:
@@ -85,7 +91,7 @@ class _Cutter:
         return first
 
     def _between(self, start: int, end: int, scope: str) -> None:
-        """What is no definition: blank lines stay with the chunk before, the rest becomes windows."""
+        """Add lines that are no definition: blank ones stay with the chunk before, the rest becomes windows."""
         if start > end:
             return
         if self._spans and self._lines.is_blank(start, end):
@@ -113,7 +119,7 @@ class _Cutter:
         self._spans[-1] = Span(last.start, end, last.symbol)
 
     def _name(self, node: Node) -> str:
-        """The name of a definition, looked for in its fields and the few children that may hold it."""
+        """Return the name of a definition, looked for in its fields and the few children that may hold it."""
         language = self._language
         for _ in range(6):
             inner = next(filter(None, map(node.child_by_field_name, language.name_fields)), None)
@@ -121,23 +127,23 @@ class _Cutter:
                 if inner.type.endswith("declarator"):  # C: the name is inside
                     node = inner
                     continue
-                return _word(inner)
+                return self._word(inner)
             inner = next((c for c in node.named_children if c.type in language.names), None) or next(
                 (c for c in node.named_children if c.type in language.definitions), None
             )
             if inner is None:
-                return _word(node) if node.type in language.names else ""
+                return self._word(node) if node.type in language.names else ""
             node = inner
-        return _word(node)
+        return self._word(node)
+
+    def _word(self, node: Node) -> str:
+        """Return the text of a name on one line, without quotes and spaces, which separate symbols."""
+        name = self._data[node.start_byte : min(node.end_byte, node.start_byte + _NAME_BYTES)]
+        text = name.decode("utf-8", "replace").replace("\0", "").strip("\"'` \n")
+        return "_".join(text.split("\n", 1)[0].split())
 
 
 def _last_line(node: Node) -> int:
-    """A node that ends at the very start of a line does not reach into it."""
+    """Return the last line of a node; one that ends at the very start of a line does not reach into it."""
     row, column = node.end_point
     return row + 1 if column else max(row, node.start_point[0] + 1)
-
-
-def _word(node: Node) -> str:
-    """The text of a name on one line, without quotes and spaces, which separate symbols."""
-    text = (node.text or b"")[:120].decode("utf-8", "replace").replace("\0", "").strip("\"'` \n")
-    return "_".join(text.split("\n", 1)[0].split())

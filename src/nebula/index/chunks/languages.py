@@ -46,7 +46,7 @@ _ECMASCRIPT_BODIES = _set("class_body statement_block object pair arguments call
 _FUNCTIONS = _set("function_declaration generator_function_declaration method_definition")
 _C = (
     "function_definition struct_specifier enum_specifier union_specifier type_definition declaration "
-    "preproc_function_def preproc_def"
+    "preproc_function_def preproc_def function_declarator"
 )
 _C_BODIES = (
     "preproc_ifdef preproc_if preproc_else preproc_elif linkage_specification declaration_list field_declaration_list"
@@ -139,7 +139,10 @@ LANGUAGES: dict[str, Language] = {
             "enum_declaration delegate_declaration method_declaration constructor_declaration property_declaration "
             "field_declaration operator_declaration"
         ),
-        _set("declaration_list enum_member_declaration_list file_scoped_namespace_declaration"),
+        _set(
+            "declaration_list enum_member_declaration_list file_scoped_namespace_declaration "
+            "preproc_if preproc_elif preproc_else preproc_region"
+        ),
         whole=_set("method_declaration constructor_declaration"),
         names=_set("variable_declaration variable_declarator"),
         comments=("//", "/*", "*", "["),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nebula.index.constants import BINARY_PROBE_BYTES, MAX_CHUNK_BYTES, REST_LINES, WINDOW_BYTES, WINDOW_LINES
+from nebula.index.constants import MAX_CHUNK_BYTES, REST_LINES, WINDOW_BYTES, WINDOW_LINES
 from nebula.index.values import Span
 
 
 class Lines:
-    """A file cut at its line feeds, as git and editors count. A carriage return stays part of its line."""
+    """A text in UTF-8 cut at its line feeds, as git and editors count. A carriage return stays part of its line."""
 
     def __init__(self, data: bytes) -> None:
         self.rows = data.split(b"\n")
@@ -20,25 +20,44 @@ class Lines:
         return len(self.rows)
 
     def text(self, start: int, end: int) -> str:
-        """Lines from `start` to `end`, counted from 1, without the last line's ending."""
+        """Return lines `start` to `end`, counted from 1, without the last line's ending."""
         return b"\n".join(self.rows[start - 1 : end]).removesuffix(b"\r").decode("utf-8", "replace")
 
     def is_blank(self, start: int, end: int) -> bool:
-        """Whether no line of them holds anything but space and brackets."""
+        """Return whether none of these lines holds anything but space and brackets."""
         return not any(row.strip(b" \t\r\f}]);,{([") for row in self.rows[start - 1 : end])
 
 
-def why_not(data: bytes) -> str:
-    """Why a file's content cannot be indexed; "" if it can."""
-    if b"\0" in data[:BINARY_PROBE_BYTES]:
-        return "binary"
-    if len(data) > MAX_CHUNK_BYTES and max(map(len, data.split(b"\n"))) > MAX_CHUNK_BYTES:
-        return f"a line is longer than {MAX_CHUNK_BYTES:,} bytes"
-    return ""
+def has_only_overlong_lines(data: bytes) -> bool:
+    """Return whether nothing but space is left of a text without the lines that are too long for a chunk."""
+    if len(data) <= MAX_CHUNK_BYTES:
+        return False
+    rows = data.split(b"\n")
+    return any(map(_is_overlong, rows)) and not any(row.strip() for row in rows if not _is_overlong(row))
+
+
+def leave_out_overlong(lines: Lines, spans: list[Span]) -> list[Span]:
+    """Return the spans without the lines that are too long for a chunk: one with such a line falls into parts."""
+    overlong = [number for number, row in enumerate(lines.rows, 1) if _is_overlong(row)]
+    if not overlong:
+        return spans
+    kept = []
+    for span in spans:
+        start = span.start
+        for line in overlong:
+            if start <= line <= span.end:
+                kept.append(Span(start, line - 1, span.symbol))
+                start = line + 1
+        kept.append(Span(start, span.end, span.symbol))
+    return [span for span in kept if span.start <= span.end]
+
+
+def _is_overlong(row: bytes) -> bool:
+    return len(row) > MAX_CHUNK_BYTES
 
 
 def windows(lines: Lines, start: int, end: int, symbol: str = "", size: int = WINDOW_LINES) -> Iterator[Span]:
-    """Lines `start` to `end` in pieces of about `size` lines, fewer where they are long."""
+    """Yield lines `start` to `end` in pieces of about `size` lines, fewer where they are long."""
     rows = lines.rows
     while start <= end:
         last, room = start, WINDOW_BYTES - len(rows[start - 1])

@@ -1,4 +1,8 @@
-"""Parsers, one for each language and process, loaded when first needed.
+"""Syntax trees. A grammar is loaded when a file of its language is first parsed.
+
+Some input takes a parser the square of its length, so parsing has a time limit. In py-tree-sitter 0.26
+`progress_callback` crashes; what ends a parse is that no more text is handed to it. While text is asked for, other
+threads run and Ctrl-C is noticed.
 
 Read a point of a node by its place, `start_point[0]`: in py-tree-sitter 0.26 its attributes (`.row`)
 spoil the memory."""
@@ -6,29 +10,56 @@ spoil the memory."""
 from __future__ import annotations
 
 import importlib
+import time
 from functools import cache
 from typing import TYPE_CHECKING
 
 from nebula.index.chunks.languages import LANGUAGES
+from nebula.index.constants import PARSE_SECONDS, PARSE_STEP_BYTES
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Tree
+    from tree_sitter import Language, Tree
 
 
 @cache
-def _parser(language: str) -> Parser | None:
-    """None where the wheel of the grammar is missing or does not fit: the file is then cut into windows."""
-    from tree_sitter import Language, Parser
+def _load_grammar(language: str) -> Language | None:
+    """Return the grammar of a language; None where its wheel is missing or does not fit."""
+    from tree_sitter import Language
 
     module, _, function = LANGUAGES[language].grammar.partition(":")
     try:
-        grammar = getattr(importlib.import_module(module), function)()
-        return Parser(Language(grammar))
+        return Language(getattr(importlib.import_module(module), function)())
     except (ImportError, AttributeError, ValueError):
         return None
 
 
 def parse(language: str, data: bytes) -> Tree | None:
-    """The syntax tree, to be held for as long as its nodes are used; None for a language without a parser."""
-    parser = _parser(language) if language in LANGUAGES else None
-    return None if parser is None else parser.parse(data)
+    """Return the syntax tree of a text in UTF-8, to be held for as long as its nodes are used.
+
+    None for a language without a parser, and for a text that takes longer than `PARSE_SECONDS` of this thread's own
+    time: the file is then cut into windows.
+    """
+    grammar = _load_grammar(language) if language in LANGUAGES else None
+    if grammar is None:
+        return None
+    from tree_sitter import Parser
+
+    deadline = time.thread_time() + PARSE_SECONDS
+    is_late = False
+
+    def read(offset: int, _: object) -> bytes:
+        nonlocal is_late
+        is_late = is_late or time.thread_time() > deadline
+        return b"" if is_late else data[offset : offset + PARSE_STEP_BYTES]
+
+    try:
+        tree = Parser(grammar).parse(read)  # one of its own: another thread may parse while this one waits for text
+    except SystemError as error:  # Ctrl-C came in `read`, and the parser went on to ask for more
+        raise _find_first_cause(error) from None
+    return None if is_late else tree
+
+
+def _find_first_cause(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
