@@ -245,10 +245,15 @@ def test_what_cannot_be_recorded_ends_the_turn_and_has_its_number() -> None:
 
 
 def test_a_turn_that_is_no_node_keeps_its_number_for_the_next_event() -> None:
-    stream = failing(TurnNotKept("no room"))
-    with pytest.raises(TurnNotKept):
-        stream.emit(Output("c"))
-    assert stream.seq == 0
+    def keep(stamped: Stamped) -> None:
+        if isinstance(stamped.event, Final) and stamped.event.node_id:
+            raise TurnNotKept("no room")
+
+    heard: list[Stamped] = []
+    stream = EventStream("s", recorders=(keep,), audience=(heard.append,))
+    stamped = stream.emit(Final("", "ok", 0, node_id="n"))
+    assert [(each.event.type, each.seq) for each in heard] == [("error", 1), ("final", 2)]
+    assert stamped == heard[-1] and isinstance(stamped.event, Final) and stamped.event.node_id is None
 
 
 def test_the_end_of_a_turn_is_heard_where_it_cannot_be_recorded() -> None:

@@ -519,7 +519,11 @@ class EventStream:
         self.recorders = (reader, *self.recorders)
 
     def emit(self, event: Event, *, must_record: bool = True) -> Stamped:
-        """Without `must_record` a failing recorder keeps nobody else from hearing how the turn ended."""
+        """Stamp `event`, hand it to everybody, and return it as they got it.
+
+        Without `must_record` a failing recorder keeps nobody else from hearing how the turn ended. A `Final` whose turn
+        the graph cannot keep comes without its node, after an `Error` that says why.
+        """
         stamped = Stamped(
             self._redacted(event),
             self.trace_id,
@@ -530,8 +534,9 @@ class EventStream:
         for recorder in self.recorders:
             try:
                 recorder(stamped)
-            except TurnNotKept:
-                raise  # by the first recorder: nobody else has seen this event, and it has no number yet
+            except TurnNotKept as problem:  # by the first recorder: nobody else has seen this event yet
+                self.emit(Error("graph", problem.sentence, problem.values), must_record=False)
+                return self.emit(replace(event, node_id=None), must_record=False)
             except Exception as problem:
                 if must_record:
                     self.seq += 1

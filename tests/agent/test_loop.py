@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from nebula.agent.loop import Turn, run_turn
+from nebula.agent.loop import Turn, end_before_session, run_rounds, run_tool
+from nebula.agent.turn_result import TurnLimit
 from nebula.events import CheckRun, EventStream, Task, TurnNotKept
 from nebula.llm.contract import ModelReply
 from nebula.llm.errors import AuthError, FormatError
@@ -13,6 +14,7 @@ from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantMessage, ToolSpec, UserMessage
 from nebula.tools.contract import AppliedChange, Outcome, ToolFailure, to_the_end
 from nebula.tools.toolset import ToolSet
+from plain_turn import run_turn
 
 
 class Tool:
@@ -63,7 +65,7 @@ def turn_of(replies, *tools, recorders=(), **options):
 
 
 def run(turn, prompt="go"):
-    return asyncio.run(run_turn(turn, Task(prompt, "agent", "m"), UserMessage.new_prompt(prompt)))
+    return asyncio.run(run_turn(turn, prompt))
 
 
 def types(told):
@@ -113,7 +115,7 @@ def test_cancelling_while_a_tool_runs_keeps_what_was_done():
 
         started = asyncio.Event()
         turn, told = turn_of([call(text="Looking."), call("slow")], Tool(), Tool("slow", wait))
-        task = asyncio.create_task(run_turn(turn, Task("go", "agent", "m"), UserMessage.new_prompt("go")))
+        task = asyncio.create_task(run_turn(turn))
         await started.wait()
         task.cancel()
         return await task, told, turn
@@ -135,7 +137,7 @@ def test_a_change_that_is_being_made_when_the_turn_is_cancelled_is_told_of():
 
         began, finish = threading.Event(), threading.Event()
         turn, told = turn_of([call("writeFile"), {"text": "Done."}], Tool("writeFile", lambda: to_the_end(write)))
-        task = asyncio.create_task(run_turn(turn, Task("go", "agent", "m"), UserMessage.new_prompt("go")))
+        task = asyncio.create_task(run_turn(turn))
         await asyncio.to_thread(began.wait)
         task.cancel()
         await asyncio.sleep(0)
@@ -239,3 +241,32 @@ def test_a_turn_that_changed_a_file_is_a_node_even_without_a_word():
     turn, _ = turn_of([call("write"), {"text": ""}], Tool("write", changed), node_id="n1")
     final = run(turn)
     assert (final.status, final.node_id, [each.path for each in final.files_changed]) == ("error", "n1", ["a.py"])
+
+
+def test_rounds_and_calls_return_what_happened():
+    turn, _ = turn_of([call(text="Looking."), {"text": "Done."}])
+    turn.say(UserMessage.new_prompt("go"))
+    result = asyncio.run(run_rounds(turn))
+    assert result.answer == "Looking.\n\nDone."
+    assert [each.results[0].tool_use_id for each in result.rounds] == ["call_1"]
+    use = result.rounds[0].message.tool_uses[0]
+    assert asyncio.run(run_tool(turn, use)) == Outcome.ok({"seen": True})
+
+
+def test_the_limit_of_model_calls_is_one_of_the_whole_turn():
+    turn, _ = turn_of([call(), {"text": "One."}, call(), {"text": "Two."}], max_rounds=3)
+    asyncio.run(run_rounds(turn))
+    with pytest.raises(TurnLimit):
+        asyncio.run(run_rounds(turn))
+    assert len(turn.result.messages) == 3
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "code"),
+    [(asyncio.CancelledError(), "interrupted", 130), (AuthError("no key"), "error", 1), (ValueError("x"), "error", 1)],
+)
+def test_a_turn_that_never_got_a_session_has_its_beginning_and_its_end(problem, status, code):
+    told = []
+    final = end_before_session(EventStream("", audience=(told.append,)), Task("go", "agent", "m"), problem)
+    assert types(told)[0] == "task" and types(told)[-1] == "final"
+    assert (final.status, final.exit_code) == (status, code)

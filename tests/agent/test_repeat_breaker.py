@@ -34,9 +34,7 @@ def turn_with(tools):
 
 
 def ask(turn, name, **args):
-    use, results = AssistantToolUse("c", name, name, args, args), []
-    asyncio.run(run_tool(turn, use, [use], None, results))
-    return results[0]
+    return asyncio.run(run_tool(turn, AssistantToolUse("c", name, name, args, args)))
 
 
 def remark(outcome):

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from nebula.agent.loop import Turn as LoopTurn
-from nebula.agent.loop import run_turn
-from nebula.events import EventStream, Message, Stamped, Task
+from nebula.events import EventStream, Message, Stamped
 from nebula.llm.catalog import connect
-from nebula.messages import ToolSpec, UserMessage
+from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome
 from nebula.tools.toolset import ToolSet
+from plain_turn import run_turn
 from scripted_model import ScriptedModel, Turn
 
 MODEL = "hermes3:8b"
@@ -39,7 +39,7 @@ async def test_the_message_event_names_the_rung(reply: str, rung: str) -> None:
     with ScriptedModel([Turn(reply), Turn(answer)], capabilities={MODEL: ["completion"]}) as server:
         model = connect("ollama", base_url=server.ollama_url, environ={})
         turn = LoopTurn(EventStream("s", audience=(heard.append,)), model, MODEL, "system", [], ToolSet.of([Look()]))
-        final = await run_turn(turn, Task("go", "agent", MODEL), UserMessage.new_prompt("go"))
+        final = await run_turn(turn)
         await model.aclose()
     messages = [stamped.event for stamped in heard if isinstance(stamped.event, Message)]
     assert [(message.rung, message.to_json()["rung"]) for message in messages] == [(rung, rung), ("fence", "fence")]

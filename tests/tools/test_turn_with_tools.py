@@ -5,10 +5,9 @@ import json
 
 import pytest
 
-from nebula.agent.loop import Turn, run_turn
-from nebula.events import EventStream, Task
+from nebula.agent.loop import Turn
+from nebula.events import EventStream
 from nebula.llm.replay import ReplayModel
-from nebula.messages import UserMessage
 from nebula.tools.approval import Approvals, allow_all
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
@@ -16,6 +15,7 @@ from nebula.tools.registry import agent_tools
 from nebula.tools.toolset import CallAudit
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
+from plain_turn import run_turn
 
 WRITE = {"name": "writeFile", "args": {"path": "a.txt", "content": "x\n"}}
 EDIT = {"name": "editFile", "args": {"path": "a.txt", "edits": [{"old_text": "x", "new_text": "y"}]}}
@@ -32,7 +32,7 @@ def run(root, *calls, allowed=(), answer="Done."):
     tools = agent_tools(kit, Approvals(allow_all), audit=audit)
     replies = [{"text": "", "tool_calls": [call]} for call in calls] + [{"text": answer}]
     turn = Turn(stream, ReplayModel(replies), "m", "system", [], tools)
-    final = asyncio.run(run_turn(turn, Task("go", "agent", "m"), UserMessage.new_prompt("go")))
+    final = asyncio.run(run_turn(turn))
     return final, told, turn
 
 

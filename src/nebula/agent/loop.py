@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import Protocol
 
@@ -16,20 +16,20 @@ from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
 from nebula.events import (
-    Citations,
     Diff,
     Error,
+    Event,
     EventStream,
     Final,
     Message,
     Notice,
     RecordingFailed,
     Retry,
+    Stamped,
     Steering,
     Step,
     Task,
     ToolResult,
-    TurnNotKept,
 )
 from nebula.language import Sentence, sentence_of
 from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
@@ -46,6 +46,7 @@ from nebula.messages import (
 from nebula.messages import Message as Said
 from nebula.messages.truncation import byte_length
 from nebula.tools.contract import Call, CancelledLate, Outcome
+from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
 
 _CUT_SHORT = {
@@ -56,10 +57,6 @@ _CUT_SHORT = {
 
 def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
     return history
-
-
-def _unchecked(_: str, __: Sequence[ToolUseResult]) -> Citations | None:
-    return None
 
 
 class Tools(Protocol):
@@ -75,17 +72,18 @@ class Tools(Protocol):
 
 @record
 class Turn:
-    """Everything one turn needs, handed in."""
+    """One turn under way: what it needs, handed in, and what came of it so far."""
 
     stream: EventStream
     model: Model
     model_name: str
-    system: str
-    history: list[Said]
+    system: str = ""
+    history: list[Said] = field(default_factory=list)
     """Grows by the turn's own messages, and stays with the session."""
-    tools: Tools
+    tools: Tools = field(default_factory=lambda: ToolSet({}))
     repeats: RepeatBreaker = field(default_factory=RepeatBreaker)
     max_rounds: int = 100
+    """Model calls of the whole turn, those that repair its work included."""
     room_for_results: int = MAX_USER_MESSAGE_SIZE
     """Bytes for all results of one message; they share it evenly."""
     temperature: float | None = None
@@ -95,46 +93,54 @@ class Turn:
     """The node that the turn becomes, where a recorder makes it one."""
     steering: Callable[[], str] = str
     """What the user has said since the last round; empty: nothing."""
-    notices: Sequence[Notice] = ()
-    """What the user should know before anything else."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = _as_it_is
     """What of the history is sent: repaired, and cut to the model's context."""
-    afterwards: Callable[[Turn, TurnResult], Awaitable[None]] | None = None
-    """What there is to do once the model has nothing more to call: checks, and their repair."""
-    cited: Callable[[str, Sequence[ToolUseResult]], Citations | None] = _unchecked
-    """How many of the places that an answer cites are there."""
+    result: TurnResult = field(default_factory=TurnResult)
+    rounds: int = 0
+    """Model calls that were made."""
+
+    def tell(self, *events: Event) -> None:
+        """Count `events` in the turn's result, then emit them to everybody who reads the stream."""
+        for event in events:
+            self.result.read(event)
+        for event in events:
+            self.stream.emit(event)
+
+    def say(self, prompt: UserMessage) -> None:
+        """Add what the user says to the history; one too long to send loses its end, and the user is told."""
+        cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
+        if cut != prompt:
+            limit = {"limit": f"{MAX_USER_MESSAGE_SIZE:,}"}
+            self.tell(Notice("The prompt is longer than {limit} bytes; its end was not sent.", limit, self.task_id))
+            frame = byte_length(cut.content_with_context()) - MAX_USER_MESSAGE_SIZE
+            cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE - max(frame, 0))
+        self.history.append(cut)
 
 
-async def run_turn(turn: Turn, task: Task, prompt: UserMessage) -> Final:
-    """One turn from `Task` to `Final`. Cancelling it ends it properly, with the status `interrupted`."""
-    result = TurnResult()
-    turn.stream.read_first_by(result)
-    with errors_as_events(turn.stream, turn.task_id) as work:
-        for event in (task, *turn.notices):
-            turn.stream.emit(event)
-        turn.history.append(_within_limit(turn, prompt))
-        await run_rounds(turn)
-        if turn.afterwards is not None:
-            await turn.afterwards(turn, result)
-    results = [each for done in result.rounds for each in done.results]
-    final = replace(result.final(work.ending, turn.node_id), citations=turn.cited(result.answer, results))
-    try:
-        turn.stream.emit(final, must_record=False)
-    except TurnNotKept as problem:
-        turn.stream.emit(Error("graph", problem.sentence, problem.values, turn.task_id), must_record=False)
-        final = replace(final, node_id=None)
-        turn.stream.emit(final, must_record=False)
-    return final
+def final_of(stamped: Stamped) -> Final:
+    """Return the `Final` that was emitted, as its readers got it."""
+    assert isinstance(stamped.event, Final)  # noqa: S101 - only a `Final` is handed in
+    return stamped.event
+
+
+def end_before_session(stream: EventStream, task: Task, problem: BaseException) -> Final:
+    """Emit the beginning and the end of a turn that `problem` ended before there was a session for it."""
+    with errors_as_events(stream) as work:
+        stream.emit(task, must_record=False)
+        _raise(problem)
+    return final_of(stream.emit(TurnResult().final(work.ending, None), must_record=False))
 
 
 @record
 class Work:
+    """How the work of a block ended."""
+
     ending: Ending = Ending("ok")
 
 
 @contextmanager
 def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterator[Work]:
-    """How the work of the block ended; what went wrong in it is an event, never an exception."""
+    """Make what goes wrong in the block an event, never an exception; the `Work` it yields says how the block ended."""
     work = Work()
     try:
         yield work
@@ -165,15 +171,8 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
         work.ending = Ending("error", Sentence(internal.sentence, **internal.values))
 
 
-def _within_limit(turn: Turn, prompt: UserMessage) -> UserMessage:
-    """A prompt too long to send loses its end, and the user is informed."""
-    cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
-    if cut == prompt:
-        return prompt
-    limit = {"limit": f"{MAX_USER_MESSAGE_SIZE:,}"}
-    turn.stream.emit(Notice("The prompt is longer than {limit} bytes; its end was not sent.", limit, turn.task_id))
-    frame = byte_length(cut.content_with_context()) - MAX_USER_MESSAGE_SIZE
-    return prompt.truncate_safe(MAX_USER_MESSAGE_SIZE - max(frame, 0))
+def _raise(problem: BaseException) -> None:
+    raise problem
 
 
 def _where(bug: Exception) -> str:
@@ -182,23 +181,27 @@ def _where(bug: Exception) -> str:
     return "".join(traceback.format_exception(bug))
 
 
-async def run_rounds(turn: Turn) -> None:
-    for _ in range(turn.max_rounds):
+async def run_rounds(turn: Turn) -> TurnResult:
+    """Ask the model and run what it calls until it calls nothing; return what the turn has come to.
+
+    An exception that ends it early (a limit, Ctrl-C) leaves the same in `turn.result`. Raises TurnLimit.
+    """
+    while turn.rounds < turn.max_rounds:
+        turn.rounds += 1
         reply = await _ask(turn)
         turn.history.append(reply.message)
         uses = reply.message.tool_uses
         if not uses:
-            return
-        results: list[ToolUseResult] = []
+            return turn.result
         said = ""
         try:
             for use in uses:
-                await run_tool(turn, use, uses, reply.invalid_calls.get(use.id), results)
+                await run_tool(turn, use, uses, reply.invalid_calls.get(use.id))
             if said := strip_hidden_characters(turn.steering()):
-                turn.stream.emit(Steering(said))
+                turn.tell(Steering(said))
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
-            if results:
+            if results := turn.result.rounds[-1].results:
                 kept = truncate_safe_tool_use_results(results, turn.room_for_results)
                 turn.history.append(UserMessage.new_steered_results(kept, said))
     raise TurnLimit("The turn reached its limit of model calls; what was said and done so far is kept.")
@@ -223,7 +226,7 @@ async def _ask(turn: Turn) -> ModelReply:
             elif isinstance(item, ModelReply):
                 stop = item.stop if item.stop not in ("end", "tool_calls") else None
                 seconds = round(time.monotonic() - started, 3)
-                turn.stream.emit(Message(item.message, item.usage, item.rung, turn.task_id, seconds, stop))
+                turn.tell(Message(item.message, item.usage, item.rung, turn.task_id, seconds, stop))
                 if item.stop in _CUT_SHORT and item.message.content:  # without a word: reported when the turn ends
                     turn.stream.emit(replace(_CUT_SHORT[item.stop], task_id=turn.task_id))
                 return item
@@ -231,30 +234,30 @@ async def _ask(turn: Turn) -> ModelReply:
 
 
 async def run_tool(
-    turn: Turn,
-    use: AssistantToolUse,
-    peers: Sequence[AssistantToolUse],
-    invalid: str | None,
-    results: list[ToolUseResult],
-) -> None:
+    turn: Turn, use: AssistantToolUse, peers: Sequence[AssistantToolUse] = (), invalid: str | None = None
+) -> Outcome:
+    """Run one call of a message and return what came of it; `peers` are all calls of that message.
+
+    `invalid` says why it must not run. Raises CancelledLate, with the outcome, where the turn was cancelled meanwhile.
+    """
     original = use.orig_name if use.orig_name != use.name else None
-    turn.stream.emit(Step(use.id, use.name, use.args, original, turn.task_id))
+    turn.tell(Step(use.id, use.name, use.args, original, turn.task_id))
     started = time.monotonic()
-    room = turn.room_for_results // len(peers)
+    room = turn.room_for_results // max(len(peers), 1)
     late: CancelledLate | None = None
     try:
         outcome = turn.repeats.answer(use)
         if outcome is None:
-            outcome = await turn.tools.run(Call(use, turn.stream.emit, peers, room, invalid))
+            outcome = await turn.tools.run(Call(use, turn.stream.emit, peers or (use,), room, invalid))
             turn.repeats.learn(use, outcome)
     except CancelledLate as cancelled:  # what was done is reported all the same
         outcome, late = cancelled.outcome, cancelled
-    result = ToolUseResult(use.id, outcome.content, outcome.status)
-    results.append(result)
-    for each in outcome.changes:
-        turn.stream.emit(Diff(each.path, each.diff, each.added, each.removed, each.before, each.after, turn.task_id))
     seconds = round(time.monotonic() - started if outcome.seconds is None else outcome.seconds, 3)
     how = (outcome.decision, seconds, turn.task_id, outcome.refused, outcome.check, outcome.secret, outcome.evidence)
-    turn.stream.emit(ToolResult(use.name, result, *how))
+    turn.tell(
+        *(Diff(it.path, it.diff, it.added, it.removed, it.before, it.after, turn.task_id) for it in outcome.changes),
+        ToolResult(use.name, ToolUseResult(use.id, outcome.content, outcome.status), *how),
+    )
     if late is not None:
         raise late
+    return outcome

@@ -15,7 +15,7 @@ from nebula.agent.budget import message_tokens, tool_tokens
 from nebula.agent.code.project_map import project_map
 from nebula.agent.context import PastContext, build_context
 from nebula.agent.conversation import Conversation, Fit, PastTurn
-from nebula.agent.loop import Turn, run_rounds, run_turn
+from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.nodes import turn_of
 from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.past.summaries import SummaryWork, soon_needed, summarise
@@ -31,7 +31,7 @@ from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
-from nebula.messages import MAX_USER_MESSAGE_SIZE, ToolUseResult, UserMessage, strip_hidden_characters
+from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import AppliedChange, Call
@@ -195,15 +195,19 @@ class Session:
             tools=tools,
             max_rounds=self.settings.max_rounds,
             room_for_results=min(MAX_USER_MESSAGE_SIZE, room * SURE_BYTES_PER_TOKEN),
-            cited=self._cited,
-            afterwards=self._check if self.settings.repair and self.mode == "agent" else None,
             fit=Fit(past.messages, self._tool_names(tools), room),
             steering=steering,
             node_id=stream.trace_id if self.archive.keeps_turns else None,
-            notices=[*(Notice(each.sentence, each.values) for each in self.take_remarks()), *notices],
         )
         said = attach(UserMessage.new_prompt(strip_hidden_characters(prompt), now()), attached)
-        final = await run_turn(turn, task, said)
+        with errors_as_events(stream) as work:
+            turn.tell(task, *(Notice(each.sentence, each.values) for each in self.take_remarks()), *notices)
+            turn.say(said)
+            await run_rounds(turn)
+            await self._check(turn)
+            turn.result.citations = await self._count_citations(turn.result)
+        ended = turn.result.final(work.ending, turn.node_id)
+        final = final_of(stream.emit(ended, must_record=False))
         if turn.history:
             past_turn = PastTurn(tuple(turn.history), final.node_id, parents=task.parents, attachments=attached)
             self.conversation.turns.append(past_turn)
@@ -478,10 +482,10 @@ class Session:
             return plan_tools(kit, audit=audit)
         return agent_tools(kit, project.approvals, audit=audit, after_change=(self._tell_index,))
 
-    async def _check(self, turn: Turn, result: TurnResult) -> None:
-        """After a turn that changed files: the configured checks, and what fails goes back to the model."""
+    async def _check(self, turn: Turn) -> None:
+        """Run the configured checks after a turn that changed files; what fails goes back to the model."""
         project = self.project
-        if not result.files or not project.checks.commands:
+        if not (self.settings.repair and self.mode == "agent" and turn.result.files and project.checks.commands):
             return
         from nebula.agent.checks.repair import Repairer
 
@@ -492,7 +496,8 @@ class Session:
 
         files = project.read_only.for_turn(turn.stream.trace_id)
         rounds = self.settings.repair_rounds
-        await Repairer(turn.stream, project.checks, project.layers, files, ask, rounds).verify()
+        layers = await asyncio.to_thread(lambda: project.layers)
+        await Repairer(turn.tell, project.checks, layers, files, ask, rounds).verify()
 
     def _look_up(self, asked: str) -> list[str]:
         from nebula.agent.past.chapters import look_up
@@ -503,12 +508,13 @@ class Session:
         if self.project.code is not None:
             await asyncio.to_thread(self.project.code.changed, change.path)
 
-    def _cited(self, answer: str, results: Sequence[ToolUseResult]) -> Citations | None:
-        if self.mode == CHAT or "L" not in answer:
+    async def _count_citations(self, result: TurnResult) -> Citations | None:
+        if self.mode == CHAT or "L" not in result.answer:
             return None
         from nebula.agent.code.citations import check_citations
 
-        return check_citations(answer, self.project.read_only, results)
+        found = result.results_of("searchCode")
+        return await asyncio.to_thread(check_citations, result.answer, self.project.read_only, found)
 
     def _tool_names(self, tools: ToolSet) -> frozenset[str]:
         return frozenset((*tools.tools, *tools.missing))

@@ -1,4 +1,4 @@
-"""What a turn has come to so far: a reader of its events, like any other."""
+"""What a turn has come to so far, counted from its events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, E
 from nebula.events import (
     Checked,
     CheckRun,
+    Citations,
     Diff,
+    Event,
     FileChange,
     Final,
     Message,
@@ -84,6 +86,7 @@ class TurnResult:
     usage: Usage = field(default_factory=Usage)
     repairs: int | None = None
     """How often failures went back to the model; None where no check was run after the work."""
+    citations: Citations | None = None
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
@@ -91,7 +94,10 @@ class TurnResult:
     _failed: set[str] = field(default_factory=set)
 
     def __call__(self, stamped: Stamped) -> None:
-        event = stamped.event
+        self.read(stamped.event)
+
+    def read(self, event: Event) -> None:
+        """Count one event of the turn; those that say nothing of its result are passed over."""
         if isinstance(event, Task):
             self.prompt, self.model = event.prompt, event.model
             self.parents, self.references = event.parents, event.references
@@ -154,6 +160,16 @@ class TurnResult:
     def files(self) -> tuple[FileChange, ...]:
         return tuple(self._changes.values())
 
+    def results_of(self, tool: str) -> list[ToolUseResult]:
+        """Return what the calls of one of our tools answered, oldest first."""
+        return [
+            result
+            for each in self.rounds
+            for use in each.message.tool_uses or ()
+            for result in each.results
+            if use.id == result.tool_use_id and use.orig_name == tool
+        ]
+
     @property
     def was_refused(self) -> bool:
         """A write was refused for good: by a rule or a person, and not done otherwise since."""
@@ -188,6 +204,7 @@ class TurnResult:
             verified=None if self.repairs is None else self._is_verified(),
             repairs=self.repairs,
             changes_failed=len(self._failed) or None,
+            citations=self.citations,
         )
 
     def _is_verified(self) -> bool:

@@ -25,7 +25,7 @@ def make(root: Path, *commands: str, ask=None, rounds: int = 2, timeout_s: float
         return ask(number) if ask else True
 
     checks = Checks(commands, str(root), timeout_s)
-    return Repairer(stream, checks, None, open_workspace(str(root)), asked, rounds), seen, reports
+    return Repairer(stream.emit, checks, None, open_workspace(str(root)), asked, rounds), seen, reports
 
 
 async def test_a_flaky_check_is_found_by_running_it_once_more(tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.checks.failures import condense, fingerprint
 from nebula.agent.checks.run import never_started, run_checks, why_missing
-from nebula.events import EventStream, Notice, Repair
+from nebula.events import Event, Notice, Repair
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.declaration import Checks
 from nebula.value import record
@@ -31,7 +31,8 @@ Ask = Callable[[str, int], Awaitable[bool]]
 
 @record
 class Repairer:
-    stream: EventStream
+    emit: Callable[[Event], object]
+    """Tells everybody who reads the turn's events."""
     checks: Checks
     layers: CommandLayers | None
     files: Workspace
@@ -41,7 +42,7 @@ class Repairer:
     async def verify(self, names: Sequence[str] = ()) -> bool:
         """Run the checks called `names` (or all), repair, and return whether they pass in the end."""
         names = names or self.checks.commands
-        failing = await run_checks(names, self.checks, self.layers, self.stream)
+        failing = await run_checks(names, self.checks, self.layers, self.emit)
         before: list[str] = []
         for number in range(1, self.rounds + 1):
             now = sorted(fingerprint(each.output) for each in failing)
@@ -49,12 +50,12 @@ class Repairer:
                 break
             before = now
             report = self._report(failing)
-            self.stream.emit(Repair(number, self.rounds, tuple(each.command for each in failing), report))
+            self.emit(Repair(number, self.rounds, tuple(each.command for each in failing), report))
             if not await self.ask(report, number):
                 break
-            failing = await run_checks(names, self.checks, self.layers, self.stream, number)
+            failing = await run_checks(names, self.checks, self.layers, self.emit, number)
         if failing and sorted(fingerprint(each.output) for each in failing) == before:
-            self.stream.emit(Notice("The repair left the failure exactly as it was; it was not tried again."))
+            self.emit(Notice("The repair left the failure exactly as it was; it was not tried again."))
         return not failing
 
     def _tell_missing(self, failing: Sequence[CheckResult]) -> bool:
@@ -62,7 +63,7 @@ class Repairer:
         missing = [each.command for each in failing if never_started(each)]
         for command in missing:
             why = why_missing(command, self.layers)
-            self.stream.emit(Notice(why.sentence, why.values))
+            self.emit(Notice(why.sentence, why.values))
         return bool(missing)
 
     def _report(self, failing: Sequence[CheckResult]) -> str:

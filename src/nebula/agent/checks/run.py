@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.checks.find import kind_of
-from nebula.events import Checked, CheckRun, EventStream
+from nebula.events import Checked, CheckRun, Event
 from nebula.language import Sentence
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.commands.run_check import last_line, run_check
@@ -27,9 +27,9 @@ NOT_STARTED = (126, 127)
 
 
 async def run_checks(
-    names: Sequence[str], checks: Checks, layers: CommandLayers | None, stream: EventStream, number: int = 0
+    names: Sequence[str], checks: Checks, layers: CommandLayers | None, emit: Callable[[Event], object], number: int = 0
 ) -> list[CheckResult]:
-    """Run the checks called `names` and return those that failed; `stream` gets a `Checked` for each.
+    """Run the checks called `names` and return those that failed; `emit` is told a `Checked` of each.
 
     `number` is the repair that they follow, 0 before the first.
     """
@@ -41,7 +41,7 @@ async def run_checks(
         if not result.passed and (await run_check(name, checks, layers)).passed:
             result, flaky = CheckResult(name, 0, result.output), True
         seconds = round(time.monotonic() - started, 3)
-        stream.emit(Checked(CheckRun(name, result.passed, last_line(result)), number, flaky, seconds))
+        emit(Checked(CheckRun(name, result.passed, last_line(result)), number, flaky, seconds))
         if not result.passed:
             failing.append(result)
     return failing

@@ -140,7 +140,7 @@ class Executor:
         turn = self._new_turn(step.id, step)
         turn.tools = watched = WatchedTools(turn.tools)
         with errors_as_events(self.stream, step.id) as work:
-            await run_tool(turn, call.use, [call.use], call.invalid, [])
+            await run_tool(turn, call.use, [call.use], call.invalid)
         outcome = watched.last
         if outcome is None or work.ending.status != "ok":
             return StepEnd(work.ending.code, "", work.ending.remark)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
 from nebula.agent.checks.repair import Repairer
-from nebula.agent.loop import errors_as_events
+from nebula.agent.loop import errors_as_events, final_of
 from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.models import TaskModels, choose_models
@@ -23,7 +23,7 @@ from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
-from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Status, Task, TurnNotKept, new_trace_id
+from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Status, Task, new_trace_id
 from nebula.files.home import derived_folder
 from nebula.language import Sentence
 from nebula.llm.errors import ModelError
@@ -155,7 +155,7 @@ class TaskRun:
         )
         if access.project.checks.commands and not self.request.dry_run:
             executor.repairer = Repairer(
-                self.stream,
+                self.stream.emit,
                 access.project.checks,
                 access.project.layers,
                 access.files,
@@ -223,12 +223,7 @@ class TaskRun:
         return replace(final, rolled_back=True, files_changed=(), node_id=None)
 
     def _result(self, final: Final) -> TaskResult:
-        try:
-            self.stream.emit(final, must_record=False)
-        except TurnNotKept as problem:
-            self.stream.emit(Error("graph", problem.sentence, problem.values), must_record=False)
-            final = replace(final, node_id=None)
-            self.stream.emit(final, must_record=False)
+        final = final_of(self.stream.emit(final, must_record=False))
         asked = self.request.only_plan
         agreement = agreeing(map(step_graph, self.plans)) / asked if asked else None
         return TaskResult(self.stream.trace_id, final, self.plan, tuple(self.plans), agreement)
