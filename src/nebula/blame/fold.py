@@ -187,9 +187,11 @@ class Fold:
 
     def _lost_in_turn(self, path: str, change: RecordedChange) -> Iterator[Lost[Author]]:
         """Yield the lines that the turn of a change took out of other files."""
-        others = dict.fromkeys(each.path for each in self._history.changes_of(change.group) if each.path != path)
-        for other in others:
-            own = [each for each in self._history.changes_of(change.group) if each.path == other]
+        courses: dict[str, list[RecordedChange]] = {}
+        for each in self._history.changes_of(change.group):
+            if each.path != path and each.kind == change.kind:
+                courses.setdefault(each.path, []).append(each)
+        for other, own in courses.items():
             after = _file(own[-1].after)
             left = self._history.content(after) if after is not None else b""
             found = self._state_found(other, self._fold(other, own[0].seq), own[0])
