@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from nebula.graph.disk import watch
 from nebula.graph.disk.flow_files import LONG
-from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, CycleError, NotFound
-from nebula.graph.flows.change import FlowChange, GraphChange, changed, difference
+from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, ChangedSince, CycleError, NotFound
+from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, changed, difference
 from nebula.graph.flows.topology import rewired
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
 from nebula.graph.undo import EditHistory
 from nebula.graph.values import Connection, Flow
+from nebula.value import replace
 
 
 @pytest.fixture
@@ -49,12 +50,13 @@ def test_every_edit_is_undone_exactly_and_done_again(graph: Graph) -> None:
         lambda: graph.create_node("late", parents=[a]),
         lambda: graph.rebuild_flow("main", [d, a]),
         lambda: graph.rewire_flow("main", [a, c, d], [Connection(d, c), Connection(c, a, "back")]),
-        lambda: graph.update_flow("main", description="said"),
-        lambda: graph.add_node_to_flow("main", b),
+        lambda: graph.update_flow("main", name="first", description="said", nodes=[d, a, c]),
+        lambda: graph.create_flow("second", "another"),
+        lambda: graph.delete_nodes([a, d]),
     ]
     history = EditHistory(graph)
     states = [state(graph)]
-    for edit in edits[:-1]:
+    for edit in edits:
         history.do(edit)
         states.append(state(graph))
     for earlier in reversed(states[:-1]):
@@ -76,6 +78,175 @@ def test_an_undo_keeps_what_others_did_meanwhile(graph: Graph) -> None:
     assert set(flow.connections) == {Connection(a, b), Connection(b, c), Connection(c, late)}
 
 
+def test_an_undo_takes_back_its_own_fields_alone(graph: Graph) -> None:
+    node = graph.create_node("p", "r").id
+    history, other = EditHistory(graph), Graph(graph.data_dir)
+    history.do(lambda: graph.update_node(node, tags=["mine"]))
+    other.update_node(node, response="edited by another process")
+    other.save_summary(node, "theirs")
+    assert history.undo()
+    left = graph.get_node(node)
+    assert (left.tags, left.response, left.summary) == ([], "edited by another process", "theirs")
+    history.do(lambda: graph.update_node(node, prompt="asked better"))
+    other.update_node(node, prompt="asked otherwise", tags=["theirs"])
+    with pytest.raises(ChangedSince, match="changed meanwhile"):
+        history.undo()
+    assert (graph.get_node(node).prompt, graph.get_node(node).tags) == ("asked otherwise", ["theirs"])
+    assert not history.undo()
+
+
+def test_a_summary_is_due_unless_it_was_built_from_just_these_texts(graph: Graph) -> None:
+    node = graph.create_node("p", "r").id
+    graph.save_summary(node, "of p and r")
+    history = EditHistory(graph)
+    history.do(lambda: graph.update_node(node, prompt="q"))
+    assert history.undo() and not graph.get_node(node).updated
+    assert history.redo() and graph.get_node(node).updated
+    graph.update_node(node, response="s")
+    assert history.undo() and graph.get_node(node).updated
+    history.do(lambda: graph.update_node(node, prompt="q"))
+    graph.save_summary(node, "of q and s")
+    assert not graph.get_node(node).updated
+    assert history.undo() and graph.get_node(node).updated
+
+
+def test_a_node_that_others_work_with_is_not_taken_back(graph: Graph) -> None:
+    history = EditHistory(graph)
+    for meddle in (
+        lambda node: graph.create_node("later", parents=[node]),
+        lambda node: graph.update_node(node, response="edited"),
+        lambda node: graph.add_node_to_flow(graph.create_flow("other").id, node),
+    ):
+        node = history.do(lambda: graph.create_node("p", "r")).id
+        meddle(node)
+        before = state(graph)
+        with pytest.raises(ChangedSince):
+            history.undo()
+        assert state(graph) == before
+    node = history.do(lambda: graph.create_node("p", "r")).id
+    graph.save_summary(node, "built meanwhile")
+    assert history.undo()
+
+
+def test_a_flow_is_made_and_taken_back_in_its_turn(graph: Graph) -> None:
+    history = EditHistory(graph)
+    node = history.do(lambda: graph.create_node("p", "r")).id
+    flow = history.do(lambda: graph.create_flow("new", "about"))
+    assert history.undo()
+    assert [each.name for each in graph.list_flows()] == ["main"]
+    assert graph.get_node(node)
+    assert history.redo()
+    assert graph.get_flow("new").id == flow.id
+    graph.add_node_to_flow("new", node)
+    with pytest.raises(ChangedSince):
+        history.undo()
+    assert graph.get_flow("new").nodes == [node]
+    graph.close()
+    assert graph.check() == []
+
+
+def test_a_name_that_others_gave_stays(graph: Graph) -> None:
+    graph.create_flow("a")
+    history = EditHistory(graph)
+    history.do(lambda: graph.update_flow("a", name="b", description="said"))
+    graph.update_flow("b", name="c")
+    with pytest.raises(ChangedSince):
+        history.undo()
+    assert (graph.get_flow("c").name, graph.get_flow("c").description) == ("c", "said")
+
+
+def test_an_update_of_a_flow_is_whole_or_not_at_all(graph: Graph) -> None:
+    a, b, c = chain(graph, 3)
+    graph.create_flow("taken")
+    before = state(graph)
+    with pytest.raises(BadRequest, match="already"):
+        graph.update_flow("main", name="taken", nodes=[c, a])
+    assert state(graph) == before
+    history = EditHistory(graph)
+    history.do(lambda: graph.update_flow("main", name="new", nodes=[c, b, a]))
+    assert graph.get_flow("new").connections == [Connection(c, b), Connection(b, a)]
+    assert history.undo() and not history.undo()
+    assert state(graph) == before
+
+
+def test_an_action_that_fails_halfway_leaves_nothing(graph: Graph) -> None:
+    (a,) = chain(graph, 1)
+    before = state(graph)
+    history = EditHistory(graph)
+
+    def act() -> None:
+        graph.update_node(a, tags=["x"])
+        graph.create_flow("half")
+        graph.delete_node("nowhere")
+
+    with pytest.raises(NotFound):
+        history.do(act)
+    assert state(graph) == before
+    assert not history.undo()
+
+
+def test_a_new_edit_forgets_what_could_be_done_again(graph: Graph) -> None:
+    (a,) = chain(graph, 1)
+    history = EditHistory(graph)
+    history.do(lambda: graph.update_node(a, tags=["x"]))
+    assert history.undo()
+    history.do(lambda: graph.update_node(a, tags=["y"]))
+    assert not history.redo()
+    assert graph.get_node(a).tags == ["y"]
+    assert history.undo() and history.redo()
+    history.do(lambda: None)
+    assert history.undo()
+
+
+FIELDS = ("prompt", "response", "tags")
+writings = st.lists(
+    st.tuples(st.sampled_from(["ours", "theirs", "undo", "redo"]), st.sampled_from(FIELDS), st.sampled_from("abc")),
+    max_size=12,
+)
+
+
+@given(writings)
+def test_of_two_writers_neither_loses_a_field_to_the_others_undo(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]]
+) -> None:
+    graph = Graph(tmp_path_factory.mktemp("graph"))
+    node = graph.create_node("a", "a", tags=["a"]).id
+    other, history = Graph(graph.data_dir), EditHistory(graph)
+
+    def fields() -> dict[str, str]:
+        held = graph.get_node(node)
+        return {"prompt": held.prompt, "response": held.response, "tags": "".join(held.tags)}
+
+    done: list[tuple[str, str, str]] = []
+    undone: list[tuple[str, str, str]] = []
+    for who, field, text in steps:
+        before, wanted = fields(), {field: [text] if field == "tags" else text}
+        if who == "theirs":
+            other.update_node(node, **wanted)  # type: ignore[arg-type]
+        elif who == "ours":
+            history.do(lambda wanted=wanted: graph.update_node(node, **wanted))  # type: ignore[misc]
+            if before[field] != text:
+                done.append((field, before[field], text))
+                undone.clear()
+        else:
+            source, target = (done, undone) if who == "undo" else (undone, done)
+            turn = history.undo if who == "undo" else history.redo
+            if not source:
+                assert not turn()
+                continue
+            changed_field, back, left = source.pop()
+            if before[changed_field] == left:
+                assert turn()
+                assert fields() == before | {changed_field: back}
+                target.append((changed_field, left, back))
+            else:
+                with pytest.raises(ChangedSince):
+                    turn()
+                assert fields() == before
+    graph.close()
+    other.close()
+
+
 def test_a_change_is_all_or_nothing(graph: Graph) -> None:
     a, b = chain(graph, 2)
     before = state(graph)
@@ -83,7 +254,10 @@ def test_a_change_is_all_or_nothing(graph: Graph) -> None:
     graph.subscribe(lambda name, _: heard.append(name))
     with pytest.raises(CycleError):
         graph.apply(
-            GraphChange(remove=(), flows=(FlowChange("main", connect=(Connection(b, a),)),), edit=(graph.get_node(a),))
+            GraphChange(
+                flows=(FlowChange("main", connect=(Connection(b, a),)),),
+                edit=(NodeEdit(graph.get_node(a), replace(graph.get_node(a), summary="new")),),
+            )
         )
     with pytest.raises(NotFound):
         graph.apply(GraphChange(remove=(a,), flows=(FlowChange("main", disconnect=(Connection(b, a),)),)))

@@ -7,8 +7,16 @@ from typing import NamedTuple
 from nebula.graph import events
 from nebula.graph.disk.flow_files import Loaded
 from nebula.graph.disk.journal import Extend, Operation, Put
-from nebula.graph.errors import BadFile, BadRequest
-from nebula.graph.flows.change import FlowChange, GraphChange, additions_taken_back, changed, difference
+from nebula.graph.errors import BadFile, BadRequest, ChangedSince
+from nebula.graph.flows.change import (
+    FlowChange,
+    GraphChange,
+    NodeEdit,
+    additions_taken_back,
+    apply_edit,
+    changed,
+    difference,
+)
 from nebula.graph.ids import now
 from nebula.graph.store import GraphStore
 from nebula.graph.values import Node
@@ -31,11 +39,13 @@ class Commit:
         """Where whoever wants to take the change back later collects the inverses; None where nobody does."""
         self._operations: list[Operation] = []
         self._created: dict[str, Node] = {}
-        self._edited: list[tuple[Node, Node]] = []
+        self._edited: list[NodeEdit] = []
         self._removed: list[tuple[str, Node | None]] = []
         self._gone_paths: list[str] = []
         self._flows: list[tuple[_FlowEdit, Put | Extend]] = []
         self._inverse_flows: list[FlowChange] = []
+        self._made_flows: list[Loaded] = []
+        self._gone_flows: list[Loaded] = []
 
     def run(self) -> None:
         """Carries the change out and records its inverse; on an exception nothing has happened."""
@@ -46,6 +56,8 @@ class Commit:
             self._remove_nodes()
             for edit in edits:
                 self._edit_flow(edit)
+            self._create_flows()
+            self._remove_flows()
             if not self._operations:
                 return
             with store.disk.commit(self._operations):
@@ -56,9 +68,12 @@ class Commit:
                     store.forget_nodes(self._gone_paths)
                 for edit, operation in self._flows:
                     store.flows.written(edit.loaded, operation)
+                for loaded in self._made_flows:
+                    store.flows.written(loaded)
+                store.flows.unindex([loaded.path for loaded in self._gone_flows])
         except BaseException:
-            for edit in edits:  # what memory says of them was not written
-                store.flows.forget(edit.loaded.path)
+            for loaded in (*(edit.loaded for edit in edits), *self._made_flows):  # what memory says was not written
+                store.flows.forget(loaded.path)
             raise
         if store.events.has_subscribers:
             self._report()
@@ -78,6 +93,11 @@ class Commit:
             for loaded in store.flows.with_node(node_id):
                 known = edits.get(loaded.path) or _FlowEdit(loaded, FlowChange(loaded.flow.id))
                 edits[loaded.path] = _FlowEdit(loaded, replace(known.change, drop=(*known.change.drop, node_id)))
+        for node in self._change.take_back:
+            for loaded in store.flows.with_node(node.id):
+                if loaded.path not in edits or node.id not in edits[loaded.path].change.leave:
+                    sentence = "node {node_id} is in flow {flow} by now; it stays as it is"
+                    raise ChangedSince(sentence, node_id=node.id, flow=repr(loaded.file.flow.name))
         # Additions last: making a flow anew may flush what memory holds of others.
         return sorted(edits.values(), key=lambda edit: edit.change.only_adds())
 
@@ -85,9 +105,13 @@ class Commit:
         new = {node.id for node in self._change.create}
         ends = (end for c in change.connect for end in (c.source, c.target))
         self._store.require((node for node in (*change.add, *ends) if node not in new), loaded)
-        other = self._store.flows.find(change.name) if change.name is not None else None
-        if other and other.path != loaded.path:
-            raise BadRequest("there is a flow {name} already", name=repr(change.name))
+        if change.name is not None:
+            self._refuse_taken(change.name, loaded.path)
+
+    def _refuse_taken(self, name: str, path: str = "") -> None:
+        other = self._store.flows.find(name)
+        if other and other.path != path:
+            raise BadRequest("there is a flow {name} already", name=repr(name))
 
     def _create_nodes(self) -> None:
         nodes, step = self._store.nodes, self._store.step
@@ -97,14 +121,18 @@ class Commit:
             self._created[path] = node
 
     def _edit_nodes(self) -> None:
-        for node in self._change.edit:
-            old = self._store.read(node.id)
+        for edit in self._change.edit:
+            old = self._store.read(edit.after.id)
+            node = apply_edit(old, edit)
             if old != node:
                 self._operations.append(self._store.nodes.change(self._store.path_of(node.id), node))
-                self._edited.append((old, node))
+                self._edited.append(NodeEdit(old, node))
 
     def _remove_nodes(self) -> None:
-        for node_id in self._change.remove:
+        for node in self._change.take_back:
+            if self._store.read(node.id).texts != node.texts:
+                raise ChangedSince("node {node_id} was edited meanwhile; it stays as it is", node_id=node.id)
+        for node_id in (*self._change.remove, *(node.id for node in self._change.take_back)):
             paths = self._store.paths_of(node_id)
             try:
                 self._removed.append((node_id, self._store.read(node_id)))
@@ -130,20 +158,38 @@ class Commit:
             if inverse is not None:
                 self._inverse_flows.append(inverse)
 
+    def _create_flows(self) -> None:
+        for flow in self._change.create_flows:
+            self._refuse_taken(flow.name)
+            loaded = self._store.flows.draft(flow, self._store.step, [made.path for made in self._made_flows])
+            self._operations.append(self._store.flows.replacement(loaded, flow))
+            self._made_flows.append(loaded)
+
+    def _remove_flows(self) -> None:
+        for flow in self._change.remove_flows:
+            loaded = self._store.flows.get(flow.id)
+            if replace(loaded.flow, updated=flow.updated) != flow:
+                raise ChangedSince("flow {flow} was changed meanwhile; it stays as it is", flow=repr(loaded.flow.name))
+            self._operations.append(self._store.flows.removal(loaded))
+            self._gone_flows.append(loaded)
+
     # Afterwards
 
     def _report(self) -> None:
         note = self._store.events.note
         for node in self._created.values():
             note(events.NODE_CREATED, node_id=node.id, node=node, **self._place_of(node.id))
-        for old, node in self._edited:
-            built = node.last_built != old.last_built
-            note(events.SUMMARY_BUILT if built else events.NODE_UPDATED, node_id=node.id, node=node)
+        for edit in self._edited:
+            built = edit.after.last_built != edit.before.last_built
+            name = events.SUMMARY_BUILT if built else events.NODE_UPDATED
+            note(name, node_id=edit.after.id, node=edit.after)
         for node_id, _ in self._removed:
             note(events.NODE_DELETED, node_id=node_id)
         for (loaded, change), _ in self._flows:
             flow = loaded.file.flow
             note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name, change=change)
+        for loaded in (*self._made_flows, *self._gone_flows):
+            note(events.FLOW_UPDATED, flow_id=loaded.file.flow.id, name=loaded.file.flow.name)
 
     def _place_of(self, node_id: str) -> dict[str, object]:
         for (loaded, change), _ in self._flows:
@@ -155,7 +201,9 @@ class Commit:
     def _inverse(self) -> GraphChange:
         return GraphChange(
             create=tuple(node for _, node in self._removed if node),
-            edit=tuple(old for old, _ in self._edited),
-            remove=tuple(node.id for node in self._created.values()),
+            edit=tuple(edit.inverse for edit in self._edited),
+            take_back=tuple(self._created.values()),
             flows=tuple(self._inverse_flows),
+            create_flows=tuple(loaded.flow for loaded in self._gone_flows),
+            remove_flows=tuple(loaded.flow for loaded in self._made_flows),
         )

@@ -6,6 +6,7 @@ GraphError
   CycleError
   BadText
   BadRequest
+  ChangedSince
   BadFile
 """
 
@@ -61,6 +62,12 @@ class BadRequest(GraphError, ValueError):
     """Arguments that make no sense together."""
 
     code = "bad_request"
+
+
+class ChangedSince(GraphError):
+    """An edit is to be taken back whose result somebody else has changed meanwhile."""
+
+    code = "changed_since"
 
 
 class BadFile(GraphError, ValueError):

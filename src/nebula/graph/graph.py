@@ -22,8 +22,8 @@ from nebula.graph.commit import Commit
 from nebula.graph.disk.settings import GraphSettings
 from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, NotFound
 from nebula.graph.flows.chain_map import draw_map
-from nebula.graph.flows.change import FlowChange, GraphChange, difference
-from nebula.graph.flows.topology import history, rebuilt, rewired
+from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, difference
+from nebula.graph.flows.topology import history, new_flow, rebuilt, rewired
 from nebula.graph.ids import new_id, now, shortest_unique
 from nebula.graph.store import GraphStore
 from nebula.graph.text_figures import measured, with_text
@@ -123,7 +123,7 @@ class Graph:
 
     def _change_flow(self, change: FlowChange) -> Flow:
         Commit(self._store, GraphChange(flows=(change,))).run()
-        return self._store.flows.get(change.flow).flow
+        return self._store.flows.get(change.flow if change.name is None else change.name).flow
 
     def _refuse_taken(self, node_id: str) -> None:
         if self._store.node_index.is_taken(node_id):
@@ -250,7 +250,7 @@ class Graph:
                 node = replace(node, tags=clean_tags(tags))
             if node.texts != old.texts:
                 node = replace(node, updated=True)
-            Commit(self._store, GraphChange(edit=(node,))).run()
+            Commit(self._store, GraphChange(edit=(NodeEdit(old, node),))).run()
         return node
 
     def save_summary(
@@ -266,7 +266,7 @@ class Graph:
             node = replace(old, summary=summary, updated=edited, last_built=now())
             if tags is not None:
                 node = replace(node, tags=clean_tags(tags))
-            Commit(self._store, GraphChange(edit=(node,))).run()
+            Commit(self._store, GraphChange(edit=(NodeEdit(old, node),))).run()
         return node
 
     def build_summary(self, node_id: str, model: ChosenModel | str | None = None) -> Node:
@@ -284,8 +284,12 @@ class Graph:
 
     def delete_node(self, node_id: str) -> None:
         """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
+        self.delete_nodes([node_id])
+
+    def delete_nodes(self, node_ids: Iterable[str]) -> None:
+        """Removes several nodes in one step: all of them, or none and an exception."""
         with self._store.writing():
-            Commit(self._store, GraphChange(remove=(node_id,))).run()
+            Commit(self._store, GraphChange(remove=tuple(dict.fromkeys(several(node_ids))))).run()
 
     def search_nodes(
         self,
@@ -347,14 +351,32 @@ class Graph:
             found = self._store.flows.find(name)
             if found:
                 return found.flow
-            draft = self._store.flows.draft(name, description, self._store.step)
-            return self._store.put_flow(draft, draft.flow)
+            made = new_flow(name, description)
+            Commit(self._store, GraphChange(create_flows=(made,))).run()
+            return self._store.flows.get(made.id).flow
 
-    def update_flow(self, flow: str, *, name: str | None = None, description: str | None = None) -> Flow:
-        """Renames or describes a flow."""
+    def update_flow(
+        self,
+        flow: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        nodes: Sequence[str] | None = None,
+        connections: Sequence[Connection] | None = None,
+    ) -> Flow:
+        """Changes what is given, in one step. With `connections` the flow holds exactly `nodes` (None: those it has)
+        and these; `nodes` alone makes it the chain of these, in this order."""
         with self._store.writing():
-            flow = self._store.flows.get(flow).flow.id
-            return self._change_flow(FlowChange(flow, name=name, description=description))
+            is_only_named = nodes is None and connections is None
+            before = (self._store.flows.get if is_only_named else self._store.flow_for_writing)(flow).flow
+            after = before
+            if connections is not None:
+                after = rewired(before, nodes, connections)
+            elif nodes is not None:
+                after = rebuilt(before, several(nodes))
+            named = {"name": name, "description": description}
+            after = replace(after, **{key: text for key, text in named.items() if text is not None})
+            return self._change_flow(replace(difference(before, after), flow=flow))
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
         """Puts a node into a flow, unconnected; one that is in it already stays as it is."""
@@ -380,9 +402,7 @@ class Graph:
 
     def rewire_flow(self, flow: str, nodes: Sequence[str] | None, connections: Sequence[Connection]) -> Flow:
         """Makes a flow hold exactly these nodes (None: those it has) and connections, in one step."""
-        with self._store.writing():
-            before = self._store.flow_for_writing(flow).flow
-            return self._change_flow(replace(difference(before, rewired(before, nodes, connections)), flow=flow))
+        return self.update_flow(flow, nodes=nodes, connections=connections)
 
     def create_branch(
         self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
@@ -392,9 +412,7 @@ class Graph:
 
     def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
         """Makes the flow the chain of exactly these nodes, in this order."""
-        with self._store.writing():
-            before = self._store.flow_for_writing(flow).flow
-            return self._change_flow(replace(difference(before, rebuilt(before, several(node_ids))), flow=flow))
+        return self.update_flow(flow, nodes=several(node_ids))
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
         """Ids of the path to a node, oldest first, in the given flow or the one it is in."""

@@ -21,6 +21,7 @@ from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.settings import SettingsFile
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.change import GraphChange
+from nebula.graph.flows.topology import new_flow
 from nebula.graph.housekeeping import Housekeeper
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem
 
@@ -179,7 +180,7 @@ class GraphStore:
         if found:
             return found
         if flow == DEFAULT_FLOW:
-            return self.flows.draft(flow, "", self.step)
+            return self.flows.draft(new_flow(flow), self.step)
         raise NotFound("no flow {flow}", flow=repr(flow))
 
     def put_flow(self, loaded: Loaded, flow: Flow) -> Flow:

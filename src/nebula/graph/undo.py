@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from nebula.graph.errors import GraphError
 from nebula.graph.flows.change import GraphChange
 from nebula.graph.graph import Graph
 
@@ -24,24 +25,42 @@ class EditHistory:
         self._undone: list[list[GraphChange]] = []
 
     def do(self, action: Callable[[], T]) -> T:
-        """Runs an action on the graph; all its changes are undone together."""
-        with self._lock, self._graph.recording() as inverses:
-            result = action()
-        if inverses:
-            self._done.append(inverses)
-            self._undone.clear()
+        """Runs an action on the graph; all its changes are undone together, and taken back if it fails halfway."""
+        with self._lock:
+            with self._graph.recording() as inverses:
+                try:
+                    result = action()
+                except BaseException:
+                    self._apply(reversed(inverses[:]))
+                    raise
+            if inverses:
+                self._done.append(inverses)
+                self._undone.clear()
         return result
 
     def undo(self) -> bool:
-        """Takes back what was done last; False when there is nothing. A GraphError says that others changed it since;
-        it is then forgotten."""
+        """Takes back what was done last; False when there is nothing. Raises ChangedSince, or another GraphError, where
+        others have changed what it left: nothing happens then, and that edit is forgotten."""
         with self._lock:
             return bool(self._done) and self._turn(self._done.pop(), self._undone)
 
     def redo(self) -> bool:
+        """Does again what was undone last, under the same conditions."""
         with self._lock:
             return bool(self._undone) and self._turn(self._undone.pop(), self._done)
 
     def _turn(self, changes: list[GraphChange], onto: deque[list[GraphChange]] | list[list[GraphChange]]) -> bool:
-        onto.append([self._graph.apply(change) for change in reversed(changes)])
+        onto.append(self._apply(reversed(changes)))
         return True
+
+    def _apply(self, changes: Iterable[GraphChange]) -> list[GraphChange]:
+        """Applies all of the changes, or none and an exception; returns their inverses."""
+        inverses: list[GraphChange] = []
+        try:
+            for change in changes:
+                inverses.append(self._graph.apply(change))
+        except GraphError:
+            for inverse in reversed(inverses):
+                self._graph.apply(inverse)
+            raise
+        return inverses

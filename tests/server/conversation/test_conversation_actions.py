@@ -185,6 +185,23 @@ async def test_update_flow(client):
     assert await refused(client, "update_flow", flow_id="main") == "bad_request"
 
 
+async def test_one_action_is_one_step_of_undo(client):
+    ids = [(await client.ask("create_node", prompt=f"p{number}"))["node_id"] for number in range(3)]
+    flow = (await client.ask("create_flow", name="new"))["data"]["flow_id"]
+    await client.ask("undo")
+    assert [each["name"] for each in (await client.ask("list_flows"))["data"]["flows"]] == ["main"]
+    assert (await client.ask("get_node", node_id=ids[2]))["data"]["prompt"] == "p2"
+    await client.ask("redo")
+    assert (await client.ask("get_flow", flow_id="new"))["data"]["flow_id"] == flow
+    with pytest.raises(Failed, match="already"):
+        await client.ask("update_flow", flow_id="main", name="new", nodes=ids[:1])
+    assert len((await client.ask("get_flow", flow_id="main"))["data"]["nodes"]) == 3
+    await client.ask("delete_nodes", node_ids=ids[:2])
+    assert len((await client.ask("get_flow", flow_id="main"))["data"]["nodes"]) == 1
+    await client.ask("undo")
+    assert len((await client.ask("get_flow", flow_id="main"))["data"]["nodes"]) == 3
+
+
 async def test_undo_and_redo(client):
     one, two = await chain(client, "1", "2")
     before = (await client.ask("get_flow"))["data"]["connections"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.index_file import IndexFile
-from nebula.graph.disk.journal import Extend, Put, checksum
+from nebula.graph.disk.journal import Extend, Put, Remove, checksum
 from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.errors import BadFile, CycleError, NotFound
 from nebula.graph.flows.topology import Topology, extend
+from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import (
     HEAD_BYTES,
@@ -23,7 +24,7 @@ from nebula.graph.formats.flow_yaml import (
     refuse_bad_text,
 )
 from nebula.graph.formats.xml_text import refuse_surrogates
-from nebula.graph.ids import new_id, now, sort_key
+from nebula.graph.ids import now, sort_key
 from nebula.graph.values import DEFAULT_FLOW, Connection, Edge, Flow, FlowEntry, Problem
 from nebula.language import Sentence
 from nebula.value import replace
@@ -255,12 +256,22 @@ class FlowFiles:
                 found.append(loaded)
         return found
 
-    def draft(self, name: str, description: str, step: int) -> Loaded:
+    def draft(self, flow: Flow, step: int, taken: Container[str] = ()) -> Loaded:
         """A new flow that is not written yet."""
-        moment = now()
-        flow = Flow(new_id(), name, moment, moment, description)
-        file = load_flow(dump_flow(flow).encode("utf-8"), name)
-        return Loaded(self.index_file.free_path(step), files.ABSENT, file)
+        file = load_flow(dump_flow(flow).encode("utf-8"), flow.name)
+        return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file)
+
+    def removal(self, loaded: Loaded) -> Remove:
+        """Says how to remove a flow. Lock held."""
+        if self._is_extended(loaded.path):
+            self._disk.flush()
+        return Remove(f"{FOLDER}/{loaded.path}", checksum(loaded.file.text.encode("utf-8")))
+
+    def unindex(self, paths: Sequence[str]) -> None:
+        """Takes flows that are gone out of the index."""
+        data = self._disk.read(INDEX) if paths else None
+        if data is not None:
+            self._disk.replace(INDEX, tsv.without(data, set(paths)))
 
     def extension(
         self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection], moment: str

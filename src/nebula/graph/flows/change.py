@@ -1,16 +1,31 @@
 """A change of the graph as a value: what one commit does, all of it or nothing, and how that is taken back.
 
 `Graph.apply(change)` carries one out and returns its inverse, which is a change like any other: applying it undoes,
-and applying what that returns does it again.
+and applying what that returns does it again. An inverse names what the change left; where that is something else by
+now, it is refused (`ChangedSince`) and everything stays as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from nebula.graph.errors import ChangedSince
 from nebula.graph.flows.topology import Topology, extend, without_connections, without_nodes
 from nebula.graph.values import Connection, Flow, Node
 from nebula.value import replace, value
+
+
+@value
+class NodeEdit:
+    """The fields in which two versions of a node differ go from the one to the other; all others stay as they are."""
+
+    before: Node
+    after: Node
+
+    @property
+    def inverse(self) -> NodeEdit:
+        return NodeEdit(self.after, self.before)
 
 
 @value
@@ -22,30 +37,83 @@ class FlowChange:
     add: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     """Nodes taken out with their connections; the nodes themselves stay."""
+    leave: tuple[str, ...] = ()
+    """Nodes taken out that have no connections left: ChangedSince where somebody has connected one."""
     connect: tuple[Connection, ...] = ()
     disconnect: tuple[Connection, ...] = ()
     name: str | None = None
     description: str | None = None
+    old_name: str | None = None
+    """The name that `name` replaces: ChangedSince where it is another one."""
+    old_description: str | None = None
     like: Flow | None = None
     """Numbering and order to follow, if in the end the flow holds just what this one holds."""
 
     def only_adds(self) -> bool:
-        return not (self.drop or self.disconnect or self.like) and self.name is None and self.description is None
+        return (
+            not (self.drop or self.leave or self.disconnect or self.like)
+            and self.name is None
+            and self.description is None
+        )
 
 
 @value
 class GraphChange:
     create: tuple[Node, ...] = ()
-    edit: tuple[Node, ...] = ()
-    """Nodes as they are to be; each is known by its id."""
+    edit: tuple[NodeEdit, ...] = ()
     remove: tuple[str, ...] = ()
     """Nodes to delete, out of every flow."""
+    take_back: tuple[Node, ...] = ()
+    """Nodes to delete that are as they were made: ChangedSince where somebody has edited one, continued from it or put
+    it into another flow."""
     flows: tuple[FlowChange, ...] = ()
+    create_flows: tuple[Flow, ...] = ()
+    remove_flows: tuple[Flow, ...] = ()
+    """Flows to delete that are just like this; ChangedSince for any other."""
+
+
+def apply_edit(node: Node, edit: NodeEdit) -> Node:
+    """Return the node after an edit. Raises ChangedSince where a field is not as the edit expects it."""
+    fields = dict(_changed_fields(node, edit))
+    result = replace(node, **fields)
+    if fields.keys() & {"texts", "summary", "last_built"}:
+        # A summary is up to date only beside the very texts that it was, and is, built from.
+        parts = ("texts", "summary", "last_built")
+        is_like = all(getattr(result, part) == getattr(edit.after, part) for part in parts)
+        result = replace(result, updated=edit.after.updated if is_like else True)
+    return result
+
+
+def _changed_fields(node: Node, edit: NodeEdit) -> Iterable[tuple[str, Any]]:
+    for name in Node.__match_args__:
+        held, before, after = (getattr(each, name) for each in (node, edit.before, edit.after))
+        if name == "updated" or before == after:
+            continue
+        if name == "texts" and len(held) == len(before) == len(after):
+            yield name, tuple(_replaced(node.id, name, *each) for each in zip(held, before, after, strict=True))
+        else:
+            yield name, _replaced(node.id, name, held, before, after)
+
+
+def _replaced(node_id: str, name: str, held: Any, before: Any, after: Any) -> Any:
+    """One value of a field, or the one text among several, that goes from `before` to `after`."""
+    if before == after:
+        return held
+    if held != before:
+        raise ChangedSince(
+            "node {node_id} was changed meanwhile ({field}); it stays as it is", node_id=node_id, field=name
+        )
+    return after
 
 
 def changed(flow: Flow, change: FlowChange) -> Flow:
-    """The flow after a change. Raises NotFound for what it should lose and has not, and CycleError."""
-    after = without_connections(without_nodes(flow, change.drop), change.disconnect)
+    """The flow after a change. Raises NotFound for what it should lose and has not, CycleError and ChangedSince."""
+    for held, expected in ((flow.name, change.old_name), (flow.description, change.old_description)):
+        if expected is not None and held != expected:
+            raise ChangedSince("flow {flow} was changed meanwhile; it stays as it is", flow=repr(flow.name))
+    after = without_connections(flow, change.disconnect)
+    _refuse_connected(after, change.leave)
+    after = without_nodes(after, (*change.drop, *change.leave))
     entries, edges = extend(flow.name, Topology(after), change.add, change.connect)
     after = replace(
         after,
@@ -60,6 +128,15 @@ def changed(flow: Flow, change: FlowChange) -> Flow:
     return after
 
 
+def _refuse_connected(flow: Flow, leaving: Iterable[str]) -> None:
+    gone = set(leaving)
+    index = {entry.index: entry.id for entry in flow.entries if entry.id in gone} if gone else {}
+    for edge in flow.edges if index else ():
+        node = index.get(edge.source) or index.get(edge.target)
+        if node:
+            raise ChangedSince("node {node_id} was connected meanwhile; it stays as it is", node_id=node)
+
+
 def _content(flow: Flow) -> tuple[list[str], set[Connection]]:
     return sorted(flow.nodes), set(flow.connections)
 
@@ -67,17 +144,18 @@ def _content(flow: Flow) -> tuple[list[str], set[Connection]]:
 def difference(old: Flow, new: Flow) -> FlowChange:
     """What makes the old flow say what the new one says."""
     before, after = set(old.nodes), set(new.nodes)
-    gone = before - after
-    had = {c for c in old.connections if c.source not in gone and c.target not in gone}
-    wanted = set(new.connections)
+    had, wanted = set(old.connections), set(new.connections)
+    is_renamed, is_described = new.name != old.name, new.description != old.description
     return FlowChange(
         old.id,
         add=_in_order(new.nodes, after - before),
-        drop=_in_order(old.nodes, gone),
+        leave=_in_order(old.nodes, before - after),
         connect=tuple(c for c in new.connections if c not in had),
-        disconnect=tuple(c for c in old.connections if c in had and c not in wanted),
-        name=new.name if new.name != old.name else None,
-        description=new.description if new.description != old.description else None,
+        disconnect=tuple(c for c in old.connections if c not in wanted),
+        name=new.name if is_renamed else None,
+        description=new.description if is_described else None,
+        old_name=old.name if is_renamed else None,
+        old_description=old.description if is_described else None,
         like=new,
     )
 
@@ -90,12 +168,12 @@ def additions_taken_back(flow: str, topology: Topology, change: FlowChange) -> F
     """The inverse of a change that only adds, found without looking at the rest of a flow that may be long."""
     known, children = topology.index_of, topology.children
     ends = (end for c in change.connect for end in (c.source, c.target))
+
+    def is_there(c: Connection) -> bool:
+        return c.source in known and c.target in known and known[c.target] in children[known[c.source]]
+
     return FlowChange(
         flow,
-        drop=tuple(node for node in dict.fromkeys((*change.add, *ends)) if node not in known),
-        disconnect=tuple(
-            c
-            for c in change.connect
-            if c.source in known and c.target in known and known[c.target] not in children[known[c.source]]
-        ),
+        leave=tuple(node for node in dict.fromkeys((*change.add, *ends)) if node not in known),
+        disconnect=tuple(dict.fromkeys(c for c in change.connect if not is_there(c))),
     )

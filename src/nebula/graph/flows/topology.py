@@ -9,8 +9,15 @@ from collections.abc import Iterable, Sequence
 
 from nebula.graph.errors import BadRequest, CycleError, NotFound
 from nebula.graph.flows.order import topological_order
+from nebula.graph.ids import new_id, now
 from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 from nebula.value import replace
+
+
+def new_flow(name: str, description: str = "") -> Flow:
+    """Return an empty flow, made now."""
+    moment = now()
+    return Flow(new_id(), name, moment, moment, description)
 
 
 class Topology:

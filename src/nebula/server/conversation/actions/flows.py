@@ -55,13 +55,10 @@ async def update_flow(
         raise ActionError("say what to change: 'name', 'description', 'nodes' (ids), 'connections'")
     wanted = [_connection(each) for each in connections] if connections is not None else None
     flow = await in_thread(server.graph.get_flow, flow_id)
-    if wanted is not None:
-        flow = await server.edit(server.graph.rewire_flow, flow.id, nodes, wanted)
-    elif nodes is not None:
-        flow = await server.edit(server.graph.rebuild_flow, flow.id, nodes)
-    if name is not None or description is not None:
-        flow = await server.edit(server.graph.update_flow, flow.id, name=name, description=description)
-    return flow_result(flow)
+    edited = await server.edit(
+        server.graph.update_flow, flow.id, name=name, description=description, nodes=nodes, connections=wanted
+    )
+    return flow_result(edited)
 
 
 def _connection(data: dict[str, Any]) -> Connection:

@@ -106,6 +106,12 @@ async def delete_node(server: ServerContext, _: Client, *, node_id: str) -> Acti
     return ActionResult({"node_id": node_id})
 
 
+async def delete_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
+    """Deletes all of the nodes or none; one step of undo."""
+    await server.edit(server.graph.delete_nodes, node_ids)
+    return ActionResult({"node_ids": node_ids})
+
+
 async def undo(server: ServerContext, _: Client) -> ActionResult:
     """Takes back the last edit that was made over this server, by whomever."""
     return ActionResult({"done": await in_thread(server.edits.undo)})

@@ -15,6 +15,7 @@ _ACTIONS = (
     Action.of(nodes.first_nodes),
     Action.of(nodes.update_node),
     Action.of(nodes.delete_node),
+    Action.of(nodes.delete_nodes),
     Action.of(nodes.undo),
     Action.of(nodes.redo),
     Action.of(nodes.search_nodes),
