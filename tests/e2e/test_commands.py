@@ -174,6 +174,13 @@ class TestWhatIsLeftOut:
         for named in (".env", ".vscode/s", "second"):
             assert named in told["remark"]
 
+    def test_a_bare_repository_is_a_control_folder(self, bench, project: Path) -> None:
+        _, told, _ = ran(bench, f"{BARE}; cd ../..; echo 1 > docs/page.md", "--yes")
+        assert told["changed"] == ["docs/page.md"]
+        assert not (project / "docs/x/config").exists() and "docs/x/config" in told["remark"]
+        _, told, _ = ran(bench, BARE, "--yes", "--allow", "docs/x")
+        assert "docs/x/HEAD" in told["changed"]
+
     def test_a_control_file_allowed_by_name_is_applied(self, bench, project: Path) -> None:
         done, told, _ = ran(bench, "mkdir .vscode; echo 1 > .vscode/s", "--yes", "--allow", ".vscode/s")
         assert (done.code, told["changed"]) == (0, [".vscode/s"])
@@ -214,7 +221,38 @@ class TestWhatIsLeftOut:
         assert (project / "src/app.py").read_text() == "the user's\n"
 
 
+SECRETS_OF_GIT = [
+    ".git/credentials", ".git/config.bak", "vendor/lib/.git/config", "vendor/lib/.git/logs/HEAD", ".git/logs/HEAD",
+    ".git/modules/a/b/c/d/e/config", ".git/FETCH_HEAD", "vendor/mirror.git/config",
+]  # fmt: skip
+
+
 class TestSecrets:
+    def test_what_the_tools_refuse_below_any_repository_is_empty_for_a_command(self, bench, project: Path) -> None:
+        git(project, "branch", "config-of-credentials")
+        for path in SECRETS_OF_GIT:
+            place = project / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            old = place.read_text() if place.exists() else ""
+            text = '[remote "o"]\n\turl = https://me:canary@example.org/x\n' if path.endswith("config") else "canary\n"
+            place.write_text(old + text.replace("canary", "https://me:canary@x/") if "FETCH" in path else old + text)
+        line = "grep -r canary . ; git rev-parse config-of-credentials; git config remote.o.url; git log --oneline"
+        done, told, _ = ran(bench, f"{line}; cat vendor/lib/.git/config")
+        assert (done.code, told["exit_code"]) == (0, 0), told
+        assert "canary" not in told["output"] and "fatal" not in told["output"]
+        assert told["output"].endswith("https://example.org/x\n") or "https://example.org/x" in told["output"]
+
+    def test_a_commit_adds_to_the_logs_that_it_saw_empty(self, bench, project: Path) -> None:
+        log = project / ".git/logs/HEAD"
+        before = log.read_text()
+        done, told, _ = ran(
+            bench, "git -c user.name=a -c user.email=a@b commit -qam second", "--yes", "--allow", ".git"
+        )
+        assert (done.code, told["exit_code"]) == (0, 0)
+        assert log.read_text().startswith(before)
+        shown = subprocess.run(["git", "reflog"], cwd=project, capture_output=True, text=True, check=True).stdout
+        assert [line.split(": ", 1)[1] for line in shown.splitlines()] == ["commit: second", "commit (initial): first"]
+
     def test_a_secret_file_is_empty_and_one_allowed_by_name_is_for_the_model_alone(self, bench, project: Path) -> None:
         _, told, _ = ran(bench, "cat .env; wc -c < .env", "--yes")
         assert told["output"] == "0\n"
@@ -226,6 +264,9 @@ class TestSecrets:
             path.read_text("utf-8", "replace") for path in (project / ".nebula").rglob("*") if path.is_file()
         )
         assert "secret-value-1234" not in kept + done.out + done.err
+
+
+BARE = "git init -q --bare docs/x; cd docs/x; git config core.bare false; git config core.fsmonitor /bin/true"
 
 
 class TestWithoutYes:

@@ -64,6 +64,18 @@ def test_a_planted_link_in_the_place_of_a_record_costs_no_turn(bench, tmp_path, 
     assert not link.is_symlink()
 
 
+@pytest.mark.parametrize(
+    "text", [b"[" * 1000, b"{", b"\xff", b'{"start": "x", "group": 1}', b'{"start": 0, "group": "a"}']
+)
+def test_a_planted_mark_of_a_half_applied_set_costs_no_turn(bench, text):
+    marker = bench.project / ".nebula/journal/applying.json"
+    marker.parent.mkdir(parents=True)
+    marker.write_bytes(text)
+    ran = run(bench)
+    assert (ran.code, "Traceback" in ran.err) == (0, False), ran.err
+    assert (bench.project / "x.txt").read_text(encoding="utf-8") == "1\n"
+
+
 PLANTS = {
     "a link": lambda place, away: place.symlink_to(away),
     "a dangling link": lambda place, away: place.symlink_to(away / "nowhere"),

@@ -393,12 +393,12 @@ def test_a_file_made_secret_after_the_first_look_is_found(project: Path) -> None
     finder = SecretFinder(lambda path: path.endswith(".env"))
     for name in ("a", "b"):
         (project / name).mkdir()
-    assert finder.find(str(project), ()) == []
+    assert finder.find(str(project), ()).masked == ()
     (project / "b" / ".env").write_text("KEY=canary\n")
-    assert finder.find(str(project), ()) == ["b/.env"]
-    assert finder.find(str(project), ()) == ["b/.env"]
+    assert finder.find(str(project), ()).masked == ("b/.env",)
+    assert finder.find(str(project), ()).masked == ("b/.env",)
     (project / "b" / ".env").rename(project / "a" / ".env")
-    assert finder.find(str(project), ()) == ["a/.env"]
+    assert finder.find(str(project), ()).masked == ("a/.env",)
 
 
 @pytest.mark.slow

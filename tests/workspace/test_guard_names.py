@@ -130,7 +130,7 @@ TABLES = {
     "control": protected.CONTROL_FOLDERS
     | protected.CONTROL_FILES
     | {f"x{ending}" for ending in protected.CONTROL_ENDINGS}
-    | {f"{name}{more}.md" for name in protected.INSTRUCTIONS for more in ("", ".local")},
+    | {f"{name}{more}.MD" for name in protected.INSTRUCTIONS for more in ("", ".local")},
     "secret": protected.SECRET_FOLDERS
     | protected.SECRET_FILES
     | {f"x{ending}" for ending in protected.SECRET_ENDINGS}
@@ -177,15 +177,19 @@ def test_the_copy_of_a_secret_is_one(copy: str, name: str) -> None:
 SECRETS_INSIDE = [
     ".docker/config.json", ".config/gcloud/x", ".nebula/journal/x", ".git/config", ".git/config.lock", ".git/credentials",
     ".git/FETCH_HEAD", ".git/modules/a/config", ".git/logs/HEAD", ".git/modules/a/logs/refs/x", "bare.git/config",
-    "a/bare.git/logs/HEAD", "x.git/a.git/logs/b",
+    "a/bare.git/logs/HEAD", "x.git/a.git/logs/b", "x.git/logs", ".git/config.bak", "a/.git/modules/x/modules/y/z/config",
+    ".git/logs/refs/heads/x", "prod.env", "secrets.env", "app.env.local", "app.env.production.local",
+    "service-account.json", "my/service_account_key.json", "x-firebase-adminsdk-1.json", ".env.local",
 ]  # fmt: skip
 ORDINARY_NAMES = [
     "docker/config.json", ".docker/x/config.json", ".docker/config.json.md", "config.json", "gcloud/x", "journal/x",
     "config", "a/config", "logs/HEAD", "a/logs/x", "id_rsa.pub", "id_ed25519_work.pub", "my-id_rsa", "x.pem.md",
-    "key", "pem", "x.keys", "environment", "x.env", "env", "readme.md", "agents.py", "my-agents.md", "agents.md.txt",
+    "key", "pem", "x.keys", "environment", "x.envs", "env", "readme.md", "agents.py", "my-agents.md", "agents.md.txt",
     "x.code-workspaces", "git", "nebula", "git~", "git~x", "git~1x", "x~1", "github~1", ".gitignore", ".github.md",
     "1", "~1", "a.1", ".1", "#a#", "#id_rsa", "server.key#", ".bak", "a.bak", "netrc", ".git", "x.git", "x.git/HEAD",
-    "bashrc", "a.git/b", "x.git/logs", "a/credential",
+    "bashrc", "a.git/b", "a/credential", ".git/refs/heads/config-x", ".git/refs/tags/logs/credential",
+    ".git/modules/logs/HEAD", "docs/agents.md", "src/agent.md", "docs/claude.md", ".env.example", "app.env.sample",
+    ".env.production.template", "prod.env.dist", "app.env.ts", "vite-env.d.ts", "accounts.json",
 ]  # fmt: skip
 
 

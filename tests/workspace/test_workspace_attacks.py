@@ -248,7 +248,7 @@ def test_dots_that_stay_inside_are_folded(booby_trapped: Path, workspace: LocalW
 
 
 @pytest.mark.parametrize(
-    "name", ["入力／出力.md", "👩‍💻.md", "می‌خواهم.txt", "naïve.txt", "a b.txt", "…etc.txt", ".gitignore", "x.env"]
+    "name", ["入力／出力.md", "👩‍💻.md", "می‌خواهم.txt", "naïve.txt", "a b.txt", "…etc.txt", ".gitignore", "x.envs"]
 )
 def test_honest_names_are_left_alone(name: str, workspace: LocalWorkspace) -> None:
     workspace.write_file(name, "text")
@@ -382,7 +382,15 @@ SECRETS = [
     ".aws/credentials", ".docker/config.json", "kubeconfig", "terraform.tfstate", "terraform.tfstate.backup",
     ".nebula/journal/changes.jsonl",
 ]  # fmt: skip
-INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "sub/agents.md", "CLAUDE.local.md", "AGENTS.override.md"]
+INSTRUCTIONS = [
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "agents.md",
+    "sub/AGENTS.md",
+    "CLAUDE.local.md",
+    "AGENTS.override.md",
+]
 SETTINGS = [".config/fish/config.fish", ".yarnrc.yml", ".cargo/config.toml", ".vimrc", "team.code-workspace"]
 BESIDE = ["id_rsa.pub", "ssh_host_rsa_key.pub", "config", "keys.md", "monkey", "a.1", "x~", "agents.py", "my-agents.md"]
 
@@ -399,6 +407,20 @@ def test_secrets_and_their_copies_are_not_read(path: str, root: Path, workspace:
 def test_names_beside_them_are_ordinary(name: str, workspace: LocalWorkspace) -> None:
     workspace.write_file(name, "plain")
     assert workspace.read_file(name).content == "plain"
+
+
+@pytest.mark.parametrize("last", ["y/HEAD", "y/refs/x", "y/objects/x"])
+def test_no_file_completes_what_git_takes_for_a_repository(last: str, root: Path, open_at: Open) -> None:
+    workspace = open_at()
+    for path in {"y/HEAD", "y/refs/x", "y/objects/x"} - {last}:
+        assert outcome(lambda: workspace.write_file(path, "ref: refs/heads/x\n")) == ""  # noqa: B023
+    assert outcome(lambda: workspace.write_file("y/config", "[core]\n")) == ""
+    assert outcome(lambda: workspace.write_file(last, "ref: refs/heads/x\n")) == "protected_path"
+    (root / last).parent.mkdir(exist_ok=True)
+    (root / last).touch()
+    assert outcome(lambda: workspace.write_file("y/config", "[core]\n", "overwrite")) == "protected_path"
+    assert outcome(lambda: workspace.write_file("y2/HEAD", "x")) == ""
+    assert outcome(lambda: workspace.write_file("y2/commondir", "x")) == "protected_path"
 
 
 @pytest.mark.parametrize("path", [*INSTRUCTIONS, *SETTINGS])

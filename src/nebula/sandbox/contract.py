@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nebula.sandbox.secrets import SecretFinder
-from nebula.value import value
+from nebula.value import field, value
 
 if TYPE_CHECKING:
     from nebula.sandbox.layer import Layer
@@ -38,7 +38,7 @@ class Command:
     """Directories and files outside the project that the command may read."""
     hidden: tuple[str, ...] = (".nebula",)
     """Relative paths that are not there for the command; nothing it makes under them is proposed."""
-    secrets: SecretFinder | None = None
+    secrets: SecretFinder = field(default_factory=lambda: SecretFinder(lambda _: False))
     """Finds the files (or folders) that are empty for the command; keep one for a session, it remembers."""
     disk: str | None = None
     """Where a tmpfs cannot hold the upper side: nebula's home, in which it lies on disk instead."""

@@ -1,4 +1,4 @@
-"""The settings of the project's repository as a command sees them: without passwords, and without programs.
+"""The settings of the project's repositories as a command sees them: without passwords, and without programs.
 
 A repository that somebody packed up with its settings could otherwise have a program of its own run by a mere
 `git status` in the layer, and what that changes would be proposed as if the command had done it. Only what this
@@ -8,16 +8,12 @@ as a commit's do for its user; what they do stays in the layer like all that a c
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from nebula.files.beneath import FOLDER_FLAGS, best_opener
 from nebula.files.reading import UnreadableFile, read_below
 
 _LIMIT = 2**20
-_MOST_FILES = 200
-_DEEPEST = 4
 _CREDENTIALS_IN_ADDRESS = re.compile(rb"(?<!\w)(\w++://)[^/@\s\"]+@")
 _BOM = b"\xef\xbb\xbf"
 _TOKEN = re.compile(
@@ -47,41 +43,21 @@ _PROGRAMS = frozenset(
 _SECTIONS_OF_PROGRAMS = frozenset({"alias", "pager"})
 
 
-def cleaned_git_settings(root_fd: int) -> dict[str, bytes]:
-    """Path → what is shown there instead, for the files that hold something to leave out."""
+def cleaned_git_settings(root_fd: int, paths: Iterable[str]) -> dict[str, bytes]:
+    """Return path → what is shown there instead, for those of the settings files that hold something to leave out."""
     shown: dict[str, bytes] = {}
-    for path in _settings_files(root_fd):
+    for path in paths:
         try:
-            text = read_below(root_fd, path, _LIMIT) or b""
+            text = read_below(root_fd, path, _LIMIT)
         except UnreadableFile:
+            shown[path] = b""  # nobody can say what it holds
             continue
-        cleaned = _CREDENTIALS_IN_ADDRESS.sub(rb"\1", text if path.endswith("FETCH_HEAD") else cleaned_settings(text))
-        if cleaned != text:
-            shown[path] = cleaned
+        if text is not None:
+            settings = text if path.endswith("FETCH_HEAD") else cleaned_settings(text)
+            cleaned = _CREDENTIALS_IN_ADDRESS.sub(rb"\1", settings)
+            if cleaned != text:
+                shown[path] = cleaned
     return shown
-
-
-def _settings_files(root_fd: int) -> Iterator[str]:
-    """Of the repository, its other work trees and its submodules."""
-    yield from (".git/config", ".git/config.worktree", ".git/FETCH_HEAD")
-    waiting = [(".git/worktrees", 1), (".git/modules", 1)]
-    for _ in range(_MOST_FILES):
-        if not waiting:
-            return
-        folder, depth = waiting.pop()
-        try:
-            handle = best_opener()(root_fd, folder.split("/"), FOLDER_FLAGS)
-        except OSError:
-            continue
-        try:
-            names = os.listdir(handle)
-        finally:
-            os.close(handle)
-        yield from (f"{folder}/{name}" for name in names if name in {"config", "config.worktree", "FETCH_HEAD"})
-        if depth < _DEEPEST and "objects" not in names:
-            waiting += [(f"{folder}/{name}", depth + 1) for name in names]
-        elif "modules" in names:
-            waiting.append((f"{folder}/modules", depth))
 
 
 def cleaned_settings(text: bytes) -> bytes:

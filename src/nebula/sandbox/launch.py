@@ -59,15 +59,14 @@ class Launch:
     def configure(self, root_fd: int) -> None:
         """Tell the launcher, which has been starting meanwhile, what to build."""
         command, limits = self.command, self.command.limits
-        if command.secrets is not None:
-            self.shown = dict.fromkeys(command.secrets.find(command.root, command.hidden), b"")
-        self.shown |= cleaned_git_settings(root_fd)
-        found = os.fstat(root_fd)
+        found = command.secrets.find(command.root, command.hidden)
+        self.shown = dict.fromkeys(found.masked, b"") | cleaned_git_settings(root_fd, found.settings)
+        project = os.fstat(root_fd)
         as_root = os.geteuid() == 0
         config = {
             "root": command.root,
-            "identity": (found.st_dev, found.st_ino),
-            "user": (found.st_uid, found.st_gid) if as_root else (os.geteuid(), os.getegid()),
+            "identity": (project.st_dev, project.st_ino),
+            "user": (project.st_uid, project.st_gid) if as_root else (os.geteuid(), os.getegid()),
             "home": home_folder(os.environ),
             "shown": self.shown,
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],

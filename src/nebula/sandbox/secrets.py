@@ -13,12 +13,24 @@ import time
 from collections.abc import Callable
 from functools import cache
 
+from nebula.value import value
+
 _READABLE_BY_ALL = {stat.S_IFREG: 0o004, stat.S_IFDIR: 0o005}
 _YOUNG_NS = 50_000_000
 """A folder changed this recently may change again within one tick of the file system's clock."""
 
-_Listing = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]]
-"""Of a folder: its stamp, the folders to look into, what is secret; as paths below the root."""
+_GIT_SETTINGS = frozenset({"config", "config.worktree", "FETCH_HEAD"})
+
+_Listing = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+"""Of a folder: its stamp, the folders to look into, what is secret, git's settings; as paths below the root."""
+
+
+@value
+class FoundSecrets:
+    masked: tuple[str, ...]
+    """Files and folders that are empty for a command."""
+    settings: tuple[str, ...]
+    """Settings of repositories, without which git would not work: they are shown without what is secret."""
 
 
 class SecretFinder:
@@ -28,8 +40,9 @@ class SecretFinder:
         self._is_secret = is_secret
         self._known: dict[str, _Listing] = {}
 
-    def find(self, root: str, hidden: tuple[str, ...]) -> list[str]:
-        found: list[str] = []
+    def find(self, root: str, hidden: tuple[str, ...]) -> FoundSecrets:
+        masked: list[str] = []
+        settings: list[str] = []
         waiting = [""]
         now = time.time_ns()
         while waiting:
@@ -46,21 +59,28 @@ class SecretFinder:
             except OSError:
                 continue  # gone, or closed to us: then it is closed to the command
             waiting += known[1]
-            found += known[2]
-        return found
+            masked += known[2]
+            settings += known[3]
+        return FoundSecrets(tuple(masked), tuple(settings))
 
-    def _list(self, place: str, folder: str, hidden: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        below, secret = [], []
+    def _list(
+        self, place: str, folder: str, hidden: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        below, masked, settings = [], [], []
+        is_of_git = ".git/" in folder
         with os.scandir(place) as entries:
-            for entry in entries:
-                path = folder + entry.name
-                if path in hidden or entry.name == ".git":
-                    continue
-                if self._is_secret(path):
-                    secret.append(path)
-                elif entry.is_dir(follow_symlinks=False):
-                    below.append(f"{path}/")
-        return tuple(below), tuple(secret)
+            found = {entry.name: entry for entry in entries}
+        for name, entry in found.items():
+            path = folder + name
+            if path in hidden or (is_of_git and name == "objects" and "HEAD" in found):
+                continue  # contents under their digests: many, and none that has a name
+            if is_of_git and name in _GIT_SETTINGS and not entry.is_dir(follow_symlinks=False):
+                settings.append(path)
+            elif self._is_secret(path):
+                masked.append(path)
+            elif entry.is_dir(follow_symlinks=False):
+                below.append(f"{path}/")
+        return tuple(below), tuple(masked), tuple(settings)
 
 
 @cache

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
 from nebula.files.digest import digest
@@ -34,6 +34,7 @@ from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.repositories import RepositoryFinder
 from nebula.workspace.line_ranges import read_line_range
 
 if TYPE_CHECKING:
@@ -292,11 +293,15 @@ class LocalWorkspace(ReadingWorkspace):
             return ()  # it changed nothing, or all of it was put back
         return tuple(step.path for step in history.apply(plan))
 
-    def may_change(self, path: str) -> NormalPath:
-        """The path in normal form, if the policy lets a command's result be applied there; raises why not."""
+    def may_change(self, path: str, repositories: RepositoryFinder) -> NormalPath:
+        """Return the path in normal form, if the policy lets a command's result be applied there; raise why not."""
         place = normal_path(path)
-        self._judge.writing(place)
+        self._judge.writing(place, repositories)
         return place
+
+    def repositories(self, together: Collection[str] = ()) -> RepositoryFinder:
+        """Return what knows the bare repositories here, once the paths of a set are written `together`."""
+        return RepositoryFinder(self._jail.exists, together)
 
     def may_change_repository(self, path: str) -> bool:
         """The same for a path below `.git`, which needs to be allowed by name."""
@@ -336,9 +341,10 @@ class LocalWorkspace(ReadingWorkspace):
         self, changes: Sequence[PathChange]
     ) -> tuple[list[tuple[NormalPath, PathChange]], list[tuple[str, WorkspaceError]]]:
         allowed, refused = [], []
+        repositories = self.repositories([change.path for change in changes if change.kind is not None])
         for change in changes:
             try:
-                allowed.append((self.may_change(change.path), change))
+                allowed.append((self.may_change(change.path, repositories), change))
             except WorkspaceError as error:
                 refused.append((change.path, error))
         return allowed, refused
@@ -352,7 +358,7 @@ class LocalWorkspace(ReadingWorkspace):
             raise MalformedRequest("The expected content is named by its sha256.")
         place = normal_path(path)
         data = _encoded(content)
-        self._judge.writing(place)
+        self._judge.writing(place, self.repositories())
         return WriteRequest(place, data, mode, expected, self._judge.policy.max_bytes, self._turn)
 
     def for_turn(self, trace_id: str) -> Self:

@@ -53,7 +53,7 @@ class BuiltTags:
         try:
             entry = json.loads(line)
             node_id, tags = entry["id"], entry["tags"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return  # a line that a crash cut short: the tags of that node count as set by hand
         if self._known is not None and isinstance(node_id, str) and isinstance(tags, list):
             self._known[node_id] = [str(tag) for tag in tags]

@@ -129,7 +129,7 @@ class _Reader:
         lower_parent = folder.lower if before is not None else None
         with _opened(folder.upper, name, after) as upper, _opened(lower_parent, name) as lower:
             if upper is not None:
-                opaque = path not in self._masks and (folder.opaque or _is_opaque(upper))
+                opaque = not self._is_masked(path) and (folder.opaque or _is_opaque(upper))
                 self.walk(_Folder(upper, lower, f"{path}/", folder.depth + 1, opaque))
 
     def _compare(self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result) -> None:

@@ -20,6 +20,7 @@ from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from nebula.sandbox.layer import Layer
+    from nebula.workspace.guard.repositories import RepositoryFinder
     from nebula.workspace.local import LocalWorkspace
 
 SHOWN_BYTES = 256 * 1024
@@ -120,6 +121,10 @@ class CommandChanges:
         if after is None:
             return PathChange(change.path, None, still_there=still_there)
         read = partial(self.layer.read, change.path)
+        if change.secret and change.before is not None:  # a log that the command saw empty, and wrote to
+            return PathChange(
+                change.path, "file", after.mode, None, partial(_append, self.layer, change.path), still_there
+            )
         if after.kind == "link":
             read = partial(os.fsencode, after.target or "")
         return PathChange(change.path, after.kind, after.mode, after.digest, read, still_there)  # type: ignore[arg-type]
@@ -147,8 +152,9 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     ]
     conflicts = set(layer.conflicts(split.proposed))
     by_path: dict[str, list[LayerChange]] = {}
+    repositories = workspace.repositories([change.path for change in found.changes if change.after is not None])
     for change in split.proposed:
-        why = "conflict" if change.path in conflicts else _refusal(change, workspace)
+        why = "conflict" if change.path in conflicts else _refusal(change, workspace, repositories)
         if why:
             left_out.append(LeftOut(change.path, why))
         else:
@@ -156,7 +162,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     folders = _implied_folders(by_path)
     for folder in folders:
         del by_path[folder.path]
-    allowed = [change for change in split.ignored if not _refusal(change, workspace)]
+    allowed = [change for change in split.ignored if not _refusal(change, workspace, repositories)]
     proposed = [
         _proposed(layer, changes, with_diff=number < MAX_DIFFED) for number, changes in enumerate(by_path.values())
     ]
@@ -182,11 +188,11 @@ def applied_changes(proposed: Iterable[ProposedChange], applied: Iterable[Applie
     ]
 
 
-def _refusal(change: LayerChange, workspace: LocalWorkspace) -> str:
+def _refusal(change: LayerChange, workspace: LocalWorkspace, repositories: RepositoryFinder) -> str:
     if change.secret:
         return "permission"
     try:
-        workspace.may_change(change.path)
+        workspace.may_change(change.path, repositories)
     except WorkspaceError as error:
         return "permission" if error.code in {"protected_path", "secret_path"} else "name"
     return ""
@@ -195,7 +201,9 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace) -> str:
 def _allowed_in_repository(found: ChangeSet, layer: Layer, workspace: LocalWorkspace) -> tuple[LayerChange, ...]:
     """All of it or nothing: half a commit is a broken repository."""
     files = found.git_files
-    allowed = all(workspace.may_change_repository(change.path) and not change.secret for change in files)
+    allowed = all(
+        workspace.may_change_repository(change.path) and (not change.secret or _is_log(change)) for change in files
+    )
     return files if allowed and not layer.conflicts(files) else ()
 
 
@@ -255,6 +263,15 @@ def _described(entry: Entry | None) -> str:
     if entry.kind == "link":
         return f"link to {_shown(entry.target or '')}"
     return f"{entry.kind}, {_size(entry.size)}" + (f", sha256 {entry.digest[:12]}" if entry.digest else "")
+
+
+def _is_log(change: LayerChange) -> bool:
+    """Return whether it is a reflog, to which git only ever adds."""
+    return "/logs/" in f"{change.path}/" and (change.after is None or change.after.kind in {"file", "folder"})
+
+
+def _append(layer: Layer, path: str) -> bytes:
+    return layer.read_before(path) + layer.read(path)
 
 
 def _is_unchanged(layer: Layer, change: LayerChange) -> bool:

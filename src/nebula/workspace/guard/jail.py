@@ -123,6 +123,18 @@ class Jail:
         finally:
             os.close(parent)
 
+    def exists(self, path: str) -> bool:
+        """Return whether anything stands at a path below the root, of any kind; links above it are not followed."""
+        *above, name = path.split("/")
+        try:
+            parent = self._open(self.fd, above, FOLDER_FLAGS)
+        except OSError:
+            return False
+        try:
+            return status_at(parent, name) is not None
+        finally:
+            os.close(parent)
+
     def resolve(self, path: NormalPath) -> NormalPath:
         """The path with all links replaced by what they stand for."""
         try:

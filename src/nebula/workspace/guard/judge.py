@@ -17,6 +17,7 @@ from nebula.workspace.errors import (
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.guard.protected import is_named
+from nebula.workspace.guard.repositories import RepositoryFinder
 
 _RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})
 """`commondir` names the folder that settings and hooks are taken from; the list of a rebase has lines that it runs."""
@@ -35,14 +36,16 @@ class Judge:
         self._file(path)
         self._no_secret(path)
 
-    def writing(self, path: NormalPath) -> None:
+    def writing(self, path: NormalPath, repositories: RepositoryFinder | None = None) -> None:
         """Refuse a file that may not be written."""
         self._file(path)
         standing = path.standing
         if standing.untouchable:
             raise ProtectedPath("{path}: .git and .nebula are never written; choose another place.", path=path.text)
         self._no_secret(path)
-        if standing.control and not is_named(path.parts, self._allowed, with_folders=True):
+        if is_named(path.parts, self._allowed, with_folders=True):
+            return
+        if standing.control or (repositories is not None and repositories.is_inside(path.text)):
             raise ProtectedPath("{path}: controls other programs; the user must allow it by name.", path=path.text)
 
     def allows_in_repository(self, path: NormalPath) -> bool:

@@ -6,7 +6,7 @@ Three standings, judged by name alone, so that a file that does not exist yet is
 - control: settings of editors, CI, agents, shells. What they say is run or obeyed later by somebody else, so they are
   written only when the user allowed the path, or a folder above it, by name.
 - secret: `.env*`, private keys, credentials, and copies of them. Neither read nor written unless the user allowed
-  that very file by name.
+  that very file by name. Commands see the same files empty.
 """
 
 from __future__ import annotations
@@ -23,30 +23,35 @@ CONTROL_FOLDERS = frozenset(
     {
         ".agents", ".aider", ".amazonq", ".augment", ".buildkite", ".cargo", ".circleci", ".claude", ".cline",
         ".clinerules", ".codex", ".config", ".continue", ".crush", ".cursor", ".devcontainer", ".factory", ".fleet",
-        ".forgejo", ".gemini", ".gitea", ".githooks", ".github", ".gitlab", ".goose", ".husky", ".idea", ".junie",
-        ".kilocode", ".kiro", ".mvn", ".opencode", ".openhands", ".qwen", ".roo", ".trae", ".vim", ".vscode",
-        ".windsurf", ".woodpecker", ".zed",
+        ".forgejo", ".gemini", ".gitea", ".githooks", ".github", ".gitlab", ".goose", ".helix", ".hg", ".husky",
+        ".idea", ".jj", ".junie", ".kilocode", ".kiro", ".mvn", ".nova", ".opencode", ".openhands", ".qwen", ".roo",
+        ".sl", ".theia", ".trae", ".vim", ".vscode", ".windsurf", ".woodpecker", ".zed",
     }
 )  # fmt: skip
 
 CONTROL_FILES = frozenset(
     {
         ".aider.conf.yml", ".appveyor.yml", ".bash_aliases", ".bash_login", ".bash_logout", ".bash_profile", ".bashrc",
-        ".bazelrc", ".cirrus.yml", ".cshrc", ".cursorrules", ".dir-locals.el", ".drone.yml", ".exrc", ".gdbinit",
-        ".gitconfig", ".gitlab-ci.yml", ".gitmodules", ".goosehints", ".inputrc", ".kshrc", ".lldbinit", ".login",
-        ".lvimrc", ".mcp.json", ".mise.toml", ".nvim.lua", ".nvimrc", ".pnpmfile.cjs", ".pre-commit-config.yaml",
-        ".pre-commit-config.yml", ".pre-commit-hooks.yaml", ".profile", ".rules", ".tcshrc", ".tmux.conf",
-        ".travis.yml", ".vimrc", ".windsurfrules", ".woodpecker.yml", ".xinitrc", ".xprofile", ".yarnrc", ".yarnrc.yml",
-        ".zlogin", ".zlogout", ".zprofile", ".zshenv", ".zshrc", "appveyor.yml", "azure-pipelines.yml",
-        "bitbucket-pipelines.yml", "jenkinsfile", "lefthook.yaml", "lefthook.yml", "mise.toml", "opencode.json",
-        "sitecustomize.py", "usercustomize.py",
+        ".bazelrc", ".build.yml", ".cirrus.yml", ".cshrc", ".cursorrules", ".dir-locals-2.el", ".dir-locals.el",
+        ".drone.yml", ".exrc", ".gdbinit", ".gitattributes", ".gitconfig", ".gitlab-ci.yml", ".gitmodules",
+        ".gitpod.yml", ".goosehints", ".inputrc", ".kshrc", ".lefthook-local.yaml", ".lefthook-local.yml",
+        ".lefthook.yaml", ".lefthook.yml", ".lldbinit", ".login", ".lvimrc", ".mcp.json", ".mise.local.toml",
+        ".mise.toml", ".nvim.lua", ".nvimrc", ".overcommit.yml", ".pnpmfile.cjs", ".pnpmfile.mjs",
+        ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml", ".profile", ".replit",
+        ".roomodes", ".rprofile", ".rules", ".simple-git-hooks.json", ".tcshrc", ".tmux.conf", ".travis.yml", ".vimrc",
+        ".windsurfrules", ".woodpecker.yml", ".xinitrc", ".xprofile", ".yarnrc", ".yarnrc.yml", ".zlogin", ".zlogout",
+        ".zprofile", ".zshenv", ".zshrc", "appveyor.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml",
+        "cloudbuild.yaml", "cloudbuild.yml", "jenkinsfile", "lefthook-local.yaml", "lefthook-local.yml",
+        "lefthook.json", "lefthook.toml", "lefthook.yaml", "lefthook.yml", "mise.local.toml", "mise.toml",
+        "opencode.json", "sitecustomize.py", "usercustomize.py",
     }
 )  # fmt: skip
-CONTROL_ENDINGS = (".code-workspace",)
+CONTROL_ENDINGS = (".code-workspace", ".run.xml")
 INSTRUCTIONS = frozenset(
     {"agent", "agents", "claude", "codex", "copilot-instructions", "crush", "gemini", "qwen", "warp"}
 )
-"""Markdown files that agents obey, this program among them; also as `CLAUDE.local.md`, `AGENTS.override.md`."""
+"""Markdown files that agents obey, this program among them; also as `CLAUDE.local.md`, `AGENTS.override.md`. Below the
+root, a name in small letters is an ordinary document, such as `docs/agents.md`."""
 
 SECRET_FOLDERS = frozenset({".aws", ".azure", ".gcloud", ".gnupg", ".kube", ".password-store", ".ssh"})
 SECRET_FILES = frozenset(
@@ -57,13 +62,26 @@ SECRET_FILES = frozenset(
     }
 )  # fmt: skip
 SECRET_ENDINGS = (
-    ".agekey", ".jks", ".kdb", ".kdbx", ".key", ".keystore", ".keytab", ".ovpn", ".p12", ".p8", ".pem", ".pfx",
+    ".agekey", ".env", ".jks", ".kdb", ".kdbx", ".key", ".keystore", ".keytab", ".ovpn", ".p12", ".p8", ".pem", ".pfx",
     ".pk8", ".pkcs12", ".ppk", ".tfstate",
 )  # fmt: skip
+ENVIRONMENTS = frozenset(
+    {
+        "ci", "default", "dev", "development", "live", "local", "private", "prod", "production", "qa", "secret",
+        "secrets", "stage", "staging", "test", "testing", "uat",
+    }
+)  # fmt: skip
+"""Words behind `.env.`, as in `app.env.local`; others, as in `app.env.ts`, make it an ordinary file."""
+SAMPLES = (".dist", ".example", ".sample", ".template")
+"""Endings of `.env` files that are made to be shown: names without values."""
+SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount")
 KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "ssh_host_")
 _PAIRS_INSIDE = frozenset({(".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud")})
 _GIT_SECRETS = ("config", "credential", "fetch_head")
 """How names begin, anywhere below `.git`, that hold addresses with passwords in them: `modules/*/config` as well."""
+_REF_KINDS = frozenset({"heads", "tags", "remotes", "notes", "pull", "prefetch", "bisect", "rewritten", "original"})
+_NAMED_BY_USER = ("modules", "worktrees")
+"""Folders below `.git` whose entries have names of the user's choosing."""
 _COPY_ENDINGS = (
     "~", ".backup", ".bak", ".copy", ".disabled", ".old", ".orig", ".save", ".saved", ".swo", ".swp", ".tmp", ".txt",
 )  # fmt: skip
@@ -86,7 +104,9 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
     leaf = names[-1]
     return Standing(
         untouchable=not UNTOUCHABLE.isdisjoint(names),
-        control=_is_control_name(leaf) or not CONTROL_FOLDERS.isdisjoint(names),
+        control=_is_control_name(leaf)
+        or _is_instruction(leaf, in_small_letters=len(names) > 1 and parts[-1].islower())
+        or not CONTROL_FOLDERS.isdisjoint(names),
         secret=any(map(_is_secret_name, _without_copy_marks(leaf)))
         or not SECRET_FOLDERS.isdisjoint(names)
         or not _PAIRS_INSIDE.isdisjoint(pairwise(names))
@@ -133,15 +153,26 @@ def _readings(part: str) -> list[str]:
 
 
 def _is_control_name(leaf: str) -> bool:
-    if leaf.endswith(".md") and leaf.partition(".")[0] in INSTRUCTIONS:
-        return True
     return leaf in CONTROL_FILES or leaf.endswith(CONTROL_ENDINGS)
 
 
+def _is_instruction(leaf: str, *, in_small_letters: bool) -> bool:
+    return leaf.endswith(".md") and leaf.partition(".")[0] in INSTRUCTIONS and not in_small_letters
+
+
 def _is_secret_name(leaf: str) -> bool:
-    if leaf.startswith(".env") or leaf in SECRET_FILES or leaf.endswith(SECRET_ENDINGS):
+    if _is_environment(leaf) or leaf in SECRET_FILES or leaf.endswith(SECRET_ENDINGS):
+        return True
+    if leaf.endswith(".json") and (leaf.startswith(SERVICE_ACCOUNTS) or "firebase-adminsdk" in leaf):
         return True
     return leaf.startswith(KEY_STEMS) and not leaf.endswith(".pub")
+
+
+def _is_environment(leaf: str) -> bool:
+    if leaf.endswith(SAMPLES):
+        return False
+    _, found, words = leaf.partition(".env.")
+    return leaf.startswith(".env") or (bool(found) and ENVIRONMENTS.issuperset(words.split(".")))
 
 
 def _without_copy_marks(leaf: str) -> list[str]:
@@ -164,8 +195,13 @@ def _without_copy_marks(leaf: str) -> list[str]:
 
 
 def _is_secret_of_git(names: list[str]) -> bool:
-    """Below `.git`, or in a bare repository."""
-    for depth, name in enumerate(names[:-1]):
-        if name.endswith(".git"):
-            return names[-1].startswith(_GIT_SECRETS) or "logs" in names[depth + 1 : -1]
-    return False
+    """Return whether it is a secret below `.git`, or in a bare repository. A branch may have any name."""
+    depth = next((depth for depth, name in enumerate(names[:-1]) if name.endswith(".git")), None)
+    if depth is None:
+        return False
+    for above, name in pairwise(names[depth:]):
+        if name == "logs" and above not in _NAMED_BY_USER:
+            return True
+        if above == "refs" and name in _REF_KINDS:
+            return False
+    return names[-1].startswith(_GIT_SECRETS)

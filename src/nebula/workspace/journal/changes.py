@@ -187,8 +187,8 @@ class ChangeLog:
         for line in content.split(b"\n")[:-1]:
             try:
                 record = json.loads(line)
-            except ValueError:
-                record = None  # torn by a crash
+            except (ValueError, RecursionError):
+                record = None  # torn by a crash, or never ours
             if isinstance(record, dict):
                 yield start, record
             start += len(line) + 1

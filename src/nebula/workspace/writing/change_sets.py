@@ -190,8 +190,8 @@ def _read_marker(fd: int) -> tuple[int, str]:
     try:
         said = json.loads(read_all(fd, _MARKER_BYTES))
         return int(said["start"]), str(said["group"])
-    except (ValueError, KeyError, TypeError):
-        return 0, ""  # killed before anything was applied
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0, ""  # killed before anything was applied, or never ours
 
 
 class IgnoredWriter:

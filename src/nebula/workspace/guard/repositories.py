@@ -1,0 +1,39 @@
+"""Folders that git takes for a repository without the name `.git`: a `git status` in one obeys the settings that lie
+there, which may name programs. They are known by what stands in them, so the disk is asked, and the other paths of a
+set that would be written together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+
+class RepositoryFinder:
+    """Remembers its answers: use one for a single judgement or for one set."""
+
+    def __init__(self, exists: Callable[[str], bool], together: Collection[str] = ()) -> None:
+        self._exists = exists
+        self._together = {each for path in together for each in (path, *_folders_above(path))}
+        self._known: dict[str, bool] = {}
+
+    def is_inside(self, path: str) -> bool:
+        """Return whether `path` would be, or lie in, a folder that git takes for a bare repository."""
+        return any(self._is_repository(folder, path) for folder in (path, *_folders_above(path), ""))
+
+    def _is_repository(self, folder: str, path: str) -> bool:
+        inner = path[len(folder) + 1 :] if folder else path
+        first = inner.partition("/")[0]
+
+        def has(name: str) -> bool:
+            return name == first or self._has(f"{folder}/{name}" if folder else name)
+
+        return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
+
+    def _has(self, path: str) -> bool:
+        if path not in self._known:
+            self._known[path] = path in self._together or self._exists(path)
+        return self._known[path]
+
+
+def _folders_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]
