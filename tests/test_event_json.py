@@ -276,7 +276,8 @@ def test_a_secret_attachment_is_read_by_nobody_and_nor_are_its_values_later() ->
         ("env", attachments[0].recorded().text),
         ("a.txt", "hi"),
     ]
-    later = stream.emit(Approval("a", "p", "t", "+hunter2-hunter2", decision="yes")).event
+    change = ProposedChange("p", "changed", diff="+hunter2-hunter2")
+    later = stream.emit(Approval("a", "write", "t", (change,), decision="yes")).event
     assert isinstance(later, Approval) and "hunter2" not in later.diff
     untouched = stream.emit(Task("look", "agent", "m", attachments=attachments[1:])).event
     assert isinstance(untouched, Task) and untouched.attachments == attachments[1:]

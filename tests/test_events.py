@@ -1,6 +1,6 @@
 """The stream: redacted once, before anybody reads it."""
 
-from nebula.events import Approval, Diff, EventStream, Message, Notice, Task, ToolResult
+from nebula.events import Approval, Diff, EventStream, Message, Notice, ProposedChange, Task, ToolResult
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, SECRET_CONTENT, Redactor
 
@@ -23,8 +23,9 @@ def test_every_reader_gets_the_redacted_event():
 
 def test_what_somebody_approves_is_seen_by_them_and_by_nobody_else():
     stream, (recorded, shown) = stream_of(KEY)
-    stream.emit(Approval("a", "p", "writeFile", f"+{KEY}"))
-    stream.emit(Approval("b", "p", "writeFile", f"+{KEY}", decision="yes"))
+    change = (ProposedChange("p", "changed", diff=f"+{KEY}"),)
+    stream.emit(Approval("a", "write", "writeFile", change))
+    stream.emit(Approval("b", "write", "writeFile", change, decision="yes"))
     assert [stamped.event.diff for stamped in recorded] == [f"+{REDACTED}"] * 2
     assert [stamped.event.diff for stamped in shown] == [f"+{KEY}", f"+{REDACTED}"]
 

@@ -159,7 +159,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Notice):
         return _remark_at_work(scene, event, options)
     if isinstance(event, Approval) and event.decision is None:
-        return replace(scene, curtain_down=False, command_runs=False), (Ask(_seen_whole(event, options.lang)),)
+        return replace(scene, curtain_down=False, command_runs=False), (Ask(fit_to_decide(event, options.lang)),)
     if isinstance(event, Steering):
         return replace(scene, curtain_down=True, command_runs=False), (Heard(neutralise(event.text)), Curtain())
     return _interlude(scene, event, options)
@@ -279,18 +279,15 @@ def _behind(event: Event, lang: str) -> tuple[Backstage, ...]:
     return (Backstage(one_line(title), neutralise(text)),) if title else ()
 
 
-def _seen_whole(approval: Approval, lang: str) -> Approval:
-    """What is approved must be seen: no character of it may hide, not even the end of a line."""
-    changes = approval.changes and tuple(_change_seen_whole(each) for each in approval.changes)
+def fit_to_decide(approval: Approval, lang: str) -> Approval:
+    """Return the question fit to be shown: no character of what is approved may hide, not even the end of a line."""
     return replace(
         approval,
-        path=one_line(approval.path),
         tool=one_line(approval.tool),
-        diff=_shown(approval.diff, _UNSEEN),
-        changes=changes,
-        remarks=approval.remarks and tuple(_seen_remark(each, lang) for each in approval.remarks),
-        network=None if approval.network is None else _shown(approval.network, _UNSEEN),
-        call=None if approval.call is None else _shown(approval.call, _UNSEEN),
+        changes=tuple(map(_change_seen_whole, approval.changes)),
+        together=tuple(map(_change_seen_whole, approval.together)),
+        remarks=tuple(_seen_remark(each, lang) for each in approval.remarks),
+        text=_shown(approval.text, _UNSEEN),
     )
 
 

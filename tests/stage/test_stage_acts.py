@@ -43,6 +43,10 @@ from nebula.stage import (
 TASK = Task("do it", "agent", "m")
 
 
+def written(path, diff, **more):
+    return Approval("a1", "write", "writeFile", (ProposedChange(path, "changed", diff=diff),), **more)
+
+
 def calling(text, *ids):
     args = {"path": "secret/plan.py", "content": "SECRET BODY"}
     uses = [AssistantToolUse(each, "writeFile", "writeFile", args, args) for each in ids or ("c1",)]
@@ -101,12 +105,12 @@ def test_nothing_of_a_set_to_approve_is_hidden():
     change = ProposedChange("a\u202e.py", "created", 1, 0, "+x\u200b\n")
     (ask,) = [
         cue
-        for cue in play(TASK, Approval("1", "a", "runCommand", "", changes=(change,), remarks=(Sentence("odd\x1b"),)))
+        for cue in play(TASK, Approval("1", "command", "runCommand", (change,), remarks=(Sentence("odd\x1b"),)))
         if isinstance(cue, Ask)
     ]
     assert ask.approval.changes[0].path == "a<U+202E>.py"
     assert ask.approval.changes[0].diff == "+x<U+200B>\n"
-    assert [str(each) for each in ask.approval.remarks or ()] == ["odd␛"]
+    assert [str(each) for each in ask.approval.remarks] == ["odd␛"]
 
 
 def test_plain_talk_is_one_act():
@@ -202,7 +206,7 @@ def test_a_new_turn_starts_with_a_clean_scene():
 INTERLUDE = (
     step(),
     result(),
-    Approval("a1", "secret/plan.py", "writeFile", "SECRET DIFF", decision="all"),
+    written("secret/plan.py", "SECRET DIFF", decision="all"),
     Diff("secret/plan.py", "SECRET DIFF", 1, 0),
     Retry(Sentence("SECRET 503"), 1),
     Plan({"tasks": ["SECRET"]}),
@@ -247,9 +251,9 @@ def test_backstage_text_is_neutralised():
 
 
 def test_an_approval_lifts_the_curtain_and_work_lets_it_down_again():
-    asked = Approval("a1", "a\u202eb.py", "writeFile", "+x\r\n+\u200b\U000e0041\n")
+    asked = written("a\u202eb.py", "+x\r\n+\u200b\U000e0041\n")
     cues = play(TASK, calling("A"), asked, step(), result())
-    assert tagged(cues[3:4]) == tagged([Ask(Approval("a1", "a<U+202E>b.py", "writeFile", "+x␍\n+<U+200B><U+E0041>\n"))])
+    assert tagged(cues[3:4]) == tagged([Ask(written("a<U+202E>b.py", "+x␍\n+<U+200B><U+E0041>\n"))])
     assert tagged(cues[4:]) == tagged([Curtain()])
 
 
@@ -268,7 +272,7 @@ def test_cues_for_the_wire():
     body = staged_json(ending, stage.read(ending))
     assert "show" not in body
     assert [cue["cue"] for cue in body["stage"]] == ["remark", "close"]
-    asked = stream.emit(Approval("a1", "p", "writeFile", "d"))
+    asked = stream.emit(written("p", "d"))
     assert json.loads(json.dumps(staged_json(asked, stage.read(asked))))["stage"][0]["approval_id"] == "a1"
 
 

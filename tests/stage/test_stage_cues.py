@@ -42,8 +42,9 @@ from nebula.stage import (
     neutralise,
     perform,
 )
+from nebula.value import replace
 
-ASKED = Approval("a1", "p", "writeFile", "d")
+ASKED = Approval("a1", "write", "writeFile", (ProposedChange("p", "changed", diff="d"),))
 WORKING = Scene(curtain_down=True, command_runs=True)
 JAPANESE = StageOptions("ja")
 NO_ANSWER = "The turn ended without an answer."
@@ -158,7 +159,7 @@ def test_a_remark_made_in_another_language_is_not_made_twice() -> None:
             ToolResult("list", ToolUseResult("c", (Text("a"), Text("b")), ToolResultStatus.Success)),
             Backstage("list → Success", "a\nb"),
         ),
-        (Approval("a", "p", "list", "d", decision="all"), Backstage("list p: all")),
+        (replace(ASKED, tool="list", decision="all"), Backstage("list p: all")),
         (Diff("p", "+x\n", 1, 0), Backstage("p +1 −0", "+x\n")),
         (Retry(Sentence("busy"), 2), Backstage("retry 2: busy")),
         (Checked(CheckRun("ruff", True, "fine")), Backstage("ruff → passed", "fine")),
@@ -175,17 +176,17 @@ def test_every_part_of_what_is_to_be_approved_is_seen() -> None:
     hidden, shown = "a\u200b\n", "a<U+200B>"
     change = ProposedChange(hidden, "created", 1, 2, hidden, hidden)
     remark = Sentence("running {program}", program="x\n")
-    approval = Approval(
-        "a", hidden, hidden, hidden, "c", None, changes=(change,), remarks=(remark,), network=hidden, call=hidden
-    )
+    approval = Approval("a", "command", hidden, (change,), hidden, (remark,), (change,))
     for options, said in ((StageOptions(), "running x␊"), (JAPANESE, "x␊ を実行中")):
         (cue,) = perform(Scene(), approval, options)[1]
         assert isinstance(cue, Ask)
         seen = cue.approval
         assert (seen.path, seen.tool, seen.diff) == (f"{shown}␊", f"{shown}␊", f"{shown}\n")
-        assert (seen.network, seen.call) == (f"{shown}\n", f"{shown}\n")
-        assert seen.changes == (ProposedChange(f"{shown}␊", "created", 1, 2, f"{shown}\n", f"{shown}␊"),)
-        assert [str(each) for each in seen.remarks or ()] == [said]
+        assert seen.text == f"{shown}\n"
+        assert (
+            seen.changes == seen.together == (ProposedChange(f"{shown}␊", "created", 1, 2, f"{shown}\n", f"{shown}␊"),)
+        )
+        assert [str(each) for each in seen.remarks] == [said]
 
 
 FILES = tuple(FileChange(f"f{number}", 1, 0) for number in range(6))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.events import Approval, ProposedChange
+from nebula.events import Approval, ProposedChange, QuestionKind
 from nebula.messages import AssistantToolUse, Json
 from nebula.sandbox.contract import LayerChange
 from nebula.tools.approval import (
+    ASKED_AGAIN,
     MAX_LEFT_OUT,
     MAX_QUESTIONS,
     REFUSED,
-    AnyQuestion,
     Approvals,
     Approved,
-    CallQuestion,
     Decision,
-    NetworkQuestion,
-    Question,
-    SetQuestion,
+    WritersOfTurn,
     agrees,
     allow_all,
     has_part,
+    proposed_change,
 )
 from nebula.tools.commands.change_set import CommandChanges
 from nebula.tools.commands.run_command import RunCommand
@@ -37,8 +35,10 @@ from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.files.edit_file import EditFile
 from nebula.tools.files.write_file import WriteFile
 from nebula.tools.ledger import ReadLedger
+from nebula.tools.permissions import NETWORK, YES_TO_ALL, Permission
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
+from nebula.value import replace
 from nebula.workspace import open_workspace
 from nebula.workspace.diff import diff_texts
 
@@ -110,50 +110,16 @@ def proposal(path: str, old: str | None = None, new: str = "new\n") -> Proposal:
     return Proposal.of("writeFile", path, old, new, "")
 
 
-PATTERNS = ["src/*", "*.md", "a.txt", "*"]
-DECISIONS = st.builds(
-    Decision,
-    st.booleans(),
-    st.sampled_from(["once", "message", "pattern", "session"]),
-    pattern=st.sampled_from(PATTERNS[:3]),
-)
-
-
-@given(st.lists(st.tuples(DECISIONS, st.sampled_from(["m1", "m2"])) | st.none(), max_size=6))
-def test_a_yes_reaches_as_far_as_it_says_until_it_is_taken_back(history: list[tuple[Decision, str] | None]) -> None:
-    approvals = Approvals(allow_all)
-    for step in history:
-        if step is None:
-            approvals.revoke()
-        else:
-            approvals.remember(*step)
-    last = len(history) - [*reversed(history), None].index(None)
-    held = [step for step in history[last:] if step is not None and step[0].allowed]
-    session = any(decision.scope == "session" for decision, _ in held)
-    patterns = [decision.pattern for decision, _ in held if decision.scope == "pattern"]
-    messages = {key for decision, key in held if decision.scope == "message"}
-    assert approvals.granted == (("*",) if session else tuple(patterns))
-    for path in ("src/a.py", "src/b/c.py", "docs/x.md", "a.txt", "b.txt"):
-        matched = session or any(fnmatchcase(path, pattern) for pattern in patterns)
-        assert approvals.stands_for([path]) is matched
-        for key in ("m1", "m2"):
-            assert approvals.standing(proposal(path), key) is (matched or key in messages)
-
-
-def test_a_yes_stands_for_several_paths_if_it_reaches_each() -> None:
-    approvals = Approvals(allow_all)
-    approvals.remember(Decision(True, "pattern", pattern="src/*"), "m")
-    approvals.remember(Decision(True, "pattern", pattern="*.md"), "m")
-    assert approvals.stands_for(["src/a.py", "b.md"])
-    assert not approvals.stands_for(["src/a.py", "b.txt"])
+def asked_about(kind: QuestionKind, *changes: ProposedChange, once: bool = False) -> Approval:
+    return Approval("i", kind, "tool", changes, once=once)
 
 
 def test_what_a_decision_names_has_to_be_there() -> None:
     lines = [f"{number}\n" for number in range(40)]
     changed = [*lines]
-    changed[3] = changed[30] = "x\n"
-    question = Question("i", proposal("a.txt", "".join(lines), "".join(changed)))
-    changes = SetQuestion("i", tuple(ProposedChange(path, "created") for path in ("a", "b")))
+    changed[3] = changed[30] = "@@ x\n"
+    question = asked_about("write", proposed_change(proposal("a.txt", "".join(lines), "".join(changed))))
+    changes = asked_about("command", *(ProposedChange(path, "created", diff=question.diff) for path in ("a", "b")))
     for hunks in ((), (1,), (2,), (1, 2)):
         assert has_part(question, Decision(True, hunks=hunks))
         assert has_part(changes, Decision(True, hunks=hunks)) is (hunks == ())
@@ -164,16 +130,91 @@ def test_what_a_decision_names_has_to_be_there() -> None:
     assert not has_part(question, Decision(True, hunks=(1,), paths=("b.txt",)))
     assert has_part(changes, Decision(True, paths=("a", "b")))
     assert not has_part(changes, Decision(True, paths=("a", "c")))
-    for other in (NetworkQuestion("i", "curl x"), CallQuestion("i", "tool", "{}")):
+    for other in (asked_about("network"), asked_about("call")):
         assert has_part(other, Decision(True))
         assert not has_part(other, Decision(True, hunks=(1,)))
         assert not has_part(other, Decision(True, paths=("a",)))
 
 
-async def test_a_rule_that_allows_all_allows_no_network() -> None:
-    assert await allow_all(NetworkQuestion("i", "curl x")) == Decision(False, "session")
-    for question in (Question("i", proposal("a")), SetQuestion("i", ()), CallQuestion("i", "t", "{}")):
-        assert await allow_all(question) == Decision(True, "session")
+async def test_a_rule_that_allows_all_allows_neither_the_network_nor_what_is_asked_by_name() -> None:
+    assert await allow_all(asked_about("network")) == Decision(False, "session")
+    assert await allow_all(asked_about("write", once=True)) == Decision(False, "session")
+    kinds: tuple[QuestionKind, ...] = ("write", "command", "call")
+    for kind in kinds:
+        assert await allow_all(asked_about(kind)) == Decision(True, "session")
+
+
+# asking
+
+CALL = Call(AssistantToolUse("call-1", "t", "t", {}, {}))
+TOOL = Permission("call", "notes__add", "as described")
+
+
+def asked_for(
+    decision: Decision, lasting: Permission | None, by_rule: str | None = None, attended: bool = False
+) -> tuple[Approvals, list[Approval], list[Approval]]:
+    """Put one question; what is held afterwards, the events that were emitted, and those the approver was handed."""
+    emitted: list[Any] = []
+    handed: list[Approval] = []
+
+    async def approver(question: Approval) -> Decision:
+        handed.append(question)
+        return decision
+
+    approvals = Approvals(approver, by_rule, attended)
+    call = Call(CALL.use, emitted.append)
+    assert asyncio.run(approvals.ask(asked_about("write"), call, lasting)) == decision
+    return approvals, emitted, handed
+
+
+def test_the_approver_is_handed_the_event_that_was_emitted() -> None:
+    _, (emitted,), (handed,) = asked_for(Decision(True), TOOL)
+    assert handed is emitted
+    assert (handed.tool_use_id, handed.decision, handed.once) == ("call-1", None, False)
+
+
+@pytest.mark.parametrize("scope", ["once", "message", "pattern", "session"])
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("lasting", [TOOL, NETWORK, Permission("write", "*")])
+def test_a_yes_for_the_session_is_held_and_nothing_else_is(scope: Any, allowed: bool, lasting: Permission) -> None:
+    approvals, _, _ = asked_for(Decision(allowed, scope, pattern="*.py"), lasting)
+    held = {"session": (lasting,), "pattern": (Permission("write", "*.py"),)}
+    assert approvals.permissions.listed == approvals.granted == (held.get(scope, ()) if allowed else ())
+
+
+def test_a_question_without_a_yes_for_the_session_is_asked_whatever_the_rule() -> None:
+    approvals, (emitted,), _ = asked_for(Decision(True, "session"), None, "yes", True)
+    assert emitted.once and emitted.decision is None
+    assert approvals.permissions.listed == ()
+
+
+def test_a_rule_is_told_and_leaves_nothing_behind_but_itself() -> None:
+    for lasting in (TOOL, Permission("write", "*")):
+        approvals, (emitted,), _ = asked_for(Decision(True, "session"), lasting, "yes")
+        assert emitted.decision == "yes" and not approvals.permissions.listed
+        assert approvals.granted == (YES_TO_ALL,)
+    _, (emitted,), _ = asked_for(Decision(False), NETWORK, "yes", True)
+    assert emitted.decision is None, "no rule answers for the network"
+
+
+@pytest.mark.parametrize(
+    ("by_rule", "attended", "there"), [(None, False, True), ("yes", False, False), ("yes", True, True)]
+)
+def test_who_can_be_asked(by_rule: str | None, attended: bool, there: bool) -> None:
+    assert Approvals(allow_all, by_rule, attended).somebody_is_there is there
+
+
+def test_what_is_taken_back_is_asked_about_again() -> None:
+    approvals = Approvals(allow_all, "yes")
+    for each in (TOOL, NETWORK):
+        approvals.permissions.give(each)
+    assert approvals.revoke("nothing") == () and approvals.granted == (YES_TO_ALL, TOOL, NETWORK)
+    assert approvals.revoke("network") == (NETWORK,) and approvals.granted == (YES_TO_ALL, TOOL)
+    assert approvals.revoke("--yes") == (YES_TO_ALL,) and approvals.by_rule is None and approvals.granted == (TOOL,)
+    approvals.by_rule = "yes"
+    assert approvals.revoke() == (YES_TO_ALL, TOOL) and approvals.granted == () and approvals.by_rule is None
+    approvals.by_rule = "no"
+    assert approvals.revoke() == () and approvals.by_rule == "no"
 
 
 # a tool that asks
@@ -182,12 +223,11 @@ async def test_a_rule_that_allows_all_allows_no_network() -> None:
 class Asked:
     """Answers in turn, and remembers the questions."""
 
-    def __init__(self, *answers: Decision | Callable[[Question], Decision]) -> None:
+    def __init__(self, *answers: Decision | Callable[[Approval], Decision]) -> None:
         self.answers = list(answers)
-        self.questions: list[Question] = []
+        self.questions: list[Approval] = []
 
-    async def __call__(self, question: AnyQuestion) -> Decision:
-        assert isinstance(question, Question)
+    async def __call__(self, question: Approval) -> Decision:
         self.questions.append(question)
         answer = self.answers.pop(0)
         return answer if isinstance(answer, Decision) else answer(question)
@@ -200,14 +240,19 @@ class Bench:
         self.events: list[Any] = []
         self.ledger = ReadLedger()
         self.approvals = Approvals(asked, by_rule)
+        root.mkdir(exist_ok=True)
         self._tool = tool(open_workspace(str(root)), self.ledger)
+        self.writers = WritersOfTurn()
 
     def use(self, path: str, use_id: str = "1", content: str = "x\n", tool: str = "writeFile") -> AssistantToolUse:
         args = {"path": path, "content": content, "new_content": content}
         return AssistantToolUse(use_id, tool, tool, args, args)
 
+    def next_turn(self) -> None:
+        self.writers = WritersOfTurn()
+
     def write(self, use: AssistantToolUse, *peers: AssistantToolUse) -> Outcome:
-        tool = Approved(self._tool, self.approvals, {"writeFile": self._tool})
+        tool = Approved(self._tool, self.approvals, self.writers)
         assert tool.spec is self._tool.spec
         return asyncio.run(tool.run(use.args, Call(use, self.events.append, peers or (use,))))
 
@@ -217,10 +262,19 @@ def test_the_question_is_told_as_an_event(tmp_path: Path) -> None:
     bench = Bench(tmp_path, asked, by_rule="yes")
     outcome = bench.write(bench.use("a.txt", "call-7"))
     (question,) = asked.questions
+    change = proposed_change(proposal("a.txt", new="x\n"))
     assert bench.events == [
-        Approval(question.approval_id, "a.txt", "writeFile", question.proposal.diff, "call-7", "yes")
+        Approval(
+            question.approval_id,
+            "write",
+            "writeFile",
+            (change,),
+            together=(replace(change, new=None),),
+            tool_use_id="call-7",
+            decision="yes",
+        )
     ]
-    assert question.approval_id
+    assert question.approval_id and question.path == "a.txt" and "+x" in question.diff
     assert (outcome.decision, outcome.content) == ("yes", (Json({"success": True}),))
 
 
@@ -273,13 +327,20 @@ def test_what_was_said_for_a_message_holds_for_it_alone(tmp_path: Path) -> None:
     assert len(asked.questions) == len(bench.events) == 2
 
 
-def test_two_messages_are_told_apart_by_all_their_calls(tmp_path: Path) -> None:
-    asked = Asked(Decision(True, "message"), Decision(False))
-    bench = Bench(tmp_path, asked)
-    one, two, both = bench.use("a", "1"), bench.use("b", "2"), bench.use("c", "12")
-    bench.write(one, one, two)
-    with pytest.raises(ToolFailure):
-        bench.write(both, both)
+def test_a_later_message_with_the_same_ids_is_asked_about(tmp_path: Path) -> None:
+    for next_turn in (True, False):
+        asked = Asked(Decision(True, "message"), Decision(False), Decision(False))
+        bench = Bench(tmp_path / str(next_turn), asked)
+        first = [bench.use("a.py", "call_1"), bench.use("b.py", "call_2")]
+        later = [bench.use("deploy.sh", "call_1"), bench.use("c.py", "call_2")]
+        for use in first:
+            bench.write(use, *first)
+        if next_turn:
+            bench.next_turn()
+        for use in later:
+            with pytest.raises(ToolFailure):
+                bench.write(use, *later)
+        assert [question.path for question in asked.questions] == ["a.py", "deploy.sh", "c.py"]
 
 
 def test_the_other_writes_of_the_message_are_shown_beside_it(tmp_path: Path) -> None:
@@ -290,16 +351,37 @@ def test_the_other_writes_of_the_message_are_shown_beside_it(tmp_path: Path) -> 
     fails, refused = bench.use("there", "3"), bench.use("../out", "4")
     other = bench.use("d", "5", tool="readFile")
     broken = AssistantToolUse("6", "writeFile", "writeFile", {}, "no object")  # type: ignore[arg-type]
-    renamed = AssistantToolUse("7", "write_file", "writeFile", {}, {"path": "e", "content": "five\n"})
+    renamed = AssistantToolUse("7", "write_file", "writeFile", {}, {"path": "e", "content": "five\n\n"})
     bench.write(own, bench.use("a", "1", "one\n"), own, fails, refused, other, broken, renamed)
     (question,) = asked.questions
-    assert [(each.path, each.new) for each in question.together] == [("a", "one\n"), ("b", "two\n"), ("e", "five\n")]
-    assert question.together[1] is question.proposal
+    assert [(each.path, each.added) for each in question.together] == [("a", 1), ("b", 1), ("e", 2)]
+    assert question.together[1] == replace(question.changes[0], new=None)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".nebula") == ["b", "there"]
 
 
+class CountingTool(WriteFile):
+    proposed = 0
+    on_the_loop = 0
+
+    def propose(self, args: Any) -> Proposal:
+        CountingTool.proposed += 1
+        CountingTool.on_the_loop += threading.current_thread() is threading.main_thread()
+        return super().propose(args)
+
+
+def test_the_writes_of_a_message_are_looked_at_once_each_and_not_on_the_loop(tmp_path: Path) -> None:
+    count = 20
+    bench = Bench(tmp_path, Asked(*[Decision(True)] * count), tool=CountingTool)
+    uses = [bench.use(f"{number}.txt", str(number)) for number in range(count)]
+    CountingTool.proposed = CountingTool.on_the_loop = 0
+    for use in uses:
+        bench.write(use, *uses)
+    assert CountingTool.on_the_loop == 0
+    assert CountingTool.proposed == 2 * count, "each for the list of the message, and each when its turn comes"
+
+
 def test_a_file_that_keeps_changing_is_given_up(tmp_path: Path) -> None:
-    def meanwhile(question: Question) -> Decision:
+    def meanwhile(question: Approval) -> Decision:
         text = f"{len(asked.questions)}\n"
         (tmp_path / "a.txt").write_text(text)
         bench.ledger.saw("a.txt", text)
@@ -313,7 +395,8 @@ def test_a_file_that_keeps_changing_is_given_up(tmp_path: Path) -> None:
         bench.write(bench.use("a.txt"))
     assert str(failure.value) == "a.txt keeps changing while it is being approved. Read it again later."
     assert failure.value.code == 409
-    assert [question.asked_again for question in asked.questions] == [False] + [True] * (MAX_QUESTIONS - 1)
+    again = [bool(question.remarks) for question in asked.questions]
+    assert again == [False] + [True] * (MAX_QUESTIONS - 1) and asked.questions[-1].remarks == (ASKED_AGAIN,)
     assert len({question.approval_id for question in asked.questions}) == MAX_QUESTIONS
 
 
@@ -339,17 +422,18 @@ def changed(*paths: str) -> tuple[LayerChange, ...]:
 async def test_an_earlier_yes_reaches_a_command_only_if_it_reaches_all_that_would_be_written(
     proposed: list[str], ignored: list[str], repository: list[str], stands: bool
 ) -> None:
-    questions: list[AnyQuestion] = []
+    questions: list[Approval] = []
 
-    async def no(question: AnyQuestion) -> Decision:
+    async def no(question: Approval) -> Decision:
         questions.append(question)
         return Decision(False)
 
     approvals, layer = Approvals(no), None
-    approvals.remember(Decision(True, "pattern", pattern="src/*"), "m")
+    approvals.permissions.give(Permission("write", "src/*"))
     shown = tuple(ProposedChange(path, "created") for path in proposed)
     changes = CommandChanges(layer, shown, {}, ignored=changed(*ignored), repository=changed(*repository))  # type: ignore[arg-type]
     use = AssistantToolUse("1", "runCommand", "runCommand", {}, {})
     command = RunCommand.__new__(RunCommand)
-    decision = await command._decide(changes, approvals, Call(use, lambda _: None, (use,)))
+    decision = await command._decide("make", changes, approvals, Call(use, lambda _: None, (use,)))
     assert (decision.allowed, bool(questions)) == (stands, not stands)
+    assert all(question.text == "make" and question.changes == shown for question in questions)

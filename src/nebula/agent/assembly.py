@@ -31,6 +31,7 @@ from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.tools.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
+from nebula.tools.permissions import NETWORK
 from nebula.tools.registry import learn_from
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
@@ -139,9 +140,11 @@ def open_project_access(
     policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(_allowed_checks(settings), settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
-    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), settings.allow_network)
+    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
     audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
     external = _external(settings)
+    if settings.allow_network:
+        approvals.permissions.give(NETWORK)
     return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code, external)
 
 

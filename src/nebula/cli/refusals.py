@@ -25,7 +25,7 @@ class Refusals:
                 self._asked_for_network.add(event.tool_use_id)
         elif isinstance(event, Approval) and event.decision == "no":
             path = one_line(event.path)
-            if event.call is not None:
+            if event.kind == "call":
                 tool = one_line(event.tool)
                 return translate("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
             return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)

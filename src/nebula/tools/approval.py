@@ -1,7 +1,8 @@
-"""Asking before writing, as a wrapper around a writing tool.
+"""Asking the user: the one way to put a question, and a wrapper around a writing tool that does.
 
-What must fail fails before anybody is asked. The answer holds for the content that was shown: if the file changes
-while somebody thinks, the question is asked again with the new difference.
+Whoever decides is handed the event that everybody reads, and answers with a `Decision`. What must fail fails before
+anybody is asked. The answer holds for the content that was shown: if the file changes while somebody thinks, the
+question is asked again with the new difference.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
 from nebula.events import Approval, ProposedChange, new_trace_id
 from nebula.language import Sentence
-from nebula.messages import ToolSpec
+from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
+from nebula.tools.permissions import EVERY_FILE, YES_TO_ALL, Permission, Permissions
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
-from nebula.value import field, record, value
+from nebula.value import field, record, replace, value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import Stale, WorkspaceError
 
@@ -30,6 +31,7 @@ MAX_QUESTIONS = 5
 MAX_LEFT_OUT = 10_000
 """Bytes of what was left out of a change that the model is shown."""
 
+ASKED_AGAIN = Sentence("The file changed in the meantime; this is the new difference.")
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
 
@@ -82,128 +84,122 @@ class Decision:
             return "all" if self.scope == "session" else "yes"
         return self.reason or "no"
 
-
-@value
-class Question:
-    """A write to decide on, with the others of the same message."""
-
-    approval_id: str
-    proposal: Proposal
-    together: Sequence[Proposal] = ()
-    asked_again: bool = False
-
-    def event(self, call: Call, by_rule: str | None) -> Approval:
-        proposal = self.proposal
-        return Approval(self.approval_id, proposal.path, proposal.tool, proposal.diff, call.use.id, by_rule)
+    def refusal(self, otherwise: str) -> ToolFailure:
+        """Return what the model is told of a no: its reason, or the sentence `otherwise`."""
+        said = f"The user refused: {self.reason}" if self.reason else otherwise
+        return ToolFailure(said, code=403, policy=True, decision=self.word())
 
 
-@value
-class SetQuestion:
-    """What a command would change, to decide on as a whole or path by path."""
-
-    approval_id: str
-    changes: tuple[ProposedChange, ...]
-    remarks: tuple[Sentence, ...] = ()
-    asked_again: bool = False
+Approver = Callable[[Approval], Awaitable[Decision]]
 
 
-@value
-class NetworkQuestion:
-    """A command that asks for the network. A yes for the session is remembered."""
-
-    approval_id: str
-    command: str
-
-
-@value
-class CallQuestion:
-    """A tool of an MCP server to be called. A yes for the session holds for this tool."""
-
-    approval_id: str
-    tool: str
-    arguments: str
-
-
-AnyQuestion = Question | SetQuestion | NetworkQuestion | CallQuestion
-Approver = Callable[[AnyQuestion], Awaitable[Decision]]
-
-
-def has_part(question: AnyQuestion, decision: Decision) -> bool:
-    """Whether the hunks and paths that a decision names are there to be decided on."""
-    hunks, paths = 0, set[str]()
-    if isinstance(question, Question):
-        hunks, paths = len(question.proposal.change.hunks), {question.proposal.path}
-    elif isinstance(question, SetQuestion):
-        paths = {change.path for change in question.changes}
-    return all(1 <= number <= hunks for number in decision.hunks) and paths.issuperset(decision.paths)
+def has_part(question: Approval, decision: Decision) -> bool:
+    """Return whether the hunks and paths that a decision names are there to be decided on."""
+    paths = {change.path for change in question.changes}
+    return all(1 <= number <= question.hunks for number in decision.hunks) and paths.issuperset(decision.paths)
 
 
 @record
 class Approvals:
-    """Who is asked, and what has been answered for more than one write. One for a session."""
+    """Asks, and remembers what was answered for longer. One for a session."""
 
     approver: Approver
     by_rule: str | None = None
     """When nobody is asked: the word that stands for the rule, such as "yes" for --yes."""
     attended: bool = False
     """Though a rule answers for writes, somebody is there who can be asked about the rest."""
-    _session: bool = False
-    _patterns: list[str] = field(default_factory=list)
-    _messages: set[str] = field(default_factory=set)
-
-    def standing(self, proposal: Proposal, message_key: str) -> bool:
-        """An earlier yes that reaches this write."""
-        return message_key in self._messages or self.stands_for([proposal.path])
-
-    def stands_for(self, paths: Iterable[str]) -> bool:
-        """An earlier yes that reaches writes to all of these."""
-        return self._session or all(any(fnmatchcase(path, each) for each in self._patterns) for path in paths)
-
-    def remember(self, decision: Decision, message_key: str) -> None:
-        if not decision.allowed:
-            return
-        if decision.scope == "session":
-            self._session = True
-        elif decision.scope == "pattern":
-            self._patterns.append(decision.pattern)
-        elif decision.scope == "message":
-            self._messages.add(message_key)
+    permissions: Permissions = field(default_factory=Permissions)
 
     @property
-    def granted(self) -> tuple[str, ...]:
-        """What may be written without asking, as patterns of paths; `*` is all."""
-        return ("*",) if self._session else tuple(self._patterns)
+    def somebody_is_there(self) -> bool:
+        return self.by_rule is None or self.attended
 
-    def revoke(self) -> None:
-        """Every write is asked about again."""
-        self._session = False
-        self._patterns.clear()
-        self._messages.clear()
+    async def ask(self, question: Approval, call: Call, lasting: Permission | None) -> Decision:
+        """Put a question and return the answer. `lasting` is what a yes for the session allows, None where there is no
+        such yes: then no rule answers either."""
+        rule = None if lasting is None or lasting.kind == "network" else self.by_rule
+        event = replace(question, once=lasting is None, tool_use_id=call.use.id, decision=rule)
+        call.emit(event)
+        decision = await self.approver(event)
+        if decision.allowed and lasting is not None and rule is None:
+            if decision.scope == "session":
+                self.permissions.give(lasting)
+            elif decision.scope == "pattern":
+                self.permissions.give(Permission("write", decision.pattern))
+        return decision
+
+    def revoke(self, name: str = "") -> tuple[Permission, ...]:
+        """Take back what was allowed under this name, or everything, and return it."""
+        taken = self.permissions.take_back(name)
+        if self.by_rule == "yes" and name in ("", YES_TO_ALL.name):
+            self.by_rule = None
+            taken = (YES_TO_ALL, *taken)
+        return taken
+
+    @property
+    def granted(self) -> tuple[Permission, ...]:
+        """Everything that is done without asking."""
+        return (YES_TO_ALL, *self.permissions.listed) if self.by_rule == "yes" else self.permissions.listed
+
+
+@record
+class MessageWrites:
+    """The writes of one message, looked at together. Made anew for each message."""
+
+    calls: Sequence[AssistantToolUse]
+    allowed: bool = False
+    """The user said yes to all of them."""
+    changes: dict[int, ProposedChange] = field(default_factory=dict)
+    """What each call would change, by its place in the message; those that must fail are missing."""
+
+    def has(self, call: Call) -> bool:
+        return any(use is call.use for use in self.calls)
+
+
+class WritersOfTurn:
+    """All writing tools of one turn, and the message whose writes are being decided on."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, WritingTool] = {}
+        self._message = MessageWrites(())
+
+    def message_of(self, call: Call) -> MessageWrites:
+        """Return the writes of the message that `call` stands in. Messages are told apart by the call objects, never by
+        ids: a model may send those again, and ours are counted anew after `/retry` and `/compact`."""
+        if not self._message.has(call):
+            self._message = MessageWrites(call.peers or (call.use,))
+        return self._message
+
+    def look_at(self, message: MessageWrites) -> None:
+        """Find out what the calls of a message would change, once. Reads files: run it in a thread."""
+        if message.changes:
+            return
+        for place, use in enumerate(message.calls):
+            tool = self.tools.get(use.orig_name)
+            if tool is not None and isinstance(use.orig_args, dict):
+                try:
+                    message.changes[place] = proposed_change(tool.propose(use.orig_args))
+                except (ToolFailure, WorkspaceError):
+                    continue  # this one fails by itself when its turn comes, and says why
 
 
 class Approved:
     """A writing tool that asks first."""
 
-    def __init__(self, tool: WritingTool, approvals: Approvals, family: Mapping[str, WritingTool]) -> None:
+    def __init__(self, tool: WritingTool, approvals: Approvals, writers: WritersOfTurn) -> None:
         self._tool = tool
         self._approvals = approvals
-        self._family = family
-        """All writing tools by name, to show the other writes of one message beside this one."""
+        self._writers = writers
+        writers.tools[tool.spec.name] = tool
 
     @property
     def spec(self) -> ToolSpec:
         return self._tool.spec
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        approvals, message_key = self._approvals, "|".join(use.id for use in call.peers)
         for attempt in range(MAX_QUESTIONS):
             proposal = await asyncio.to_thread(self._tool.propose, args)
-            decision = Decision(True, "session")
-            if not approvals.standing(proposal, message_key):
-                question = Question(new_trace_id(), proposal, self._together(proposal, call), attempt > 0)
-                call.emit(question.event(call, approvals.by_rule))
-                decision = await approvals.approver(question)
-                approvals.remember(decision, message_key)
+            decision = await self._decide(proposal, call, (ASKED_AGAIN,) if attempt else ())
             chosen = _allowed_part(proposal, decision)
             remark = _left_out(proposal, chosen)
             try:
@@ -212,38 +208,47 @@ class Approved:
                 continue
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
 
-    def _together(self, proposal: Proposal, call: Call) -> list[Proposal]:
-        proposals = []
-        for use in call.peers:
-            if use is call.use:
-                proposals.append(proposal)
-                continue
-            tool = self._family.get(use.orig_name)
-            if tool is not None and isinstance(use.orig_args, dict):
-                try:
-                    proposals.append(tool.propose(use.orig_args))
-                except (ToolFailure, WorkspaceError):
-                    continue  # this one fails by itself when its turn comes, and says why
-        return proposals
+    async def _decide(self, proposal: Proposal, call: Call, remarks: tuple[Sentence, ...]) -> Decision:
+        message = self._writers.message_of(call)
+        if message.allowed or self._approvals.permissions.reach([proposal.path]):
+            return Decision(True, "session")
+        together = await self._together(proposal, call, message)
+        changes = (proposed_change(proposal),)
+        question = Approval(new_trace_id(), "write", proposal.tool, changes, remarks=remarks, together=together)
+        decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
+        message.allowed = decision.allowed and decision.scope == "message"
+        return decision
+
+    async def _together(self, proposal: Proposal, call: Call, message: MessageWrites) -> tuple[ProposedChange, ...]:
+        if len(message.calls) > 1:
+            await asyncio.to_thread(self._writers.look_at, message)
+        own = next(place for place, use in enumerate(message.calls) if use is call.use)
+        found = message.changes | {own: proposed_change(proposal)}
+        return tuple(replace(found[place], old=None, new=None) for place in sorted(found))
+
+
+def proposed_change(proposal: Proposal) -> ProposedChange:
+    kind = "created" if proposal.mode == "create" else "changed"
+    counts = proposal.added, proposal.removed
+    return ProposedChange(proposal.path, kind, *counts, proposal.diff, old=proposal.old, new=proposal.new)
 
 
 def _allowed_part(proposal: Proposal, decision: Decision) -> Proposal:
     chosen = proposal.only(decision.hunks) if decision.hunks else proposal
     meant = not decision.paths or proposal.path in decision.paths
     if not decision.allowed or not meant or (decision.hunks and not chosen.change.hunks):
-        reason = f"The user refused: {decision.reason}" if decision.reason else REFUSED
-        raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
+        raise decision.refusal(REFUSED)
     return chosen
 
 
 def _left_out(proposal: Proposal, chosen: Proposal) -> str:
-    """What the model is told of a change that is made in part."""
+    """Return what the model is told of a change that is made in part."""
     if chosen is proposal:
         return ""
     left_out, _ = cut_middle(diff_texts(proposal.path, chosen.new, proposal.new).text, MAX_LEFT_OUT)
     return "The user left out a part of this change:\n" + left_out
 
 
-async def allow_all(question: AnyQuestion) -> Decision:
-    """Yes to all writes; the network is no write."""
-    return Decision(not isinstance(question, NetworkQuestion), "session")
+async def allow_all(question: Approval) -> Decision:
+    """Say yes, as --yes does: not to the network, and not to what is asked about by name."""
+    return Decision(question.kind != "network" and not question.once, "session")

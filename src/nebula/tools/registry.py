@@ -14,7 +14,7 @@ from nebula.messages import (
     UserMessage,
 )
 from nebula.tools import read_node, search_code
-from nebula.tools.approval import Approvals, Approved
+from nebula.tools.approval import Approvals, Approved, WritersOfTurn
 from nebula.tools.commands import run_check, run_command
 from nebula.tools.contract import Tool
 from nebula.tools.declaration import ToolDeclaration, ToolKit
@@ -42,15 +42,10 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 def agent_tools(
     kit: ToolKit, approvals: Approvals, *, audit: CallAudit | None = None, after_change: Sequence[AfterChange] = ()
 ) -> ToolSet:
-    """Everything; a write is approved first, and `after_change` hears of each one that was made."""
+    """Everything, for one turn; a write is approved first, and `after_change` hears of each one that was made."""
     kit = replace(kit, approvals=approvals)
-    writers: dict[str, WritingTool] = {}
-
-    def asking(tool: WritingTool) -> Tool:
-        writers[tool.spec.name] = tool
-        return Approved(tool, approvals, writers)
-
-    offered = {**_built(TOOLS, kit, asking), **kit.external}
+    writers = WritersOfTurn()
+    offered = {**_built(TOOLS, kit, lambda tool: Approved(tool, approvals, writers)), **kit.external}
     return ToolSet(offered, {}, BY_NAME, tuple(after_change), audit)
 
 

@@ -17,7 +17,7 @@ from nebula.tools.external.tool import ExternalTool
 def test_half_a_character_is_not_sent_for_it_would_end_the_connection() -> None:
     connection = ServerConnection(ExternalServer("notes", "notes", read_only=frozenset({"search"})))
     declared = SimpleNamespace(name="search", description="Finds notes.", title=None, input_schema={})
-    tool = ExternalTool(connection, declared, None, set())  # type: ignore[arg-type]
+    tool = ExternalTool(connection, declared, None)  # type: ignore[arg-type]
     args = {"word": ["\ud83e"]}
     use = AssistantToolUse("call_1", "notes__search", "notes__search", args, args)
     with pytest.raises(ToolFailure, match="lone surrogate"):

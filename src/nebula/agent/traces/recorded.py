@@ -8,11 +8,11 @@ from typing import Any
 from nebula.agent.plan.plan import BadPlan
 from nebula.agent.traces.find import TaskTrace
 from nebula.errors import EXIT_FORMAT
-from nebula.events import Stamped, Step
+from nebula.events import Approval, Stamped, Step
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, StreamItem, Usage
 from nebula.llm.errors import ModelError
 from nebula.messages import AssistantMessage, MessageFormatError
-from nebula.tools.approval import AnyQuestion, Decision
+from nebula.tools.approval import Decision
 
 OUR_FAILURES = frozenset({"internal", "recording", "graph", "output", "start"})
 """Kinds of errors on our side: they happen by themselves, or they do not. All others came from the model."""
@@ -109,5 +109,5 @@ class RecordedAnswers:
         if isinstance(stamped.event, Step):
             self._at = stamped.event.tool_use_id
 
-    async def decide(self, _: AnyQuestion) -> Decision:
+    async def decide(self, _: Approval) -> Decision:
         return Decision.read(self._decided.get(self._at, "yes"))

@@ -19,12 +19,12 @@ from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
-from nebula.events import Error, EventStream, Final, Notice, Reader, Stamped, Task
+from nebula.events import Approval, Error, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import Sentence, explain, sentence_of, translate
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
-from nebula.tools.approval import AnyQuestion, Decision, allow_all
+from nebula.tools.approval import Decision, allow_all
 from nebula.value import replace
 from nebula.workspace.state_folder import prepare_state_folder
 
@@ -39,7 +39,7 @@ class OutputFailed(NebulaError):
     """What was said could not be shown: nobody reads any more, or the disk behind standard output is full."""
 
 
-async def refuse_unattended(_: AnyQuestion) -> Decision:
+async def refuse_unattended(_: Approval) -> Decision:
     return Decision(False, reason=NOT_ALLOWED)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
-from nebula.cli.terminal.dialogs.approval import TerminalApprover, YesToWrites
+from nebula.cli.terminal.dialogs.approval import TerminalApprover
 from nebula.cli.terminal.forks import Forks
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
@@ -17,6 +17,7 @@ from nebula.config import Settings
 from nebula.language import explain, translate
 from nebula.llm.catalog import short_name
 from nebula.stage import StageOptions, one_line
+from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -68,11 +69,10 @@ class TerminalSession:
         chosen: ChosenModel | None = None,
     ) -> None:
         """A new session, or an earlier one by its id; the model is the one the settings name where none is given."""
-        yes = bool(self.options.yes)
         self.session = await open_session(
             self.settings,
-            approver=YesToWrites(self) if yes else TerminalApprover(self),
-            by_rule="yes" if yes else None,
+            approver=TerminalApprover(self),
+            by_rule="yes" if self.options.yes else None,
             mode=mode,
             resume=resume,
             from_nodes=from_nodes,
@@ -132,27 +132,29 @@ class TerminalSession:
         self.leaving = True
         self.interrupt()
 
-    # What may be written without asking
+    # What is done without asking
 
-    def allowed_unasked(self) -> tuple[str, ...]:
-        """Patterns of paths; `*` is all of them."""
-        approvals = self.session.project.approvals
-        return ("*",) if self.options.yes else approvals.granted
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        return self.session.project.approvals.granted
 
-    def ask_again(self) -> None:
-        approvals = self.session.project.approvals
-        approvals.revoke()
-        approvals.approver, approvals.by_rule = TerminalApprover(self), None
-        self.options.yes = False
+    def revoke(self, name: str = "") -> tuple[Permission, ...]:
+        """Take back the permission of this name, or all of them, and return what was taken back."""
+        taken = self.session.project.approvals.revoke(name)
+        if YES_TO_ALL in taken:
+            self.options.yes = False  # nor in the next session that is opened here
+        if NETWORK in taken:
+            self.settings = replace(self.settings, allow_network=False)
+        return taken
 
     def mark(self) -> str:
-        """A warning beside every prompt while writes go unasked."""
-        allowed = self.allowed_unasked()
-        if not allowed:
+        """A warning beside every prompt while something goes unasked."""
+        given = self.permissions
+        if not given:
             return ""
-        if "*" in allowed:
+        if any(each == YES_TO_ALL or (each.kind, each.name) == ("write", EVERY_FILE) for each in given):
             return translate("yes to all (/permissions)")
-        return translate("yes to {patterns} (/permissions)", patterns=one_line(" ".join(allowed)))
+        return translate("yes to {patterns} (/permissions)", patterns=one_line(" ".join(each.name for each in given)))
 
     # What it costs
 

@@ -11,7 +11,7 @@ from nebula import __version__
 from nebula.agent.assembly import open_session
 from nebula.agent.session import MODES, Session
 from nebula.config import Settings
-from nebula.events import Final
+from nebula.events import Approval, Final
 from nebula.language import translate, use_language
 from nebula.memory.sessions import Sessions
 from nebula.messages import UserMessage
@@ -21,7 +21,7 @@ from nebula.server.acp.prompts import read_prompt
 from nebula.server.acp.servers import with_editors_servers
 from nebula.server.acp.view import EditorView, message
 from nebula.stage import StageOptions, neutralise
-from nebula.tools.approval import AnyQuestion, Decision
+from nebula.tools.approval import Decision
 from nebula.value import record
 
 PROTOCOL_VERSION = 1
@@ -123,7 +123,7 @@ class AcpAgent:
         use_language(settings.lang)
         asked: list[str] = []
 
-        async def approver(question: AnyQuestion) -> Decision:
+        async def approver(question: Approval) -> Decision:
             return await self._ask(asked[0], question)
 
         if resume is not None:
@@ -172,11 +172,11 @@ class AcpAgent:
         session.mode = mode
         self._update(session.id, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
 
-    async def _ask(self, session_id: str, question: AnyQuestion) -> Decision:
-        place = self._open[session_id]
-        call = {"toolCallId": question.approval_id, **shown(question, place.session.settings.root)}
+    async def _ask(self, session_id: str, question: Approval) -> Decision:
+        settings = self._open[session_id].session.settings
+        call = {"toolCallId": question.approval_id, **shown(question, settings.root, settings.lang)}
         self._update(session_id, {"sessionUpdate": "tool_call", "status": "pending", **call})
-        params = {"sessionId": session_id, "toolCall": call, "options": options()}
+        params = {"sessionId": session_id, "toolCall": call, "options": options(question)}
         try:
             answer = decision(await self._peer.request("session/request_permission", params))
         except RequestRefused:

@@ -26,8 +26,6 @@ class CommandLayers:
     settings: Settings
     allowed: tuple[str, ...] = ()
     """Secret files that the user allowed by name: commands see them."""
-    network: bool = False
-    """The user has said yes to the network for the whole session, or beforehand."""
     pointed_out: bool = False
     """The user knows what the project's virtual environment lacks."""
     _launchers: Launchers | None = None

@@ -10,9 +10,10 @@ from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, Output, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
-from nebula.tools.approval import Approvals, Decision, NetworkQuestion, SetQuestion
+from nebula.tools.approval import Approvals, Decision
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
 from nebula.tools.declaration import ToolDeclaration, ToolKit
+from nebula.tools.permissions import EVERY_FILE, NETWORK, Permission
 from nebula.tools.result_limits import cut_middle
 from nebula.value import replace
 
@@ -79,7 +80,7 @@ class RunCommand:
         try:
             with await self._run(line, timeout_s, network and not hosts, hosts, call) as result:
                 self._point_out_unseen(result, call)
-                outcome = await self._outcome(result, call)
+                outcome = await self._outcome(line, result, call)
                 return replace(outcome, secret=self._layers.shows_secrets, seconds=result.duration_s)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500) from None
@@ -87,12 +88,16 @@ class RunCommand:
     @property
     def _hosts(self) -> tuple[str, ...]:
         """What a command that needs the network reaches without a question; none where all of it was allowed."""
-        return () if self._layers.network else self._layers.settings.sandbox_network
+        return () if self._has_network else self._layers.settings.sandbox_network
 
-    async def _outcome(self, result: CommandResult, call: Call) -> Outcome:
+    @property
+    def _has_network(self) -> bool:
+        return self._approvals is not None and self._approvals.permissions.has(NETWORK)
+
+    async def _outcome(self, line: str, result: CommandResult, call: Call) -> Outcome:
         if result.stopped or self._workspace is None:
             return Outcome.ok(self._report(result, call, [], [] if self._workspace else [PLAN_REMARK]))
-        return await self._propose(result, call, self._workspace)
+        return await self._propose(line, result, call, self._workspace)
 
     async def _run(
         self, line: str, timeout_s: int | None, network: bool, hosts: tuple[str, ...], call: Call
@@ -111,20 +116,17 @@ class RunCommand:
         )
 
     async def _ask_for_network(self, line: str, call: Call) -> None:
-        if self._layers.network:
-            return
         approvals = self._approvals
-        if approvals is None or (approvals.by_rule is not None and not approvals.attended):
+        if self._has_network:
+            return
+        if approvals is None or not approvals.somebody_is_there:
             raise ToolFailure(NETWORK_UNATTENDED, code=403, policy=True, decision="no")
-        question = NetworkQuestion(new_trace_id(), line)
-        call.emit(Approval(question.approval_id, "", call.use.name, "", call.use.id, network=line))
-        decision = await approvals.approver(question)
+        question = Approval(new_trace_id(), "network", call.use.name, text=line)
+        decision = await approvals.ask(question, call, NETWORK)
         if not decision.allowed:
-            reason = f"The user refused: {decision.reason}" if decision.reason else NO_NETWORK
-            raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
-        self._layers.network = decision.scope == "session"
+            raise decision.refusal(NO_NETWORK)
 
-    async def _propose(self, result: CommandResult, call: Call, workspace: LocalWorkspace) -> Outcome:
+    async def _propose(self, line: str, result: CommandResult, call: Call, workspace: LocalWorkspace) -> Outcome:
         from nebula.tools.commands.change_set import read_command_changes
 
         changes = await asyncio.to_thread(read_command_changes, result, workspace)
@@ -132,7 +134,7 @@ class RunCommand:
         assert approvals is not None  # noqa: S101 - there is a workspace to write to
         if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
             return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
-        decision = await self._decide(changes, approvals, call)
+        decision = await self._decide(line, changes, approvals, call)
         chosen = changes.known(decision.paths) if decision.paths else None
         if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
@@ -149,26 +151,11 @@ class RunCommand:
 
         return await to_the_end(apply)
 
-    async def _decide(self, changes: CommandChanges, approvals: Approvals, call: Call) -> Decision:
-        if approvals.stands_for(changes.paths):
+    async def _decide(self, line: str, changes: CommandChanges, approvals: Approvals, call: Call) -> Decision:
+        if approvals.permissions.reach(changes.paths):
             return Decision(True, "session")
-        question = SetQuestion(new_trace_id(), changes.proposed, changes.remarks())
-        first = changes.proposed[0] if changes.proposed else None
-        call.emit(
-            Approval(
-                question.approval_id,
-                first.path if first else "",
-                call.use.name,
-                first.diff if first else "",
-                call.use.id,
-                approvals.by_rule,
-                changes.proposed,
-                question.remarks or None,
-            )
-        )
-        decision = await approvals.approver(question)
-        approvals.remember(decision, call.use.id)
-        return decision
+        question = Approval(new_trace_id(), "command", call.use.name, changes.proposed, line, remarks=changes.remarks())
+        return await approvals.ask(question, call, Permission("write", EVERY_FILE))
 
     def _applied(
         self, result: CommandResult, changes: CommandChanges, done: AppliedSet, decision: Decision, call: Call

@@ -16,7 +16,6 @@ from nebula.tools.external.tool import ExternalTool
 class ExternalServers:
     def __init__(self, servers: Sequence[ExternalServer]) -> None:
         self._connections = [ServerConnection(server) for server in servers]
-        self._allowed: set[str] = set()
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -33,7 +32,7 @@ class ExternalServers:
         found: dict[str, Tool] = {}
         for connection in self._connections:
             for declared in connection.tools if connection.is_open else ():
-                tool = ExternalTool(connection, declared, approvals, self._allowed)
+                tool = ExternalTool(connection, declared, approvals)
                 if tool.reads_only or not plan:
                     found.setdefault(tool.spec.name, tool)
         return found

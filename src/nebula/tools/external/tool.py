@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.events import Approval, new_trace_id
+from nebula.files.digest import digest
 from nebula.messages import Json, Text, ToolResultStatus, ToolSpec, strip_hidden_characters
-from nebula.tools.approval import Approvals, CallQuestion
+from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call, Outcome, ToolFailure, whole_characters
 from nebula.tools.external.connection import ServerConnection, ServerFailed
+from nebula.tools.permissions import Permission
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
@@ -29,16 +31,14 @@ def offered_name(server: str, tool: str) -> str:
 
 
 class ExternalTool:
-    def __init__(
-        self, connection: ServerConnection, tool: ServerTool, approvals: Approvals | None, allowed: set[str]
-    ) -> None:
-        """`allowed`: names of tools that the user allowed for this session; shared by all of it."""
+    def __init__(self, connection: ServerConnection, tool: ServerTool, approvals: Approvals | None) -> None:
         self._connection = connection
         self._tool = tool.name
         self._approvals = approvals
-        self._allowed = allowed
         about = strip_hidden_characters(tool.description or tool.title or tool.name)[:MAX_DESCRIPTION]
         self.spec = ToolSpec(offered_name(connection.server.name, tool.name), about, dict(tool.input_schema))
+        described = [connection.server.name, tool.name, tool.description, tool.title, tool.input_schema]
+        self._permission = Permission("call", self.spec.name, digest(json.dumps(described, sort_keys=True).encode()))
 
     @property
     def reads_only(self) -> bool:
@@ -55,19 +55,15 @@ class ExternalTool:
             raise ToolFailure(str(problem), code=502) from None
 
     async def _ask(self, said: str, call: Call) -> None:
-        name, approvals = self.spec.name, self._approvals
-        if name in self._allowed:
-            return
+        approvals = self._approvals
         if approvals is None:
             raise ToolFailure(NOT_ALLOWED, code=403, policy=True)
-        question = CallQuestion(new_trace_id(), name, said)
-        call.emit(Approval(question.approval_id, "", name, "", call.use.id, approvals.by_rule, call=said))
-        decision = await approvals.approver(question)
+        if approvals.permissions.has(self._permission):
+            return
+        question = Approval(new_trace_id(), "call", self.spec.name, text=said)
+        decision = await approvals.ask(question, call, self._permission)
         if not decision.allowed:
-            reason = f"The user refused: {decision.reason}" if decision.reason else NOT_ALLOWED
-            raise ToolFailure(reason, code=403, policy=True, decision=decision.word())
-        if decision.scope == "session":
-            self._allowed.add(name)
+            raise decision.refusal(NOT_ALLOWED)
 
 
 def _outcome(result: CallToolResult) -> Outcome:

@@ -1,4 +1,4 @@
-"""/permissions: what may be written without asking, and taking that back."""
+"""/permissions: what is done without asking, and taking that back."""
 
 from __future__ import annotations
 
@@ -6,29 +6,56 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
-from nebula.language import translate
+from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.tools.permissions import Permission
+
+_REVOKE = ("revoke", "ask", "reset")
+_ABOUT = {
+    "write": Sentence("files that are written"),
+    "call": Sentence("a tool of an MCP server, as it was described"),
+    "network": Sentence("commands that use the network"),
+    "rule": Sentence("every ordinary write and every call of a tool"),
+}
 
 
 async def permissions(terminal: TerminalSession, argument: str) -> None:
-    allowed = terminal.allowed_unasked()
-    if not allowed:
-        terminal.screen.line(translate("Every write is asked about."))
+    word, _, name = argument.partition(" ")
+    if word.lower() in _REVOKE:
+        _take_back(terminal, name.strip())
         return
-    shown = one_line(" ".join(allowed))
-    terminal.screen.line(translate("In this session these are written without asking: {patterns}", patterns=shown))
-    question = translate("Ask before each write again? (y/N): ")
-    if argument.lower() in ("ask", "reset", "revoke") or await agreed(terminal.input, question):
-        terminal.ask_again()
-        terminal.screen.line(translate("From now on every write is asked about."))
+    given = terminal.permissions
+    if not given:
+        terminal.screen.line(translate("Everything is asked about."))
+        return
+    terminal.screen.line(translate("In this session these go without asking:"))
+    for each in given:
+        terminal.screen.line(f"  {_format(each)}")
+    terminal.screen.line(translate("/permissions revoke NAME takes one back, /permissions revoke all of them."), "dim")
+    if await agreed(terminal.input, translate("Take all of them back now? (y/N): ")):
+        _take_back(terminal, "")
+
+
+def _take_back(terminal: TerminalSession, name: str) -> None:
+    taken = terminal.revoke(name)
+    if name and not taken:
+        terminal.screen.line(translate("Nothing is allowed under the name {name}.", name=one_line(name)), "yellow")
+    for each in taken:
+        terminal.screen.line(translate("Taken back: {permission}", permission=_format(each)))
+    if not terminal.permissions:
+        terminal.screen.line(translate("From now on everything is asked about."))
+
+
+def _format(permission: Permission) -> str:
+    return f"{one_line(permission.name)}  {explain(_ABOUT[permission.kind])}"
 
 
 PERMISSIONS = SessionCommand(
     "permissions",
-    "what is written without asking, and back to asking",
+    "what goes without asking; revoke [NAME] takes it back",
     permissions,
     ("approvals", "allowed"),
 )

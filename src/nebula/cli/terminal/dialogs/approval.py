@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import unicodedata
 from glob import escape
-from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog
+from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, counted
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
-from nebula.stage import neutralise, one_line
-from nebula.tools.approval import (
-    AnyQuestion,
-    CallQuestion,
-    Decision,
-    NetworkQuestion,
-    Question,
-    SetQuestion,
-    agrees,
-    allow_all,
-)
-from nebula.tools.writing import Proposal
+from nebula.stage import fit_to_decide, one_line
+from nebula.tools.approval import Decision, agrees, allow_all
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.events import Approval
 
 
 class Dialog(Protocol):
@@ -47,7 +38,9 @@ class TerminalApprover:
         self.listed: tuple[str, ...] = ()
         """The writes shown together last, so that one message lists them once."""
 
-    async def __call__(self, question: AnyQuestion) -> Decision:
+    async def __call__(self, question: Approval) -> Decision:
+        if question.decision is not None:
+            return await allow_all(question)
         dialog = self._dialog(question)
         dialog.introduce()
         while True:
@@ -58,33 +51,28 @@ class TerminalApprover:
                 return Decision(False)
             except Interrupted:
                 return await self._interrupted()
-            if decision is not None and _is_no_sentence(decision.reason):
-                self.terminal.screen.line(
-                    translate("{answer} is no answer to this question.", answer=one_line(decision.reason)), "yellow"
-                )
-                continue
-            if decision is not None:
+            if decision is None:
+                dialog.show()
+            elif _is_slip(decision) or (question.once and decision.scope != "once"):
+                said = translate("{answer} is no answer to this question.", answer=one_line(answer.strip()))
+                self.terminal.screen.line(said, "yellow")
+            else:
                 self._say_what_comes_of(decision, question)
                 self.terminal.screen.line()
                 return decision
-            dialog.show()
 
-    def _dialog(self, question: AnyQuestion) -> Dialog:
-        if isinstance(question, SetQuestion):
-            return ChangeSetDialog(self.terminal, question)
-        if isinstance(question, NetworkQuestion | CallQuestion):
-            return CallDialog(self.terminal, question)
-        return _WriteDialog(self, question)
+    def _dialog(self, question: Approval) -> Dialog:
+        shown = fit_to_decide(question, self.terminal.settings.lang)
+        if question.kind == "command":
+            return ChangeSetDialog(self.terminal, question, shown)
+        if question.kind == "write":
+            return _WriteDialog(self, question, shown)
+        return CallDialog(self.terminal, shown)
 
-    def _say_what_comes_of(self, decision: Decision, question: AnyQuestion) -> None:
+    def _say_what_comes_of(self, decision: Decision, question: Approval) -> None:
         screen = self.terminal.screen
-        if decision.scope == "session" and isinstance(question, Question | SetQuestion):
-            screen.line(
-                translate(
-                    "From now on every write of this session is allowed without asking. /permissions takes it back."
-                ),
-                "dim",
-            )
+        if decision.allowed and decision.scope == "session":
+            screen.line(_what_is_allowed(question), "dim")
         elif decision.reason:
             screen.line(translate("Refused. The model is told why."), "dim")
         elif not decision.allowed:
@@ -97,39 +85,34 @@ class TerminalApprover:
         return await never
 
 
-class YesToWrites(TerminalApprover):
-    """Only asks what --yes does not answer."""
-
-    async def __call__(self, question: AnyQuestion) -> Decision:
-        return await (super().__call__(question) if isinstance(question, NetworkQuestion) else allow_all(question))
-
-
 class _WriteDialog:
     """One file: yes, no, hunk by hunk, for how long, or a sentence that refuses."""
 
-    def __init__(self, asker: TerminalApprover, question: Question) -> None:
+    def __init__(self, asker: TerminalApprover, question: Approval, shown: Approval) -> None:
         self._asker = asker
         self._terminal = asker.terminal
-        self._question = question
+        self._path = question.path
+        self._shown = shown
+        """The question, fit to be shown."""
         self._seen = False
         """The whole difference stands above the question."""
 
     def introduce(self) -> None:
-        screen, question = self._terminal.screen, self._question
-        paths = tuple(each.path for each in question.together)
+        screen, shown = self._terminal.screen, self._shown
+        paths = tuple(each.path for each in shown.together)
         if len(paths) > 1 and paths != self._asker.listed:
             screen.line(translate("This message writes {count} files:", count=len(paths)))
-            for proposal in question.together:
-                screen.line(f"  {_counted(proposal)}")
+            for change in shown.together:
+                screen.line(f"  {counted(change)}")
         self._asker.listed = paths
-        file = _counted(question.proposal)
-        if question.proposal.mode == "create":
-            screen.line(translate("Create a new file: {path}", path=file), "bold")
+        (change,) = shown.changes
+        if change.kind == "created":
+            screen.line(translate("Create a new file: {path}", path=counted(change)), "bold")
         else:
-            screen.line(translate("Edit an existing file: {path}", path=file), "bold")
-        if question.asked_again:
-            screen.line(translate("The file changed in the meantime; this is the new difference."), "yellow")
-        if fits_half(screen, [self._diff()]):
+            screen.line(translate("Edit an existing file: {path}", path=counted(change)), "bold")
+        for remark in shown.remarks:
+            screen.line(str(remark), "yellow")
+        if fits_half(screen, [shown.diff]):
             self._show_diff()
         self._show_keys()
 
@@ -137,15 +120,15 @@ class _WriteDialog:
         self._terminal.screen.parts(self._keys(), "dim")
 
     def _keys(self) -> list[str]:
-        question = self._question
+        shown = self._shown
         keys = [translate("y yes · n no") if self._seen else translate("y yes · n no · d show the diff")]
-        if len(question.proposal.change.hunks) > 1:
+        if shown.hunks > 1:
             keys.append(translate("h choose hunk by hunk"))
-        if len(question.together) > 1:
-            keys.append(translate("m yes to all {count} of this message", count=len(question.together)))
-        pattern = one_line(pattern_for(question.proposal.path))
-        keys.append(translate("a yes to all in this session"))
-        keys.append(translate("p always for {pattern} in this session", pattern=pattern))
+        if not shown.once:
+            if len(shown.together) > 1:
+                keys.append(translate("m yes to all {count} of this message", count=len(shown.together)))
+            keys.append(translate("a yes to all in this session"))
+            keys.append(translate("p always for {pattern} in this session", pattern=one_line(pattern_for(self._path))))
         return [*keys, translate("or say why not")]
 
     def show(self) -> None:
@@ -154,7 +137,7 @@ class _WriteDialog:
 
     def _show_diff(self) -> None:
         self._seen = True
-        show_diff(self._terminal.screen, self._diff())
+        show_diff(self._terminal.screen, self._shown.diff)
 
     async def decide(self, answer: str) -> Decision | None:
         """None: look at the difference first."""
@@ -163,13 +146,15 @@ class _WriteDialog:
         if key in ("d", "diff"):
             return None
         if key == "h":
-            return await self._hunk_by_hunk() if self._question.proposal.change.hunks else None
+            return await self._hunk_by_hunk() if self._shown.hunks else None
+        if self._shown.once:
+            return Decision.read(answer)
         return self._decision(key, answer)
 
     def _decision(self, key: str, answer: str) -> Decision:
-        screen, question = self._terminal.screen, self._question
+        screen, count = self._terminal.screen, len(self._shown.together)
         if key == "p":
-            pattern = pattern_for(question.proposal.path)
+            pattern = pattern_for(self._path)
             shown = one_line(pattern)
             screen.line(
                 translate(
@@ -178,18 +163,16 @@ class _WriteDialog:
                 "dim",
             )
             return Decision(True, "pattern", pattern=pattern)
-        if key == "m" and len(question.together) > 1:
-            count = len(question.together)
+        if key == "m" and count > 1:
             screen.line(translate("All {count} writes of this message are allowed.", count=count), "dim")
             return Decision(True, "message")
         return Decision.read(answer)
 
     async def _hunk_by_hunk(self) -> Decision:
-        hunks = self._question.proposal.change.hunks
-        lines = iter(self._diff().split("\n")[2:])
+        hunks = _hunks_of(self._shown.diff)
         chosen = []
         for number, hunk in enumerate(hunks, 1):
-            show_diff(self._terminal.screen, "\n".join(islice(lines, hunk.text.count("\n"))))
+            show_diff(self._terminal.screen, hunk)
             asked = translate("Take hunk {number} of {count}? (y/N): ", number=number, count=len(hunks))
             if agrees(await self._terminal.input.ask(asked)):
                 chosen.append(number)
@@ -197,22 +180,30 @@ class _WriteDialog:
             return Decision(False)
         return Decision(True, hunks=() if len(chosen) == len(hunks) else tuple(chosen))
 
-    def _diff(self) -> str:
-        question = self._question
-        asked = self._terminal.view.asked if self._terminal.view else None
-        if asked is not None and asked.approval_id == question.approval_id:
-            return asked.diff
-        return neutralise(question.proposal.diff)
+
+def _hunks_of(diff: str) -> list[str]:
+    """Return the hunks of a diff, each with its head; no line of a text begins with one."""
+    _, *hunks = re.split("^(?=@@ )", diff, flags=re.MULTILINE)
+    return [hunk.removesuffix("\n") for hunk in hunks]
 
 
-def _is_no_sentence(reason: str) -> bool:
-    """A key that is not offered here, or a command: a slip, which must not refuse anything."""
-    said = unicodedata.normalize("NFKC", reason).strip()
+def _what_is_allowed(question: Approval) -> str:
+    if question.kind == "call":
+        return translate(
+            "From now on {tool} is called without asking in this session. /permissions takes it back.",
+            tool=one_line(question.tool),
+        )
+    if question.kind == "network":
+        return translate(
+            "From now on commands of this session get the network without asking. /permissions takes it back."
+        )
+    return translate("From now on every write of this session is allowed without asking. /permissions takes it back.")
+
+
+def _is_slip(decision: Decision) -> bool:
+    """Return whether a key was typed that is not offered here, or a command: that must not refuse anything."""
+    said = unicodedata.normalize("NFKC", decision.reason).strip()
     return said.isascii() and (len(said) == 1 or (said[:1] == "/" and said[1:].isalpha()))
-
-
-def _counted(proposal: Proposal) -> str:
-    return f"{one_line(proposal.path)} (+{proposal.added} −{proposal.removed})"
 
 
 def pattern_for(path: str) -> str:

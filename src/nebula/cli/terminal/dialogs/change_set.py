@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import Sentence, explain, translate, translate_count
-from nebula.stage import neutralise, one_line
-from nebula.tools.approval import CallQuestion, Decision, NetworkQuestion, SetQuestion, agrees
+from nebula.tools.approval import Decision, agrees
 
 if TYPE_CHECKING:
+    from nebula.cli.terminal.output.screen import Screen
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.events import ProposedChange
+    from nebula.events import Approval, ProposedChange
 
 LISTED = 30
 """Changes that are listed; the diffs show all of them."""
+COMMAND_LINES = 8
+"""Lines of a command that stand above what it changed."""
 
 _KINDS = {
     "created": Sentence("created"),
@@ -29,18 +31,16 @@ _KINDS = {
 class ChangeSetDialog:
     """One set: yes, no, file by file, or a sentence that refuses."""
 
-    def __init__(self, terminal: TerminalSession, question: SetQuestion) -> None:
+    def __init__(self, terminal: TerminalSession, question: Approval, shown: Approval) -> None:
         self._terminal = terminal
         self._question = question
-        asked = terminal.view.asked if terminal.view else None
-        seen = asked.changes if asked is not None and asked.approval_id == question.approval_id else None
-        self._shown = seen or question.changes
-        """Fit to be shown, in the order of the question."""
-        self._seen = not self._shown
+        self._shown = shown
+        """The question, fit to be shown; its changes stand in the same order."""
+        self._seen = not shown.changes
         """All differences stand above the question."""
 
     def introduce(self) -> None:
-        screen, changes = self._terminal.screen, self._shown
+        screen, changes = self._terminal.screen, self._shown.changes
         if changes:
             screen.line(
                 translate_count(
@@ -51,25 +51,27 @@ class ChangeSetDialog:
                 "bold",
             )
         else:
-            screen.line(translate("A command has made files that git ignores:"), "bold")
+            screen.line(translate("A command changes no file that git tracks, but this:"), "bold")
+        show_lines(screen, self._shown.text, "$ ", COMMAND_LINES)
         at_once = fits_half(screen, [each.diff or each.path for each in changes])
         if not at_once or len(changes) > 1:  # else its one line stands above the difference
             for change in changes[:LISTED]:
-                screen.line(f"  {_counted(change)}")
+                screen.line(f"  {_with_kind(change)}")
         if len(changes) > LISTED:
             screen.line(f"  … +{len(changes) - LISTED}")
-        for remark in self._question.remarks:
-            screen.line(one_line(explain(remark)), "yellow")
+        for remark in self._shown.remarks:
+            screen.line(str(remark), "yellow")
         if at_once:
             self._show_all()
         self._show_keys()
 
     def _show_keys(self) -> None:
         keys = [translate("y yes · n no") if self._seen else translate("y yes · n no · d show the diff")]
-        if len(self._shown) > 1:
+        if len(self._shown.changes) > 1:
             keys.append(translate("f choose file by file"))
-        keys += [translate("a yes to all in this session"), translate("or say why not")]
-        self._terminal.screen.parts(keys, "dim")
+        if not self._shown.once:
+            keys.append(translate("a yes to all in this session"))
+        self._terminal.screen.parts([*keys, translate("or say why not")], "dim")
 
     def show(self) -> None:
         self._show_all()
@@ -77,60 +79,56 @@ class ChangeSetDialog:
 
     def _show_all(self) -> None:
         self._seen = True
-        for change in self._shown:
+        for change in self._shown.changes:
             self._show_one(change)
 
     async def decide(self, answer: str) -> Decision | None:
         """None: look at the differences first."""
         key = unicodedata.normalize("NFKC", answer).strip().lower()
-        if key in ("d", "diff") and self._shown:
+        if key in ("d", "diff") and self._shown.changes:
             return None
-        if key == "f" and len(self._shown) > 1:
+        if key == "f" and len(self._shown.changes) > 1:
             return await self._file_by_file()
         return Decision.read(answer)
 
     async def _file_by_file(self) -> Decision:
-        chosen = []
-        for number, (change, real) in enumerate(zip(self._shown, self._question.changes, strict=True), 1):
+        chosen, count = [], len(self._shown.changes)
+        for number, (change, real) in enumerate(zip(self._shown.changes, self._question.changes, strict=True), 1):
             self._show_one(change)
-            asked = translate("Take file {number} of {count}? (y/N): ", number=number, count=len(self._shown))
+            asked = translate("Take file {number} of {count}? (y/N): ", number=number, count=count)
             if agrees(await self._terminal.input.ask(asked)):
                 chosen.append(real.path)
         if not chosen:
             return Decision(False)
-        return Decision(True, paths=() if len(chosen) == len(self._shown) else tuple(chosen))
+        return Decision(True, paths=() if len(chosen) == count else tuple(chosen))
 
     def _show_one(self, change: ProposedChange) -> None:
-        self._terminal.screen.line(_counted(change), "bold")
+        self._terminal.screen.line(_with_kind(change), "bold")
         if change.diff:
-            show_diff(self._terminal.screen, neutralise(change.diff))
+            show_diff(self._terminal.screen, change.diff)
 
 
 class CallDialog:
     """The network, or a tool of somebody else's server: what is called is all that can be shown beforehand."""
 
-    def __init__(self, terminal: TerminalSession, question: NetworkQuestion | CallQuestion) -> None:
+    def __init__(self, terminal: TerminalSession, shown: Approval) -> None:
         self._screen = terminal.screen
-        self._question = question
+        self._shown = shown
 
     def introduce(self) -> None:
-        line, question = self._screen.line, self._question
-        if isinstance(question, CallQuestion):
-            line(translate("Call {tool} with:", tool=one_line(question.tool)), "bold")
-            self._show_call(question.arguments)
+        line, shown = self._screen.line, self._shown
+        if shown.kind == "call":
+            line(translate("Call {tool} with:", tool=shown.tool), "bold")
+            show_lines(self._screen, shown.text)
             line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
             return
         line(translate("A command asks for the network:"), "bold")
-        self._show_call(question.command)
+        show_lines(self._screen, shown.text)
         shared = translate(
             "It would share this machine's network, servers on loopback included; what it can read, it can send."
         )
         line(shared, "yellow")
         line(translate("y yes, once · a yes for this session · n no · or say why not"), "dim")
-
-    def _show_call(self, text: str) -> None:
-        for line in neutralise(text).split("\n"):
-            self._screen.verbatim(f"  {line}")
 
     def show(self) -> None:
         self.introduce()
@@ -139,10 +137,23 @@ class CallDialog:
         return Decision.read(answer)
 
 
-def _counted(change: ProposedChange) -> str:
+def show_lines(screen: Screen, text: str, mark: str = "", most: int | None = None) -> None:
+    """Show `text` indented, its first line after `mark`; of more than `most` lines the first ones."""
+    lines = text.rstrip("\n").split("\n")
+    for number, line in enumerate(lines[:most]):
+        screen.verbatim(f"  {mark if number == 0 else ' ' * len(mark)}{line}")
+    if most is not None and len(lines) > most:
+        screen.line(f"  … +{len(lines) - most}")
+
+
+def counted(change: ProposedChange) -> str:
+    return f"{change.path} (+{change.added} −{change.removed})"
+
+
+def _with_kind(change: ProposedChange) -> str:
     kind = explain(_KINDS[change.kind]) if change.kind in _KINDS else change.kind
-    path = one_line(change.path)
+    path = change.path
     if change.renamed_from:
-        path = translate("{path} (was {old})", path=path, old=one_line(change.renamed_from))
+        path = translate("{path} (was {old})", path=path, old=change.renamed_from)
     counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
     return f"{kind}  {path}{counts}"

@@ -8,7 +8,7 @@ from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import BETWEEN
 from nebula.events import Approval, Event, Message, Retry, Stamped, ToolResult
 from nebula.language import translate
-from nebula.stage import Ask, Backstage, Close, Cue, Curtain, Heard, Remark, Say, Stage, StageOptions
+from nebula.stage import Backstage, Close, Cue, Curtain, Heard, Remark, Say, Stage, StageOptions
 from nebula.value import replace
 
 BACKSTAGE_LINES = 12
@@ -27,8 +27,6 @@ class TurnView:
         self._backstage = options.backstage
         self._hidden: list[Backstage] = []
         self._refusals = Refusals(in_session=True)
-        self.asked: Approval | None = None
-        """The question on the table, fit to be shown."""
         self._running = 0
         """Tools that were called and have not answered yet."""
         self._behind = False
@@ -82,8 +80,6 @@ class TurnView:
             self._screen.line(cue.text, "yellow")
         elif isinstance(cue, Heard):
             self._screen.line(f"↪ {cue.text}", "bold", hang=2)
-        elif isinstance(cue, Ask):
-            self.asked = cue.approval
         elif isinstance(cue, Close):
             self._screen.parts(cue.line.split(BETWEEN), "dim")
             self._screen.line()

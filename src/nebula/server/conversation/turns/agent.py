@@ -19,8 +19,8 @@ from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
 from nebula.server.conversation.turns.steering import SteeringQueue
-from nebula.server.conversation.turns.turns import Ask, Job
-from nebula.tools.approval import Approvals, allow_all
+from nebula.server.conversation.turns.turns import Job
+from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.value import replace
 from nebula.workspace.contract import Workspace
 
@@ -44,7 +44,7 @@ class AgentTurns:
         """Models that prompts asked for, by session."""
         self._files: Workspace | None = None
 
-    async def run(self, job: Job, hear: Reader, ask: Ask, steering: SteeringQueue) -> None:
+    async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None:
         mode = self._only_mode or job.mode
         steering.redact = Redactor(self._settings.secrets).text  # until the session is there, which knows more
         session = self._session_of(job.parents) or await open_session(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from nebula.attachments import Attachment
@@ -22,12 +21,11 @@ from nebula.server.conversation.turns.model_sizes import TurnPreview
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
-from nebula.tools.approval import AnyQuestion, Decision, has_part
+from nebula.tools.approval import Approver, Decision, has_part
 from nebula.value import field, record, value
 from nebula.workspace.contract import Workspace
 
 _log = logging.getLogger(__name__)
-Ask = Callable[[AnyQuestion], Awaitable[Decision]]
 
 
 @value
@@ -63,7 +61,7 @@ class Job:
 class Runner(Protocol):
     """Carries out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
 
-    async def run(self, job: Job, hear: Reader, ask: Ask, steering: SteeringQueue) -> None: ...
+    async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None: ...
 
     async def preview(self, job: Job) -> TurnPreview:
         """The context that `run` would send with this job."""
@@ -101,7 +99,7 @@ class Turns:
         self._watch = watch
         self._curtain = curtain
         self._running: dict[str, _Running] = {}
-        self._questions: dict[str, tuple[AnyQuestion, asyncio.Future[Decision]]] = {}
+        self._questions: dict[str, tuple[Approval, asyncio.Future[Decision]]] = {}
 
     def start(self, job: Job, sender: object) -> None:
         """Returns at once. Raises ActionError where a turn that continues the same nodes is under way."""
@@ -212,7 +210,7 @@ class Turns:
         finally:
             del self._running[job.trace_id]
 
-    async def _ask(self, question: AnyQuestion) -> Decision:
+    async def _ask(self, question: Approval) -> Decision:
         waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._questions[question.approval_id] = question, waiting
         try:
