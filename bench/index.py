@@ -228,8 +228,8 @@ def hook(project: Path, home: Path) -> None:
 
 _COPIES = (
     "INSERT INTO segment (id, chunks, files) SELECT id + {s}, chunks, files FROM segment WHERE id <= {top}",
-    "INSERT INTO file SELECT id + {f}, 'copy{n}/' || path, blob, size, mtime_ns, language, kind, generated, lines,"
-    " rank, committed, segment + {s}, place, first_chunk, chunks FROM file WHERE segment <= {top}",
+    "INSERT INTO file SELECT id + {f}, 'copy{n}/' || path, blob, size, mtime_ns, ctime_ns, language, kind, generated,"
+    " lines, rank, committed, segment + {s}, place, first_chunk, chunks FROM file WHERE segment <= {top}",
     "INSERT INTO chunk SELECT segment + {s}, place, file + {f}, first, last, symbol, substr(digest, 1, 26) || '{n:06}'"
     " FROM chunk WHERE segment <= {top}",
     "INSERT INTO posting SELECT segment + {s}, term, in_chunks, in_files FROM posting WHERE segment <= {top}",

@@ -165,7 +165,7 @@ class Index:
 
     @repairing
     def ingest(self, paths: Sequence[str]) -> Report:
-        """Brings files, and all files below folders, in step; what is no longer there is taken out."""
+        """Read files, and all files below folders, whatever their stamps say; take out what is no longer there."""
         return self._follower.ingest(paths)
 
     @repairing
@@ -249,7 +249,7 @@ class Index:
     @repairing
     def status(self) -> Status:
         shape = self.store.shape()
-        skipped = tuple(Skipped(path, reason) for path, (reason, _, _) in sorted(self.store.skipped().items()))
+        skipped = tuple(Skipped(path, reason) for path, (reason, _) in sorted(self.store.skipped().items()))
         chosen = self.embedders[0].name if self.embedders else ""
         embedded = self.store.models().get(chosen, 0)
         total = int(self.store.meta("embedded_total") or 0)

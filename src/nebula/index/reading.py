@@ -1,4 +1,8 @@
-"""A file of the project as the index reads it: the reader that every room uses, and git's name for the content."""
+"""A file of the project as the index reads it: the reader that every room uses, and git's name for the content.
+
+Here is decided whether a file changed. Its content decides, by git's name for it (`Root.lines`). A look at all files
+(`may_have_changed`) spares reading those whose stamp is the same; what is asked for by name is always read.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +15,45 @@ from nebula.files.reading import UnreadableFile, read_below
 from nebula.index.chunks.encoding import NotText, as_utf8
 from nebula.index.chunks.lines import Lines, has_only_overlong_lines
 from nebula.index.constants import MAX_CHUNK_BYTES, MAX_FILE_BYTES, SETTLED_NS
-from nebula.index.records import Source
+from nebula.index.in_step.object_format import object_format
+from nebula.index.records import IndexedFile, Source, Stamp
 from nebula.index.values import Skipped
+
+NO_STAMP = Stamp(-1, 0, 0)
+"""The stamp of no file."""
+_HASH_LETTERS = {"sha1": 40, "sha256": 64}
 
 
 class Root:
     """The project's folder, held open."""
 
-    def __init__(self, path: str, hash_name: str = "sha1") -> None:
+    def __init__(self, path: str) -> None:
         self.path = os.path.realpath(path)
-        self.hash_name = hash_name
+        self.hash_name = object_format(self.path)
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self) -> None:
         os.close(self._fd)
 
-    def stat(self, path: str) -> tuple[int, int] | None:
-        """(size, mtime) of a regular file; None where there is none. A link is none."""
+    def look_at_repository(self) -> None:
+        """Name contents as the repository does now: it may have been made, or made anew, since the last look."""
+        self.hash_name = object_format(self.path)
+
+    def stat(self, path: str) -> Stamp | None:
+        """Return the stamp of a regular file; None where there is none. A link is none."""
         try:
             found = os.stat(path, dir_fd=self._fd, follow_symlinks=False)
         except (OSError, ValueError):
             return None
-        return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+        is_file = stat.S_ISREG(found.st_mode)
+        return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns) if is_file else None
 
-    def read(self, path: str, size: int, mtime_ns: int) -> Source | Skipped:
-        """The file, with the size and time it had before it was read."""
+    def may_have_changed(self, known: IndexedFile, found: Stamp) -> bool:
+        """Return whether a file has to be read to know, or its content is named as the repository no longer does."""
+        return known.stamp != found or len(known.blob) != _HASH_LETTERS[self.hash_name]
+
+    def read(self, path: str, stamp: Stamp) -> Source | Skipped:
+        """Return the file, with the stamp it had before it was read."""
         try:
             data = read_below(self._fd, path, MAX_FILE_BYTES, follow=False)
         except UnreadableFile as error:
@@ -48,17 +66,20 @@ class Root:
             return Skipped(path, str(problem))
         if has_only_overlong_lines(text):
             return Skipped(path, f"a line is longer than {MAX_CHUNK_BYTES:,} bytes")
-        return Source(path, text, self.blob_id(data), size, settled(mtime_ns))
+        return Source(path, text, _blob_id(data, self.hash_name), settled(stamp))
 
     def lines(self, path: str, blob: str) -> Lines | None:
-        """Of a file that still has this content."""
-        source = self.read(path, 0, 0)
-        return Lines(source.data) if isinstance(source, Source) and source.blob == blob else None
+        """Return the lines of a file that still has this content; None where it has another, or is gone."""
+        source = self.read(path, NO_STAMP)
+        if not isinstance(source, Source):
+            return None
+        return Lines(source.data) if source.blob == blob else None
 
-    def blob_id(self, data: bytes) -> str:
-        return hashlib.new(self.hash_name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+def _blob_id(data: bytes, hash_name: str) -> str:
+    return hashlib.new(hash_name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def settled(mtime_ns: int) -> int:
-    """The time, or 0 if it is so recent that another write could leave the same one: the file is then read again."""
-    return mtime_ns if time.time_ns() - mtime_ns > SETTLED_NS else 0
+def settled(stamp: Stamp) -> Stamp:
+    """Return the stamp, or one that fits no file if another write could leave the same: the file is then read again."""
+    return stamp if time.time_ns() - max(stamp.mtime_ns, stamp.ctime_ns) > SETTLED_NS else NO_STAMP

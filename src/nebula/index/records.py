@@ -8,16 +8,26 @@ from typing import NamedTuple
 from nebula.value import value
 
 
+class Stamp(NamedTuple):
+    """The size and times of a file. While they stay the same, and are not too recent, its content is taken to, as well.
+
+    Programs can set the time of writing (`rsync -t`, `cp -p`, `touch -d`); that of the last change they cannot.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
 @value
 class Source:
     """A file as it was read."""
 
     path: str
     data: bytes
-    """Its text in UTF-8, whatever encoding it was saved in; `blob` and `size` are those of the file itself."""
+    """Its text in UTF-8, whatever encoding it was saved in; `blob` and `stamp` are those of the file itself."""
     blob: str
-    size: int
-    mtime_ns: int
+    stamp: Stamp
 
 
 @value
@@ -33,8 +43,7 @@ class ChunkRow:
 class FileRow:
     path: str
     blob: str
-    size: int
-    mtime_ns: int
+    stamp: Stamp
     language: str
     is_generated: bool
     """Its content says so; its path may say so as well."""
@@ -54,11 +63,10 @@ class Segment:
 
 
 class IndexedFile(NamedTuple):
-    """What is known of an indexed file: enough to tell whether it changed. Thousands are made for each look."""
+    """An indexed file, as far as it is needed to tell whether it changed. Thousands are made for each look."""
 
     blob: str
-    size: int
-    mtime_ns: int
+    stamp: Stamp
     committed: bool = False
 
 

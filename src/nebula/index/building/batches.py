@@ -7,28 +7,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from nebula.index.building.segments import SegmentBuilder
 from nebula.index.constants import BATCH_BYTES, BATCH_FILES, FIRST_SEGMENTS, MAX_BATCH_BYTES
 from nebula.index.reading import Root
-from nebula.index.records import Segment, Source
+from nebula.index.records import Segment, Source, Stamp
 from nebula.index.values import Skipped
 from nebula.value import value
 
-Wanted = tuple[str, int, int]
-"""(path, size, mtime) of a file to read."""
+Wanted = tuple[str, Stamp]
+"""A file to read, and its stamp."""
 
 
 @value
 class Built:
     segment: Segment
-    skipped: tuple[tuple[Skipped, int, int], ...]
+    skipped: tuple[tuple[Skipped, Stamp], ...]
 
 
 def batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
     batch: list[Wanted] = []
     size = 0
-    share = sum(size for _, size, _ in wanted) // FIRST_SEGMENTS
+    share = sum(stamp.size for _, stamp in wanted) // FIRST_SEGMENTS
     enough = min(max(BATCH_BYTES, share), MAX_BATCH_BYTES)
     for each in wanted:
         batch.append(each)
-        size += each[1]
+        size += each[1].size
         if size >= enough or len(batch) >= BATCH_FILES:
             yield batch
             batch, size = [], 0
@@ -42,10 +42,10 @@ def build(root: Root, batch: Iterable[Wanted], read: Iterable[Source] = ()) -> B
     skipped = []
     for source in read:
         builder.add(source)
-    for path, size, mtime_ns in batch:
-        found = root.read(path, size, mtime_ns)
+    for path, stamp in batch:
+        found = root.read(path, stamp)
         if isinstance(found, Skipped):
-            skipped.append((found, size, mtime_ns))
+            skipped.append((found, stamp))
         else:
             builder.add(found)
     return Built(builder.finished(), tuple(skipped))

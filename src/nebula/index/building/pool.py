@@ -23,7 +23,7 @@ from nebula.index.reading import Root
 def build_all(root: Root, wanted: list[Wanted]) -> Iterator[Built]:
     """Segments as they are made, in no particular order."""
     count = min(MAX_WORKERS, len(os.sched_getaffinity(0)))
-    if count < 2 or sum(size for _, size, _ in wanted) < PARALLEL_BYTES:
+    if count < 2 or sum(stamp.size for _, stamp in wanted) < PARALLEL_BYTES:
         yield from (build(root, batch) for batch in batches(wanted))
         return
     yield from _in_processes(root, list(batches(wanted)), count)
@@ -50,7 +50,7 @@ def _in_processes(root: Root, work: list[list[Wanted]], count: int) -> Iterator[
 
 
 def _start(root: Root) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "nebula.index.building.worker", root.path, root.hash_name]
+    command = [sys.executable, "-m", "nebula.index.building.worker", root.path]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 

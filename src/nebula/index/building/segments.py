@@ -58,8 +58,8 @@ class SegmentBuilder:
         levels = levels_for(FILE_K1, FILE_B, FILE_AVERAGE, length, max(counts.values(), default=0))
         _collect(self._in_files, counts, levels, len(self._files))
         generated = is_marked_generated(source.data) or len(source.data) > MINIFIED_LINE_BYTES * max(1, len(lines))
-        stat = (source.path, source.blob, source.size, source.mtime_ns)
-        self._files.append(FileRow(*stat, language, generated, len(lines), tuple(chunks)))
+        about = (source.path, source.blob, source.stamp, language)
+        self._files.append(FileRow(*about, generated, len(lines), tuple(chunks)))
 
     def finished(self) -> Segment:
         in_files = self._in_files

@@ -1,4 +1,4 @@
-"""A process that makes segments: `python -m nebula.index.building.worker ROOT HASH`.
+"""A process that makes segments: `python -m nebula.index.building.worker ROOT`.
 
 It reads batches from its standard input and writes what it built to its standard output, both as pickles between two
 processes of one program. Its end of input is its end.
@@ -16,7 +16,7 @@ from nebula.index.reading import Root
 
 def main() -> None:
     gc.disable()  # segments hold no cycles, and looking for some in a million small lists takes time
-    root = Root(sys.argv[1], sys.argv[2])
+    root = Root(sys.argv[1])
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while True:
         try:

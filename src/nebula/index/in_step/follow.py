@@ -1,4 +1,4 @@
-"""Keeps the index in step with the files: what changed is found by size and time, then by content.
+"""Keeps the index in step with the files: what may have changed is read, and its content decides.
 
 Nothing here trusts a history of events. Whatever git or an editor did to the work tree (commit, checkout, rebase,
 stash), the files as they are now are compared with what is indexed. A content that moved to another path keeps its
@@ -16,8 +16,8 @@ from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
 from nebula.index.errors import OutsideRoot
 from nebula.index.in_step.worktree import committed_blobs, list_files, list_some
 from nebula.index.ranking.references import rank_files
-from nebula.index.reading import Root
-from nebula.index.records import IndexedFile, Segment, Source
+from nebula.index.reading import NO_STAMP, Root
+from nebula.index.records import IndexedFile, Segment, Source, Stamp
 from nebula.index.stores.store import Store
 from nebula.index.values import Progress, Report, Skipped, joined
 
@@ -31,12 +31,13 @@ class Follower:
 
     def sync(self, progress: Progress | None = None) -> Report:
         self._progress = progress
+        self._root.look_at_repository()
         listing = list_files(self._root.path)
-        if len(listing.commit) == 64:
-            self._root.hash_name = "sha256"
         known = self._store.states()
+        skipped = self._store.skipped()
         present = {*listing.paths, *listing.unnameable}
-        report = self._bring(listing.paths, known, (known.keys() | self._store.skipped().keys()) - present)
+        changed, gone = self._find_changed(listing.paths, known, skipped)
+        report = self._apply(changed, known, gone | ((known.keys() | skipped.keys()) - present))
         report = joined(report, self._note_unnameable(listing.unnameable))
         self._note_commit(listing.commit)
         self._rank_if_due()
@@ -44,11 +45,12 @@ class Follower:
         return report
 
     def ingest(self, paths: Sequence[str]) -> Report:
+        """Read files, and all files below directories, whatever their stamps say."""
         wanted = [self.inside(path) for path in paths]
         known = self._store.states_below(wanted)
         new = [path for path in wanted if path not in known]
         listed = {path for path in wanted if path in known} | set(list_some(self._root.path, new) if new else ())
-        report = self._bring(sorted(listed), known, known.keys() - listed)
+        report = self._read(sorted(listed), known, known.keys() - listed)
         self._store.tidy()
         return report
 
@@ -65,7 +67,7 @@ class Follower:
         """Those whose content is unchanged are moved; the others are taken out and read."""
         pairs = [(self.inside(old), self.inside(new)) for old, new in moves]
         known = self._store.states([path for pair in pairs for path in pair])
-        return self._bring(
+        return self._read(
             list_some(self._root.path, [new for _, new in pairs]),
             known,
             {old for old, _ in pairs if old in known and self._root.stat(old) is None},
@@ -81,26 +83,42 @@ class Follower:
 
     # --- the change itself
 
-    def _bring(self, present: Iterable[str], known: dict[str, IndexedFile], gone: set[str]) -> Report:
-        """Brings the `present` paths in step, and takes out the `gone`."""
-        skipped = self._store.skipped()
+    def _find_changed(
+        self, present: Iterable[str], known: dict[str, IndexedFile], skipped: dict[str, tuple[str, Stamp]]
+    ) -> tuple[list[Wanted], set[str]]:
+        """Return which of the `present` paths have to be read, and which of the known ones are no files any more."""
         wanted: list[Wanted] = []
+        gone: set[str] = set()
         for path in present:
             found = self._root.stat(path)
             if found is None:
-                gone |= {path} & (known.keys() | skipped.keys())
+                gone.add(path)
             elif path in known:
-                if (known[path].size, known[path].mtime_ns) != found:
-                    wanted.append((path, *found))
-            elif (path not in skipped or skipped[path][1:] != found) and not self._hides(path):
-                wanted.append((path, *found))
-        return self._apply(wanted, known, gone) if wanted or gone else Report()
+                if self._root.may_have_changed(known[path], found):
+                    wanted.append((path, found))
+            elif (path not in skipped or skipped[path][1] != found) and not self._hides(path):
+                wanted.append((path, found))
+        return wanted, {path for path in gone if path in known or path in skipped}
+
+    def _read(self, present: Iterable[str], known: dict[str, IndexedFile], gone: set[str]) -> Report:
+        """Read the `present` paths, whatever their stamps say, and take out the `gone`."""
+        self._root.look_at_repository()
+        stamps = {path: self._root.stat(path) for path in present}
+        missing = [path for path, stamp in stamps.items() if stamp is None]
+        if missing:
+            skipped = self._store.skipped()
+            gone |= {path for path in missing if path in known or path in skipped}
+        wanted = [
+            (path, stamp)
+            for path, stamp in stamps.items()
+            if stamp is not None and (path in known or not self._hides(path))
+        ]
+        return self._apply(wanted, known, gone)
 
     def _apply(self, wanted: list[Wanted], known: dict[str, IndexedFile], gone: set[str]) -> Report:
-        keeps_data = sum(size for _, size, _ in wanted) < PARALLEL_BYTES
-        leaving: dict[tuple[str, str], list[str]] = {}
-        for path in sorted(gone & known.keys()):
-            leaving.setdefault((known[path].blob, language_of(path)), []).append(path)
+        """Take in the contents of the `wanted` files that differ from what is known, and take out the `gone`."""
+        keeps_data = sum(stamp.size for _, stamp in wanted) < PARALLEL_BYTES
+        leaving = _Leaving((path, known[path].blob) for path in sorted(gone & known.keys()))
         moves: list[tuple[str, str]] = []
         same: dict[str, IndexedFile] = {}
         read: list[Source] = []
@@ -113,11 +131,11 @@ class Follower:
             source = self._root.read(*each)
             if isinstance(source, Source):
                 if path in known and known[path].blob == source.blob:
-                    same[path] = IndexedFile(source.blob, source.size, source.mtime_ns, known[path].committed)
+                    same[path] = IndexedFile(source.blob, source.stamp, known[path].committed)
                     continue
-                if path not in known and leaving.get((source.blob, language_of(path))):
-                    moves.append((_nearest(leaving[source.blob, language_of(path)], path), path))
-                    same[path] = IndexedFile(source.blob, source.size, source.mtime_ns, False)
+                if path not in known and (old := leaving.take(path, source.blob)):
+                    moves.append((old, path))
+                    same[path] = IndexedFile(source.blob, source.stamp, False)
                     continue
                 if keeps_data:
                     read.append(source)
@@ -125,7 +143,7 @@ class Follower:
             rest.append(each)
         if moves:
             self._store.rename(moves)
-        if same:
+        if same := {path: state for path, state in same.items() if state != known.get(path)}:
             self._store.touch(same)
         left = gone - {old for old, _ in moves}
         added, skipped = self._build(read, rest, sorted(left))
@@ -146,7 +164,7 @@ class Follower:
             added += len(built.segment.files)
             if self._progress is not None:
                 self._progress(added + len(skipped), len(read) + len(rest))
-            skipped += [each for each, _, _ in built.skipped]
+            skipped += [each for each, _ in built.skipped]
         if first:
             self._store.add(Segment(), gone=gone)
         return added, skipped
@@ -154,7 +172,7 @@ class Follower:
     def _note_unnameable(self, names: Sequence[str]) -> Report:
         new = [Skipped(name, "its name is not UTF-8") for name in names if name not in self._store.skipped()]
         if new:
-            self._store.add(Segment(), [(each, 0, 0) for each in new])
+            self._store.add(Segment(), [(each, NO_STAMP) for each in new])
         return Report(skipped=tuple(new))
 
     # --- what follows from it
@@ -169,7 +187,7 @@ class Follower:
         for path, state in self._store.states().items():
             committed = blobs.get(path) == state.blob
             if committed != state.committed:
-                changed[path] = IndexedFile(state.blob, state.size, state.mtime_ns, committed)
+                changed[path] = IndexedFile(state.blob, state.stamp, committed)
         if changed:
             self._store.touch(changed)
         self._store.set_meta("commit", commit)
@@ -184,9 +202,29 @@ class Follower:
             self._store.set_ranks(ranks)
 
 
-def _nearest(paths: list[str], new: str) -> str:
-    """Of several files with one content the one whose name is the same, else the first."""
-    name = os.path.basename(new)
-    best = next((path for path in paths if os.path.basename(path) == name), paths[0])
-    paths.remove(best)
-    return best
+class _Leaving:
+    """Files that are gone, by content: one that appears with the same content was moved."""
+
+    def __init__(self, files: Iterable[tuple[str, str]]) -> None:
+        """`files` are paths with the blob ids of what they held."""
+        self._left: dict[tuple[str, ...], dict[str, None]] = {}
+        for path, blob in files:
+            for key in self._keys(path, blob):
+                self._left.setdefault(key, {})[path] = None
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def take(self, path: str, blob: str) -> str:
+        """Return a file that was moved to `path`, of several the one with the same name, else the first; "" if none."""
+        keys = self._keys(path, blob)
+        old = next((next(iter(self._left[key])) for key in keys if self._left.get(key)), "")
+        for key in self._keys(old, blob) if old else ():
+            del self._left[key][old]
+        return old
+
+    @staticmethod
+    def _keys(path: str, blob: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Chunks depend on the language, so a content that is now another language's was not just moved."""
+        language = language_of(path)
+        return (blob, language, os.path.basename(path)), (blob, language)

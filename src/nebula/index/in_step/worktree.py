@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import GitFailed, find_repository, innermost_repository, safe_git
 from nebula.index.constants import GIT_TIMEOUT_S, MAX_NESTED_REPOSITORIES
+from nebula.index.in_step.object_format import git_folder
 from nebula.value import value
 
 _NEVER = frozenset({".git", ".nebula", ".hg", ".svn"})
@@ -20,7 +20,6 @@ _NOT_OURS = frozenset(
 )
 """Where there is no git to say what is ignored: folders that tools fill."""
 _MOVED_BY_GIT = ("HEAD", "index", "logs/HEAD")
-_MAX_GIT_FILE = 4_096
 
 
 @value
@@ -85,19 +84,7 @@ def git_marks(root: str) -> tuple[tuple[int, int, int] | None, ...]:
     It only looks at three files, so it can be asked often.
     """
     place = find_repository(root)
-    return tuple(_mark(os.path.join(_git_folder(*place), name)) for name in _MOVED_BY_GIT) if place else ()
-
-
-def _git_folder(work_tree: str, git_dir: str) -> str:
-    """In a linked worktree and in a submodule `.git` is a file that names the folder."""
-    if not os.path.isfile(git_dir):
-        return git_dir
-    try:
-        text = read_below(work_tree, ".git", _MAX_GIT_FILE) or b""
-    except UnreadableFile:
-        return git_dir
-    named = text.partition(b"gitdir:")[2].strip(b"\n ")
-    return os.path.join(work_tree, os.fsdecode(named))
+    return tuple(_mark(os.path.join(git_folder(*place), name)) for name in _MOVED_BY_GIT) if place else ()
 
 
 def _mark(path: str) -> tuple[int, int, int] | None:

@@ -11,13 +11,21 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from nebula.index.ranking.kinds import kind_of
-from nebula.index.records import FileRow, IndexedFile, Segment, Shape
+from nebula.index.records import FileRow, IndexedFile, Segment, Shape, Stamp
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
 from nebula.index.stores.vectors import Vectors
 from nebula.index.terms.paths import path_terms
 from nebula.index.values import Skipped
+
+_STATES = "SELECT path, blob, size, mtime_ns, ctime_ns, committed FROM file"
+_STATES_OF = f"{_STATES} WHERE path IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own words
+
+
+def _read_state(row: tuple[str, str, int, int, int, int]) -> tuple[str, IndexedFile]:
+    path, blob, size, mtime_ns, ctime_ns, committed = row
+    return path, IndexedFile(blob, Stamp(size, mtime_ns, ctime_ns), bool(committed))
 
 
 class Store(Lookups, Vectors):
@@ -70,30 +78,25 @@ class Store(Lookups, Vectors):
     def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """What is indexed, by path; of these paths, or of all."""
         if paths is None:
-            rows = self.db.execute("SELECT path, blob, size, mtime_ns, committed FROM file")
+            rows = self.db.execute(_STATES)
         else:
-            rows = self.db.execute(
-                "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(paths)),),
-            )
-        return {path: IndexedFile(blob, size, mtime, bool(committed)) for path, blob, size, mtime, committed in rows}
+            wanted = json.dumps(list(paths))
+            rows = self.db.execute(_STATES_OF, (wanted,))
+        return dict(map(_read_state, rows))
 
     def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
         """What is indexed of these files and below these folders; "" is everything."""
         found: dict[str, IndexedFile] = {}
         for path in paths:
             low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
-            for name, blob, size, mtime, committed in self.db.execute(
-                "SELECT path, blob, size, mtime_ns, committed FROM file WHERE path = ? OR path >= ? AND path < ?",
-                (path, low, high),
-            ):
-                found[name] = IndexedFile(blob, size, mtime, bool(committed))
+            rows = self.db.execute(_STATES + " WHERE path = ? OR path >= ? AND path < ?", (path, low, high))
+            found.update(map(_read_state, rows))
         return found
 
-    def skipped(self) -> dict[str, tuple[str, int, int]]:
-        """Path → (reason, size, mtime)."""
-        rows = self.db.execute("SELECT path, reason, size, mtime_ns FROM skipped")
-        return {path: (reason, size, mtime) for path, reason, size, mtime in rows}
+    def skipped(self) -> dict[str, tuple[str, Stamp]]:
+        """Path → (reason, stamp)."""
+        rows = self.db.execute("SELECT path, reason, size, mtime_ns, ctime_ns FROM skipped")
+        return {path: (reason, Stamp(*stamp)) for path, reason, *stamp in rows}
 
     def lines(self) -> int:
         """Of all files together."""
@@ -101,13 +104,13 @@ class Store(Lookups, Vectors):
 
     # --- changes
 
-    def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, int, int]] = (), gone: Sequence[str] = ()) -> None:
-        """New or changed files, files that cannot be indexed (with size and mtime), and paths that are no more."""
+    def add(self, segment: Segment, skipped: Sequence[tuple[Skipped, Stamp]] = (), gone: Sequence[str] = ()) -> None:
+        """Take in new or changed files and those that cannot be indexed, and take out the paths that are gone."""
         with self.db.writing():
-            replaced = [file.path for file in segment.files] + [each.path for each, _, _ in skipped] + list(gone)
+            replaced = [file.path for file in segment.files] + [each.path for each, _ in skipped] + list(gone)
             changed = max(self._remove(replaced), len(segment.files))
-            rows = [(each.path, each.reason, size, mtime) for each, size, mtime in skipped]
-            self.db.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?)", rows)
+            rows = [(each.path, each.reason, *stamp) for each, stamp in skipped]
+            self.db.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?, ?)", rows)
             if segment.files:
                 self._insert(segment)
             self._next_generation(changed)
@@ -130,11 +133,11 @@ class Store(Lookups, Vectors):
 
     def _insert_file(self, segment: int, place: int, first: int, file: FileRow) -> int:
         kind = kind_of(file.path, file.is_generated)
-        stat = (file.path, file.blob, file.size, file.mtime_ns, file.language)
+        about = (file.path, file.blob, *file.stamp, file.language)
         row = self.db.execute(
-            "INSERT INTO file (path, blob, size, mtime_ns, language, kind, generated, lines, segment, place,"
-            " first_chunk, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            (*stat, kind, int(file.is_generated), file.lines, segment, place, first, len(file.chunks)),
+            "INSERT INTO file (path, blob, size, mtime_ns, ctime_ns, language, kind, generated, lines, segment, place,"
+            " first_chunk, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            (*about, kind, int(file.is_generated), file.lines, segment, place, first, len(file.chunks)),
         ).fetchone()
         return int(row[0])
 
@@ -175,11 +178,11 @@ class Store(Lookups, Vectors):
         return len(found)
 
     def touch(self, states: Mapping[str, IndexedFile]) -> None:
-        """New times for files whose content is the same."""
+        """Keep new stamps of files whose content is the same."""
         with self.db.writing():
             self.db.executemany(
-                "UPDATE file SET size = ?, mtime_ns = ?, committed = ? WHERE path = ?",
-                [(state.size, state.mtime_ns, int(state.committed), path) for path, state in states.items()],
+                "UPDATE file SET size = ?, mtime_ns = ?, ctime_ns = ?, committed = ? WHERE path = ?",
+                [(*state.stamp, int(state.committed), path) for path, state in states.items()],
             )
 
     def set_ranks(self, ranks: Mapping[int, float]) -> None:

@@ -17,21 +17,30 @@ def ingest(index: Index, asked: IngestBody) -> dict[str, Any]:
     diff = asked.diff
     moves = [(index.inside(move.old), index.inside(move.new)) for move in diff.renamed] if diff else []
     wanted = [index.inside(path) for path in (asked.paths if diff is None else (*diff.added, *diff.modified)) or ()]
-    gone = [index.inside(path) for path in diff.deleted] if diff else []
+    deleted = [index.inside(path) for path in diff.deleted] if diff else []
+    gone = [path for path in deleted if not _is_there(index, path)]
     index.rename(moves)
     report = index.ingest([*wanted, *gone])
+    skipped = _skipped(index, [*wanted, *(new for _, new in moves)])
+    skipped |= {path: "it is still there" for path in deleted if path not in gone}
     known = index.store.states([*gone, *(path for move in moves for path in move)])
     return {
         "ingested": len(index.store.states_below(wanted)),
-        "skipped": _skipped(index, [*wanted, *(new for _, new in moves)]),
+        "skipped": [{"path": path, "reason": reason} for path, reason in sorted(skipped.items())],
         "deleted": sum(path not in known for path in gone) if diff else report.deleted,
         "renamed": sum(new in known and old not in known for old, new in moves),
     }
 
 
-def _skipped(index: Index, asked: list[str]) -> list[dict[str, str]]:
-    """Of what was asked for: the files that are not in the index, and why."""
-    reasons = {path: reason for path, (reason, _, _) in index.store.skipped().items()}
+def _is_there(index: Index, path: str) -> bool:
+    """Return whether there is a file, or a directory, that could be indexed."""
+    full = os.path.join(index.root.path, path)
+    return index.root.stat(path) is not None or (os.path.isdir(full) and not os.path.islink(full))
+
+
+def _skipped(index: Index, asked: list[str]) -> dict[str, str]:
+    """Return the files that were asked for and are not in the index, each with the reason."""
+    reasons = {path: reason for path, (reason, _) in index.store.skipped().items()}
     named = {path: why for path, why in reasons.items() if any(_is_below(path, folder) for folder in asked)}
     known = index.store.states(asked)
     for path in asked:
@@ -42,7 +51,7 @@ def _skipped(index: Index, asked: list[str]) -> list[dict[str, str]]:
             named[path] = "it is not there"
         else:
             named[path] = "it may hold secrets" if index.hides(path) else "it is ignored, or not a plain file"
-    return [{"path": path, "reason": reason} for path, reason in sorted(named.items())]
+    return named
 
 
 def _is_below(path: str, folder: str) -> bool:
