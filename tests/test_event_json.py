@@ -45,13 +45,17 @@ WHY = Sentence("It took {seconds} s.", seconds=3)
 CALL = AssistantToolUse("c1", "list", "ls", {"path": "."}, {"path": "."})
 CALLING = AssistantMessage.new_tool_use("m1", "I look.", [CALL])
 RESULT = ToolUseResult("c1", (Text("a"),), ToolResultStatus.Success)
-NOTHING = {"input_tokens": 0, "output_tokens": 0}
+NOTHING = {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0}
 
 
 @pytest.mark.parametrize(
     ("fact", "body"),
     [
-        (Usage(1, 2), {"input_tokens": 1, "output_tokens": 2}),
+        (Usage(1, 2), {"input_tokens": 1, "output_tokens": 2, "cached_input_tokens": 0}),
+        (
+            Usage(9, 2, 4, 3),
+            {"input_tokens": 9, "output_tokens": 2, "cached_input_tokens": 4, "cache_write_tokens": 3},
+        ),
         (FileChange("a", 1, 2, "b", "c"), {"path": "a", "added": 1, "removed": 2, "before": "b", "after": "c"}),
         (CheckRun("ruff", True, "fine"), {"name": "ruff", "passed": True, "summary": "fine"}),
         (
@@ -86,7 +90,7 @@ def test_a_value_on_the_wire(fact: Any, body: dict[str, Any]) -> None:
                 "text": "I look.",
                 "tool_calls": [{"id": "c1", "name": "list", "args": {"path": "."}}],
                 "message": CALLING.to_json(),
-                "usage": {"input_tokens": 1, "output_tokens": 2},
+                "usage": {"input_tokens": 1, "output_tokens": 2, "cached_input_tokens": 0},
                 "rung": "fenced",
                 "task_id": "t1",
                 "duration_s": 1.5,

@@ -40,16 +40,27 @@ class Facts:
 
 @value
 class Usage(Facts):
-    """Tokens of one model call, or summed over several."""
+    """Tokens of one model call, or summed over several. Thoughts are output."""
 
     input_tokens: int = 0
+    """All input, of which:"""
     output_tokens: int = 0
+    cached_input_tokens: int = 0
+    """came from the provider's cache,"""
+    cache_write_tokens: int = 0
+    """was put into it, where that has a price of its own."""
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__match_args__))
 
     def __sub__(self, other: Usage) -> Usage:
-        return Usage(self.input_tokens - other.input_tokens, self.output_tokens - other.output_tokens)
+        return Usage(*(getattr(self, name) - getattr(other, name) for name in self.__match_args__))
+
+    def to_json(self) -> dict[str, Any]:
+        told = Facts.to_json(self)
+        if not self.cache_write_tokens:
+            del told["cache_write_tokens"]
+        return told
 
 
 @value
@@ -166,6 +177,7 @@ class PlanReply(Event):
     """As that of a message."""
     cut: bool | None = None
     """It was longer than what is kept of it."""
+    provider: str | None = None
 
 
 @value
@@ -485,6 +497,8 @@ class Final(Event):
     """Of a dry run: the differences that it would make."""
     changes_failed: int | None = None
     """Writes that went wrong and were not done otherwise since; None where there are none."""
+    cost: float | None = None
+    """In US dollars, each call at its model's price; None where a price is not known."""
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.

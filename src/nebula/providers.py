@@ -1,8 +1,8 @@
 """The providers of models: one row says all that the rest of the program knows about each.
 
 A new provider is a connector in a file of its own (`nebula.llm`) and a row here: its settings, the command line, the
-choice of a model, prices and doctor follow. It stands below the settings and imports next to nothing, since `--help`
-names the providers and must load neither settings nor connectors.
+choice of a model and doctor follow; what its models cost is in `nebula.llm.known_models`. It stands below the settings
+and imports next to nothing, since `--help` names the providers and must load neither settings nor connectors.
 """
 
 from __future__ import annotations
@@ -10,18 +10,6 @@ from __future__ import annotations
 from nebula.value import value
 
 DEFAULT_MODEL = "gpt-4.1-nano"
-DEFAULT_CONTEXT = 128_000
-"""Tokens that a model is taken to have room for where nobody knows better."""
-
-
-@value
-class KnownModel:
-    """What is known of the models whose names begin so. Prices are the list's, in US dollars a million tokens."""
-
-    name: str
-    context: int = DEFAULT_CONTEXT
-    price_in: float | None = None
-    price_out: float = 0.0
 
 
 @value
@@ -42,7 +30,6 @@ class Provider:
     """Offered first where models are listed."""
     own_names: str = ""
     """A pattern of model names that are this provider's wherever they are said."""
-    models: tuple[KnownModel, ...] = ()
     is_free: bool = False
     in_home: str = ""
     """A folder in nebula's home whose files are its models: it is set up where there is one."""
@@ -75,15 +62,6 @@ PROVIDERS = {
             default_model=DEFAULT_MODEL,
             offered=("gpt-4.1-nano", "gpt-4.1-mini"),
             own_names=r"gpt-(?!oss)|chatgpt-|o\d",
-            models=(
-                KnownModel("gpt-4.1", 1_047_576, 2.00, 8.00),
-                KnownModel("gpt-4.1-mini", 1_047_576, 0.40, 1.60),
-                KnownModel("gpt-4.1-nano", 1_047_576, 0.10, 0.40),
-                KnownModel("gpt-4o", 128_000, 2.50, 10.00),
-                KnownModel("gpt-4o-mini", 128_000, 0.15, 0.60),
-                KnownModel("gpt-5", 400_000),
-                KnownModel("o3", 200_000),
-            ),
         ),
         Provider(
             "gemini",
@@ -94,13 +72,6 @@ PROVIDERS = {
             key_variable="GEMINI_API_KEY",
             default_model="gemini-2.5-flash",
             own_names=r"gemini-",
-            models=(
-                KnownModel("gemini-2.5-flash", 1_048_576, 0.30, 2.50),
-                KnownModel("gemini-2.5-flash-lite", 1_048_576, 0.10, 0.40),
-                KnownModel("gemini-2.5-pro", 1_048_576, 1.25, 10.00),
-                KnownModel("gemini-2.0-flash", 1_048_576, 0.10, 0.40),
-                KnownModel("gemini", 1_048_576),
-            ),
         ),
         Provider(
             "ollama",

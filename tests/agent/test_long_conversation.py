@@ -189,6 +189,6 @@ def test_cost_itemises_summaries_and_the_plan_survives(bench: Bench) -> None:
         system = server.turns[-1].json["messages"][0]["content"]
         assert "# The plan that the user accepted\n\nStep one: paint it green." in system
         compacted = run_here(bench, "nebula", "-c", "-p", "/compact", "--output-format", "json", **server.env()).json
-        assert compacted["usage"] == {"input_tokens": 1000, "output_tokens": 100}
+        assert compacted["usage"] == {"input_tokens": 1000, "output_tokens": 100, "cached_input_tokens": 0}
         again = run_here(bench, "nebula", "-c", stdin="/cost\nexit\n", **server.env())
         assert "3 summaries: 3,000 tokens in, 300 out" in again.out

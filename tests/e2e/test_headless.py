@@ -62,7 +62,7 @@ def test_stream_json_is_the_whole_story(bench):
     assert final["text"] == "Looking.\n\nDone."
     assert (final["status"], final["exit_code"]) == ("ok", 0)
     assert [(f["path"], f["added"], f["removed"]) for f in final["files_changed"]] == [("a.txt", 2, 1)]
-    assert final["usage"] == {"input_tokens": 207, "output_tokens": 43}
+    assert final["usage"] == {"input_tokens": 207, "output_tokens": 43, "cached_input_tokens": 0}
     assert final["node_id"]
     assert bench.trace() == events
 

@@ -152,7 +152,7 @@ DATA = {
     CheckRun: "name summary",
     StepOutcome: "id title",
     Task: "prompt mode model provider parents references",
-    PlanReply: "text model stop",
+    PlanReply: "text model stop provider",
     Plan: "plan model",
     StepProgress: "task_id title",
     Repair: "failing report",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nebula.config.settings import TABLE
-from nebula.llm.catalog import context_length, cost, known_provider, short_name
+from nebula.llm.catalog import context_length, cost, known_provider, short_name, sum_costs
 from nebula.llm.contract import Usage
 from nebula.providers import PROVIDERS
 
@@ -86,18 +86,48 @@ def test_a_row_names_what_there_is(row) -> None:
         ("openai/gpt-4o", 12.5),
         ("gemini-2.5-flash", 2.8),
         ("gemini-2.5-flash-lite", 0.5),
-        ("gemini-2.5-pro", 11.25),
+        ("gemini-2.5-pro", 17.5),  # a long request has a price of its own
+        ("claude-haiku-5-5", 3.0),
+        ("claude-sonnet-4-5-20250929", 18.0),
         ("gemini-2.5-flash-preview-05-20", 2.8),
         ("gemini-2.0-flash-001", 0.5),
         ("gpt-4.1-ultra", None),  # another model, not a dated version
         ("gemini-2.0-flash-lite", None),
-        ("gpt-5", None),
+        ("gpt-5", 11.25),
+        ("gpt-5.5", None),  # the price of so long a request is not known
+        ("claude-sonnet-4-9", None),  # another version, not a date
         ("my-own", None),
     ],
 )
 def test_a_price_is_that_of_the_model_or_unknown(model: str, expected: float | None) -> None:
     found = cost("openai", model, MILLION)
     assert found == (pytest.approx(expected) if expected is not None else None)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "expected"),
+    [
+        ("gpt-4.1-nano", Usage(1000, 100, 400), (600 * 0.10 + 400 * 0.025 + 100 * 0.40) / 1e6),
+        ("gpt-5-pro", Usage(1000, 100, 400), (1000 * 15 + 100 * 120) / 1e6),  # cached input has no price of its own
+        ("gemini-2.5-pro", Usage(1000, 100, 400), (600 * 1.25 + 400 * 0.125 + 100 * 10) / 1e6),
+        ("gemini-2.5-pro", Usage(300_000, 100, 0), (300_000 * 2.5 + 100 * 15) / 1e6),
+        ("claude-sonnet-5-5", Usage(1000, 100, 400, 300), (300 * 2 + 400 * 0.10 + 300 * 2.5 + 100 * 10) / 1e6),
+    ],
+)
+def test_each_kind_of_token_has_its_price(model: str, usage: Usage, expected: float) -> None:
+    assert cost("openai", model, usage) == pytest.approx(expected)
+
+
+def test_a_sum_of_requests_is_not_taken_for_a_long_one() -> None:
+    assert cost("gemini", "gemini-2.5-pro", Usage(300_000, 0), is_sum=True) == pytest.approx(0.375)
+    assert cost("openai", "gpt-5.5", Usage(300_000, 0)) is None
+
+
+def test_a_provider_that_is_not_known_has_no_price() -> None:
+    assert cost("gemini-cli", "gemini-2.5-pro", MILLION) is None
+    assert cost("", "gpt-4.1", MILLION) is None
+    assert sum_costs([0.25, 0.5]) == 0.75
+    assert sum_costs([0.25, None, 0.5]) is None
 
 
 def test_what_runs_here_costs_nothing() -> None:

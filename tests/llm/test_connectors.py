@@ -121,6 +121,17 @@ async def test_calls_of_a_reply_cut_at_the_output_limit_run_only_where_they_read
 
 
 @everywhere
+async def test_cached_input_and_thoughts_are_counted(wire: str) -> None:
+    """On the wire of Gemini the thoughts stand apart (`thoughtsTokenCount`); Ollama tells of no cache."""
+    turn = Turn("hi", input_tokens=1000, output_tokens=300, cached_tokens=600, thinking_tokens=200)
+    with ScriptedModel([turn]) as server:
+        model = CONNECT[wire](server)
+        _, reply = await ask(model, [UserMessage.new_prompt("hi")])
+        await model.aclose()
+    assert reply.usage == Usage(1000, 300, 0 if wire == "ollama" else 600)
+
+
+@everywhere
 async def test_usage_and_stop_are_told(wire: str) -> None:
     script = [Turn("hi", [Call("readFile", {"path": "a"})], input_tokens=7, output_tokens=3), Turn("x", stop="length")]
     with ScriptedModel(script) as server:

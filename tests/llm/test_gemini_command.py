@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from marked_processes import a_mark, wait_until_none_is_left
-from nebula.llm.contract import ModelReply, ModelRequest, Retrying
+from nebula.llm.contract import ModelReply, ModelRequest, Retrying, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError, UnavailableError
 from nebula.llm.gemini_command import GeminiCommand
 from nebula.messages import UserMessage
 
-ANSWER = '{"response": "the plan", "stats": {"models": {"m": {"tokens": {"prompt": 7, "candidates": 3}}}}}'
+ANSWER = '{"response": "the plan", "stats": {"models": {"m": {"tokens": {"prompt": 7, "candidates": 3, "thoughts": 4, "cached": 5}}}}}'
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def test_prompt_and_model_go_in_and_the_answer_comes_out(command):
     )
     [reply] = await ask(GeminiCommand(), "gemini-2.5-pro")
     assert isinstance(reply, ModelReply) and reply.message.content == "the plan"
-    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 3)
+    assert reply.usage == Usage(7, 7, 5)
     assert (folder / "argv").read_text().startswith("--model gemini-2.5-pro --output-format json --prompt ")
     assert (folder / "stdin").read_text() == "You plan.\n\n# The request\n\nthe task"
     empty = (folder / "cwd").read_text()

@@ -90,6 +90,13 @@ class Turn:
     """Sent the way the wire sends thoughts; a client has to keep it out of the answer."""
     input_tokens: int = 100
     output_tokens: int = 20
+    """With the thoughts."""
+    cached_tokens: int = 0
+    """Of the input, from a cache."""
+    written_tokens: int = 0
+    """Of the input, into a cache, on the wires that tell it."""
+    thinking_tokens: int = 0
+    """Of the output."""
     stop: str | None = None
     """`length` or `filter`; else it follows from the calls."""
     fault: Fault | None = None

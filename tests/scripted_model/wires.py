@@ -38,6 +38,8 @@ def openai(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequenc
         "prompt_tokens": turn.input_tokens,
         "completion_tokens": turn.output_tokens,
         "total_tokens": turn.input_tokens + turn.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": turn.cached_tokens, "cache_write_tokens": turn.written_tokens},
+        "completion_tokens_details": {"reasoning_tokens": turn.thinking_tokens},
     }
     calls = [
         {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": _raw_arguments(call)}}
@@ -72,9 +74,13 @@ def openai(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequenc
 def gemini(turn: Turn, stream: bool, model: str, message_id: str, ids: Sequence[str]) -> Rendered:
     usage = {
         "promptTokenCount": turn.input_tokens,
-        "candidatesTokenCount": turn.output_tokens,
+        "candidatesTokenCount": turn.output_tokens - turn.thinking_tokens,
         "totalTokenCount": turn.input_tokens + turn.output_tokens,
     }
+    if turn.thinking_tokens:
+        usage["thoughtsTokenCount"] = turn.thinking_tokens
+    if turn.cached_tokens:
+        usage["cachedContentTokenCount"] = turn.cached_tokens
     finish = {"length": "MAX_TOKENS", "filter": "SAFETY"}.get(turn.stop or "", "STOP")
 
     def chunk(parts: list[dict[str, Any]], reason: str | None = None) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class Session:
         `attachments` come with the prompt, beside the files it names as `@path`. `steering` is asked before each
         further round for what the user has said meanwhile.
         """
-        writer: Reader = NodeWriter(self.archive, self.id, self.chosen, flow, branch)
+        writer: Reader = NodeWriter(self.archive, self.id, flow, branch)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         self.turn_ids.add(stream.trace_id)

@@ -16,7 +16,6 @@ from nebula.value import field, record
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
-    from nebula.llm.choose import ChosenModel
 
 
 _LOOK_AT = 20
@@ -123,7 +122,6 @@ class NodeWriter:
 
     archive: TurnArchive
     session_id: str
-    chosen: ChosenModel
     flow: FlowChoice | None = None
     branch: str | None = None
     _turn: TurnResult = field(default_factory=TurnResult)
@@ -154,7 +152,7 @@ class NodeWriter:
                 branch=self.branch,
                 model=turn.model,
                 session=self.session_id,
-                usage=NodeUsage(usage.input_tokens, usage.output_tokens, self.chosen.cost(usage)),
+                usage=NodeUsage(usage.input_tokens, usage.output_tokens, turn.cost),
                 files=[FileState(change.path, change.before, change.after) for change in turn.files],
                 attachments=kept_with_node(turn.attachments),
             )

@@ -28,6 +28,7 @@ from nebula.events import (
     Usage,
 )
 from nebula.language import Sentence
+from nebula.llm.catalog import cost, known_provider, sum_costs
 from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, ToolResultStatus, ToolUseResult
 from nebula.tools.registry import BY_NAME, WRITERS
@@ -77,6 +78,7 @@ class TurnResult:
 
     prompt: str = ""
     model: str = ""
+    provider: str = ""
     parents: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
@@ -84,6 +86,8 @@ class TurnResult:
     messages: list[Message] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    """In US dollars, each call at its model's price; None where one has no known price."""
     repairs: int | None = None
     """How often failures went back to the model; None where no check was run after the work."""
     citations: Citations | None = None
@@ -99,13 +103,13 @@ class TurnResult:
     def read(self, event: Event) -> None:
         """Count one event of the turn; those that say nothing of its result are passed over."""
         if isinstance(event, Task):
-            self.prompt, self.model = event.prompt, event.model
+            self.prompt, self.model, self.provider = event.prompt, event.model, event.provider
             self.parents, self.references = event.parents, event.references
             self.attachments = event.attachments
         elif isinstance(event, Message):
             self._read_message(event)
         elif isinstance(event, PlanReply):
-            self.usage = self.usage + event.usage
+            self._spend(event.provider or known_provider(event.model), event.model, event.usage)
         elif isinstance(event, Steering) and self.rounds:
             self.rounds[-1].said = event.text
         elif isinstance(event, Step):
@@ -122,9 +126,13 @@ class TurnResult:
 
     def _read_message(self, event: Message) -> None:
         self.messages.append(event)
-        self.usage = self.usage + event.usage
+        self._spend(self.provider, self.model, event.usage)
         if event.message.tool_uses:
             self.rounds.append(Round(event.message))
+
+    def _spend(self, provider: str, model: str, usage: Usage) -> None:
+        self.usage = self.usage + usage
+        self.cost = sum_costs((self.cost, cost(provider, model, usage)))
 
     def _read_change(self, diff: Diff) -> None:
         """Several writes to one file add up; the first one's `before` and the last one's `after` stand.
@@ -204,6 +212,7 @@ class TurnResult:
             verified=None if self.repairs is None else self._is_verified(),
             repairs=self.repairs,
             changes_failed=len(self._failed) or None,
+            cost=self.cost,
             citations=self.citations,
         )
 

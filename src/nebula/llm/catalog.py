@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nebula.llm.contract import Model, Usage
 from nebula.llm.errors import NotFoundError
-from nebula.providers import DEFAULT_CONTEXT, PROVIDERS, KnownModel, Provider
+from nebula.llm.known_models import DEFAULT_CONTEXT, KNOWN_MODELS, KnownModel, Price
+from nebula.providers import PROVIDERS, Provider
+
+RECORDING = "replay"
+"""The provider of a recorded conversation, which costs nothing."""
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -96,30 +100,53 @@ def known_provider(model: str) -> str:
 
 
 def known_model(model: str) -> KnownModel | None:
-    """What is known of a model: the longest known name that its own begins with."""
+    """Return what is known of a model: the row with the longest name that its own begins with."""
     name = model.rsplit("/", 1)[-1]
-    known = (each for row in PROVIDERS.values() for each in row.models if name.startswith(each.name))
+    known = (each for each in KNOWN_MODELS if name.startswith(each.name))
     return max(known, key=lambda each: len(each.name), default=None)
 
 
 def context_length(model: str) -> int:
-    """What a model is known to take, where nobody asked its server."""
+    """Return what a model is known to take, where nobody asked its server."""
     known = known_model(model)
     return known.context if known else DEFAULT_CONTEXT
 
 
-def cost(provider: str, model: str, usage: Usage) -> float | None:
-    """In US dollars at the provider's list prices; None where they are not known, never a guess.
+def cost(provider: str, model: str, usage: Usage, *, is_sum: bool = False) -> float | None:
+    """Return the price of one request in US dollars; None where it is not known, never a guess.
 
-    A dated version costs what its name says; a name that goes on otherwise is another model.
+    A dated version costs what its name says; a name that goes on otherwise is another model. With `is_sum` the usage
+    is that of several requests, none of which was long enough for a price of its own.
     """
     row = PROVIDERS.get(provider)
-    if row is None or row.is_free:
-        return 0.0  # a local model, or a recording
+    if provider == RECORDING or (row is not None and row.is_free):
+        return 0.0
     known = known_model(model)
-    if known is None or known.price_in is None:
+    if known is None or row is None or not _is_version(model, known):
         return None
+    is_long = not is_sum and 0 < known.long_from < usage.input_tokens
+    price = known.long_price if is_long else known.price
+    return _price_of(usage, price) if price is not None else None
+
+
+def sum_costs(costs: Iterable[float | None]) -> float | None:
+    """Return the sum; None where one of them is not known."""
+    total = 0.0
+    for each in costs:
+        if each is None:
+            return None
+        total += each
+    return total
+
+
+def _is_version(model: str, known: KnownModel) -> bool:
     rest = model.rsplit("/", 1)[-1].removeprefix(known.name)
-    if not re.fullmatch(r"(-\d[\d-]*|-latest|-preview[\d-]*)?", rest):
-        return None
-    return (usage.input_tokens * known.price_in + usage.output_tokens * known.price_out) / 1_000_000
+    return re.fullmatch(r"(-\d{3,}[\d-]*|-latest|-preview[\d-]*)?", rest) is not None
+
+
+def _price_of(usage: Usage, price: Price) -> float:
+    cached = price.input if price.cached is None else price.cached
+    written = price.input if price.written is None else price.written
+    fresh = usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens
+    dollars = fresh * price.input + usage.cached_input_tokens * cached + usage.cache_write_tokens * written
+    return (dollars + usage.output_tokens * price.output) / 1_000_000

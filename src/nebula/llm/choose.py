@@ -48,8 +48,8 @@ class ChosenModel:
         return self.context_tokens or context_length(self.name)
 
     def cost(self, usage: Usage) -> float | None:
-        """In US dollars; None where the price is not known."""
-        return cost(self.provider, self.name, usage)
+        """Return what several short requests cost in US dollars; None where the price is not known."""
+        return cost(self.provider, self.name, usage, is_sum=True)
 
 
 @value

@@ -140,7 +140,8 @@ class GenerateReader(ReplyReader):
             draft.message_id = str(event["responseId"])
         if usage := event.get("usageMetadata"):
             output = counted(usage, "candidatesTokenCount", "thoughtsTokenCount")
-            draft.usage = Usage(counted(usage, "promptTokenCount"), output)
+            total = counted(usage, "promptTokenCount", "toolUsePromptTokenCount")
+            draft.usage = Usage(total, output, min(total, counted(usage, "cachedContentTokenCount")))
         if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
             raise BadReplyError(
                 "Gemini held back the prompt ({reason}). Rephrase it, or choose another model.", reason=blocked

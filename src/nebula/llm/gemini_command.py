@@ -146,5 +146,7 @@ def _usage(found: Mapping[str, Any]) -> Usage:
     total = Usage()
     for each in models.values() if isinstance(models, Mapping) else ():
         tokens = each.get("tokens") if isinstance(each, Mapping) else None
-        total += Usage(counted(tokens, "prompt"), counted(tokens, "candidates"))
+        prompt = counted(tokens, "prompt")
+        output = counted(tokens, "candidates", "thoughts")
+        total += Usage(prompt, output, min(prompt, counted(tokens, "cached")))
     return total

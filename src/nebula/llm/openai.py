@@ -125,7 +125,7 @@ class ChatReader(ReplyReader):
         if event.get("id"):
             draft.message_id = str(event["id"])
         if usage := event.get("usage"):
-            draft.usage = Usage(counted(usage, "prompt_tokens"), counted(usage, "completion_tokens"))
+            draft.usage = _usage(usage)
         if not event.get("choices"):
             return ""
         self.began = True
@@ -138,6 +138,15 @@ class ChatReader(ReplyReader):
         for fragment in delta.get("tool_calls") or ():
             add_call(draft.calls, fragment)
         return draft.add_text(delta.get("content") or delta.get("refusal") or "")
+
+
+def _usage(told: object) -> Usage:
+    """Return what was counted. Output holds the thoughts, input what came from the cache and what went into it."""
+    total = counted(told, "prompt_tokens")
+    details = told.get("prompt_tokens_details") if isinstance(told, Mapping) else None
+    cached = min(total, counted(details, "cached_tokens"))
+    written = min(total - cached, counted(details, "cache_write_tokens"))
+    return Usage(total, counted(told, "completion_tokens"), cached, written)
 
 
 def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:

@@ -8,9 +8,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.config import load_settings
+from nebula.graph.graph import Graph
 from scripted_model import ScriptedModel
 from scripted_model.planned import HERMES, plan, say, step, write
 
@@ -68,3 +71,19 @@ async def test_cancelling_it_ends_it_with_its_last_event(tmp_path):
         result = await task
     assert (result.final.status, result.final.exit_code) == ("interrupted", 130)
     assert seen[0].type == "task" and seen[-1] == result.final
+
+
+async def test_planner_and_executor_cost_what_each_of_them_costs(tmp_path):
+    """The tokens of a planner that is paid for are not lost in those of an executor that is free."""
+    home, root = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    root.mkdir()
+    (home / "config.json").write_text('{"planner": "openai/gpt-4.1", "executor": "ollama/hermes3:8b"}')
+    with ScriptedModel(one_file, **HERMES) as server:
+        environ = {"NEBULA_HOME": str(home), **server.env("ollama"), **server.env("openai")}
+        result = await run_task(load_settings(str(root), environ), TaskRequest("make a.py"))
+    planned = (100 * 2.0 + 20 * 8.0) / 1e6
+    assert result.final.cost == pytest.approx(planned)
+    assert result.final.usage.input_tokens > 100
+    node = Graph(str(root / ".nebula" / "graph")).get_node(result.final.node_id)
+    assert node.usage.cost == pytest.approx(planned)

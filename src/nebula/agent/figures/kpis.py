@@ -12,8 +12,6 @@ from typing import Any
 from nebula.agent.figures.gather import TracedTasks
 from nebula.agent.figures.task_record import ModelUse, TaskRecord
 from nebula.agent.plan.plan import agreeing
-from nebula.events import Usage
-from nebula.llm.catalog import cost
 from nebula.value import record, value
 
 
@@ -102,16 +100,15 @@ class Spending:
 def _add(task: TaskRecord, entries: dict[str, Spending], name_of: Callable[[TaskRecord, str], str]) -> None:
     """Under the name that `name_of` gives to each of its models; one task may count under several."""
     seen: set[str] = set()
-    for (provider, model), use in (task.uses or {(task.provider, task.model): ModelUse()}).items():
+    for (_, model), use in (task.uses or {(task.provider, task.model): ModelUse()}).items():
         name = name_of(task, model)
         entry = entries.setdefault(name, Spending(name))
         entry.tasks += name not in seen
         seen.add(name)
-        price = cost(provider, model, Usage(use.input_tokens, use.output_tokens))
         entry.input_tokens += use.input_tokens
         entry.output_tokens += use.output_tokens
-        entry.cost += price or 0.0
-        entry.unpriced_tokens += 0 if price is not None else use.input_tokens + use.output_tokens
+        entry.cost += use.cost
+        entry.unpriced_tokens += use.unpriced_tokens
 
 
 BY = ("day", "model", "flow", "project")

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, read_plan, step_graph
-from nebula.llm.catalog import known_provider
+from nebula.llm.catalog import cost, known_provider
+from nebula.llm.contract import Usage
 from nebula.value import field, record
 
 MOST_COUNTED = 10**15
@@ -21,6 +22,9 @@ class ModelUse:
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float = 0.0
+    """In US dollars, of the calls that have a known price."""
+    unpriced_tokens: int = 0
 
 
 @record
@@ -90,10 +94,15 @@ def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """A line that names its model was said by another one than the task began with."""
     model = _text(line, "model")
     provider = _text(line, "provider") or (known_provider(model) if model else "") or task.provider
-    use = task.uses.setdefault((provider, model or task.model), ModelUse())
-    usage = _object(line, "usage")
-    use.input_tokens += count_in(usage, "input_tokens")
-    use.output_tokens += count_in(usage, "output_tokens")
+    model = model or task.model
+    use = task.uses.setdefault((provider, model), ModelUse())
+    told = _object(line, "usage")
+    usage = Usage(*(count_in(told, name) for name in Usage.__match_args__))
+    use.input_tokens += usage.input_tokens
+    use.output_tokens += usage.output_tokens
+    price = cost(provider, model, usage)
+    use.cost += price or 0.0
+    use.unpriced_tokens += usage.input_tokens + usage.output_tokens if price is None else 0
 
 
 def _step(task: TaskRecord, _: Mapping[str, Any]) -> None:

@@ -107,7 +107,7 @@ class TaskRun:
         derived = derived_folder(self.settings.root, self.settings.home)  # from now on this home knows of the project
         if mode == MODE:
             self._archive = open_archive(self.settings, self.state, SessionNodes(os.path.join(derived, "sessions")))
-            self.stream.read_first_by(NodeWriter(self._archive, self.stream.session_id, executor))
+            self.stream.read_first_by(NodeWriter(self._archive, self.stream.session_id))
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):
             self.stream.emit(Notice(remark.sentence, remark.values))

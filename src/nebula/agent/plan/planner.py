@@ -89,12 +89,13 @@ async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream,
             elif isinstance(item, ModelNotice):
                 stream.emit(Notice(item.text.sentence, item.text.values))
             elif isinstance(item, ModelReply):
-                stream.emit(_as_sent(item, planner.name, attempt, round(time.monotonic() - started, 3)))
+                stream.emit(_as_sent(item, planner, attempt, round(time.monotonic() - started, 3)))
                 return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
 
 
-def _as_sent(reply: ModelReply, model: str, attempt: int, seconds: float) -> PlanReply:
+def _as_sent(reply: ModelReply, planner: ChosenModel, attempt: int, seconds: float) -> PlanReply:
     text = truncate_safe_in_place(reply.message.content, MOST_KEPT)
     stop = reply.stop if reply.stop != "end" else None
-    return PlanReply(text, model, attempt, reply.usage, seconds, stop, text != reply.message.content or None)
+    cut = text != reply.message.content or None
+    return PlanReply(text, planner.name, attempt, reply.usage, seconds, stop, cut, planner.provider)

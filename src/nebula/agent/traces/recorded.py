@@ -85,7 +85,7 @@ def reply_of(event: Mapping[str, Any]) -> ModelReply:
         message = AssistantMessage.from_json(event["message"])
     usage, rung = event.get("usage"), event.get("rung")
     stop = str(event.get("stop") or ("tool_calls" if message.tool_uses else "end"))
-    spent = Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens"))
+    spent = Usage(*(_count(usage, name) for name in Usage.__match_args__))
     return ModelReply(message, spent, rung if isinstance(rung, str) else None, stop)
 
 

@@ -13,7 +13,6 @@ from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage
 from nebula.language import explain, translate
-from nebula.llm.catalog import cost
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
 
 def _afterwards(terminal: TerminalSession, final: Final) -> None:
     chosen = terminal.session.chosen
-    terminal.usage.append(TurnUsage(chosen.name, final.usage, cost(chosen.provider, chosen.name, final.usage)))
+    terminal.usage.append(TurnUsage(chosen.name, final.usage, final.cost))
     terminal.measure_context()
     if final.status == "interrupted":
         terminal.typed.hold()
