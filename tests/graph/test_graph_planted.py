@@ -7,12 +7,10 @@ import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nebula.files.home import derived_folder
-from nebula.graph.disk.flow_files import LONG
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import build
@@ -28,7 +26,7 @@ def project(tmp_path: Path) -> Path:
     with Graph(root / ".nebula/graph") as graph:
         first = graph.create_node("needle one", "r", tags=["t"])
         graph.create_node("needle two", "r", parents=[first.id])
-    for name in ("lock", "journal"):
+    for name in ("lock", "step"):
         (root / ".nebula/graph/.state" / name).unlink()
     return root
 
@@ -42,7 +40,7 @@ def test_nothing_derived_lies_in_the_project(project: Path) -> None:
         graph.search_nodes(text="needle")
         graph.update_node(graph.list_nodes()[0].id, prompt="new")
         asyncio.run(build(graph))
-        assert sorted(os.listdir(data_dir(project) / ".state")) == ["journal", "lock"]
+        assert sorted(os.listdir(data_dir(project) / ".state")) == ["lock", "step"]
         derived = set(os.listdir(derived_folder(graph.data_dir)))
         assert {"graph.db", "built_tags.jsonl"} <= derived
 
@@ -143,8 +141,8 @@ def test_something_odd_in_the_place_of_a_file_costs_a_remark(
 
 
 @pytest.mark.parametrize("plant", [as_pipe, as_folder, as_link])
-@pytest.mark.parametrize("name", ["journal", "lock"])
-def test_an_odd_journal_is_one_clear_error_for_writers_and_none_for_readers(
+@pytest.mark.parametrize("name", ["lock", "step"])
+def test_an_odd_state_file_is_one_clear_error_for_writers_and_none_for_readers(
     project: Path, plant: Callable[[Path], None], name: str
 ) -> None:
     plant(data_dir(project) / ".state" / name)
@@ -274,66 +272,32 @@ def test_the_folders_above_the_first_node_are_flushed(tmp_path: Path, monkeypatc
     flushes = Flushes(monkeypatch)
     root = tmp_path / "new/deep/data"
     Graph(root).create_node("q")
-    for folder in (tmp_path, tmp_path / "new", tmp_path / "new/deep", root, root / ".state"):
+    for folder in (tmp_path, tmp_path / "new", tmp_path / "new/deep", root, root / "nodes/000"):
         assert str(folder) in flushes.flushed()
 
 
-def test_a_checkpoint_flushes_what_it_takes_out_of_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_is_on_the_disk_before_the_flow_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph(tmp_path)
-    graph.create_node("q")
+    first = graph.create_node("first").id
     flushes = Flushes(monkeypatch)
-    graph._store.disk.checkpoint()
-    for name in ("nodes/000/000.xml", "flows/000/000.yaml", "nodes/000", "nodes", "flows", "nodes/index.tsv"):
-        assert str(tmp_path / name) in flushes.flushed()
-    assert graph._store.disk.journal.outline() == []
+    graph.create_node("second", parents=[first])
+    placed = {target: n for n, (kind, target) in enumerate(flushes.happened) if kind != "flush"}
+    node, flow = placed[str(tmp_path / "nodes/000/001.xml")], placed[str(tmp_path / "flows/000/000.yaml")]
+    assert node < flow
+    for place in (node, flow):
+        assert ("flush", flushes.happened[place][0]) in flushes.happened[:place], "its bytes before its name"
+    assert ("flush", str(tmp_path / "nodes/000")) in flushes.happened[node:flow]
+    assert ("flush", str(tmp_path / "flows/000")) in flushes.happened[flow:]
 
 
-def test_a_full_journal_is_flushed_before_it_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_lets_go_of_a_node_before_the_node_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph(tmp_path)
-    graph.create_node("q")
+    node = graph.create_node("first").id
     flushes = Flushes(monkeypatch)
-    with graph._store.disk.exclusive():
-        graph._store.disk.flush()
-    assert str(tmp_path / "nodes/000/000.xml") in flushes.flushed()
-    graph.close()
-
-
-@pytest.mark.parametrize("left", ["half", "zeros", "holes", "nothing", "no file"])
-def test_a_node_torn_by_a_power_cut_is_restored(tmp_path: Path, left: str) -> None:
-    graph = Graph(tmp_path)
-    graph.create_node("first")
-    graph._store.disk.journal._boot = "before the cut"
-    node = graph.create_node("second" * 300)
-    graph._store._housekeeper.stop()
-    path = tmp_path / "nodes/000/001.xml"
-    whole = path.read_bytes()
-    match left:
-        case "half":
-            path.write_bytes(whole[: len(whole) // 2])
-        case "zeros":
-            path.write_bytes(bytes(len(whole)))
-        case "holes":
-            path.write_bytes(whole[:512] + bytes(512) + whole[1024:])
-        case "nothing":
-            path.write_bytes(b"")
-        case _:
-            path.unlink()
-    with Graph(tmp_path) as again:
-        assert again.get_node(node.id) == node
-    assert path.read_bytes() == whole
-
-
-def test_a_long_flow_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The journal holds what was added to it, and not the rest: a torn file could not be restored."""
-    graph = Graph(tmp_path)
-    graph.create_flow("main", "x" * LONG)
-    graph.create_node("q")
-    flushes = Flushes(monkeypatch)
-    graph._store.disk.checkpoint()
-    [place] = [n for n, (_, target) in enumerate(flushes.happened) if target == str(tmp_path / "flows/000/000.yaml")][
-        :1
-    ]
-    assert ("flush", flushes.happened[place][0]) in flushes.happened[:place]
+    graph.delete_node(node)
+    happened = [target for _, target in flushes.happened]
+    last = len(happened) - 1 - happened[::-1].index(str(tmp_path / "nodes/000"))
+    assert happened.index(str(tmp_path / "flows/000")) < last
 
 
 def test_a_folder_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
@@ -345,30 +309,8 @@ def test_a_folder_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
     (tmp_path / "other").rename(tmp_path / "data")
     assert graph.get_flow().nodes == [node.id]
     late = graph.create_node("late", parents=[node.id])
-    assert late.id.encode() in (tmp_path / "data/.state/journal").read_bytes()
-    assert late.id.encode() not in (tmp_path / "away/.state/journal").read_bytes()
+    assert late.id not in "".join(
+        path.read_text("utf-8") for path in (tmp_path / "away").rglob("*.*") if path.is_file()
+    )
     assert Graph(tmp_path / "data").get_flow().nodes == [node.id, late.id]
     graph.close()
-
-
-def test_the_journal_is_flushed_with_the_step_before_any_file_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph = Graph(tmp_path)
-    graph.create_node("first")
-    happened: list[tuple[str, bool]] = []
-    journal = tmp_path / ".state/journal"
-
-    def noting(name: str) -> None:
-        real = getattr(os, name)
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            happened.append((name, b"second prompt" in journal.read_bytes()))
-            return real(*arguments, **named)
-
-        monkeypatch.setattr(os, name, call)
-
-    noting("fdatasync")
-    noting("rename")
-    graph.create_node("second prompt")
-    assert happened[:2] == [("fdatasync", True), ("rename", True)]

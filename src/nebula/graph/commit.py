@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 from nebula.graph import events
 from nebula.graph.disk.flow_files import Loaded
-from nebula.graph.disk.journal import Extend, Operation, Put
+from nebula.graph.disk.step import Operation
 from nebula.graph.errors import BadFile, BadRequest, ChangedSince
 from nebula.graph.flows.change import (
     FlowChange,
     GraphChange,
     NodeEdit,
-    additions_taken_back,
     apply_edit,
     changed,
     difference,
 )
+from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.ids import now
 from nebula.graph.store import GraphStore
 from nebula.graph.values import Node
@@ -42,7 +42,7 @@ class Commit:
         self._edited: list[NodeEdit] = []
         self._removed: list[tuple[str, Node | None]] = []
         self._gone_paths: list[str] = []
-        self._flows: list[tuple[_FlowEdit, Put | Extend]] = []
+        self._flows: list[_FlowEdit] = []
         self._inverse_flows: list[FlowChange] = []
         self._made_flows: list[Loaded] = []
         self._gone_flows: list[Loaded] = []
@@ -66,9 +66,7 @@ class Commit:
                     store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
                 if self._edited or self._removed:
                     store.forget_nodes(self._gone_paths)
-                for edit, operation in self._flows:
-                    store.flows.written(edit.loaded, operation)
-                for loaded in self._made_flows:
+                for loaded in (*(edit.loaded for edit in self._flows), *self._made_flows):
                     store.flows.written(loaded)
                 store.flows.unindex([loaded.path for loaded in self._gone_flows])
         except BaseException:
@@ -97,13 +95,14 @@ class Commit:
             for loaded in store.flows.with_node(node.id):
                 if loaded.path not in edits or node.id not in edits[loaded.path].change.leave:
                     sentence = "node {node_id} is in flow {flow} by now; it stays as it is"
-                    raise ChangedSince(sentence, node_id=node.id, flow=repr(loaded.file.flow.name))
-        # Additions last: making a flow anew may flush what memory holds of others.
-        return sorted(edits.values(), key=lambda edit: edit.change.only_adds())
+                    raise ChangedSince(sentence, node_id=node.id, flow=repr(loaded.flow.name))
+        return list(edits.values())
 
     def _require(self, loaded: Loaded, change: FlowChange) -> None:
         new = {node.id for node in self._change.create}
         ends = (end for c in change.connect for end in (c.source, c.target))
+        for connection in change.connect:
+            refuse_surrogates(connection.branch or "", "the branch name")
         self._store.require((node for node in (*change.add, *ends) if node not in new), loaded)
         if change.name is not None:
             self._refuse_taken(change.name, loaded.path)
@@ -142,21 +141,14 @@ class Commit:
             self._gone_paths += paths
 
     def _edit_flow(self, edit: _FlowEdit) -> None:
-        (loaded, change), records = edit, self._recorded is not None
-        operation: Put | Extend | None
-        if change.only_adds():
-            inverse = additions_taken_back(loaded.file.flow.id, loaded.topology, change) if records else None
-            operation = self._store.flows.extension(loaded, change.add, change.connect, self._moment)
-        else:
-            before = loaded.flow
-            after = changed(before, change)
-            inverse = difference(after, before) if records else None
-            operation = self._store.flows.replacement(loaded, after) if after != before else None
-        if operation is not None:
-            self._operations.append(operation)
-            self._flows.append((edit, operation))
-            if inverse is not None:
-                self._inverse_flows.append(inverse)
+        before = edit.loaded.flow
+        after = changed(before, edit.change)
+        if after != before or edit.loaded.is_new:
+            after = replace(after, updated=self._moment)
+            self._operations.append(self._store.flows.replacement(edit.loaded, after))
+            self._flows.append(edit)
+            if self._recorded is not None:
+                self._inverse_flows.append(difference(after, before))
 
     def _create_flows(self) -> None:
         for flow in self._change.create_flows:
@@ -185,17 +177,17 @@ class Commit:
             note(name, node_id=edit.after.id, node=edit.after)
         for node_id, _ in self._removed:
             note(events.NODE_DELETED, node_id=node_id)
-        for (loaded, change), _ in self._flows:
-            flow = loaded.file.flow
+        for loaded, change in self._flows:
+            flow = loaded.flow
             note(events.FLOW_UPDATED, flow_id=flow.id, name=flow.name, change=change)
         for loaded in (*self._made_flows, *self._gone_flows):
-            note(events.FLOW_UPDATED, flow_id=loaded.file.flow.id, name=loaded.file.flow.name)
+            note(events.FLOW_UPDATED, flow_id=loaded.flow.id, name=loaded.flow.name)
 
     def _place_of(self, node_id: str) -> dict[str, object]:
-        for (loaded, change), _ in self._flows:
+        for loaded, change in self._flows:
             if node_id in change.add:
                 parents = [connection for connection in change.connect if connection.target == node_id]
-                return {"flow_id": loaded.file.flow.id, "parents": parents}
+                return {"flow_id": loaded.flow.id, "parents": parents}
         return {"flow_id": "", "parents": []}
 
     def _inverse(self) -> GraphChange:

@@ -23,9 +23,8 @@ from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.change import GraphChange
 from nebula.graph.flows.topology import new_flow
 from nebula.graph.housekeeping import Housekeeper
-from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem
+from nebula.graph.values import DEFAULT_FLOW, Node, Problem
 
-_FLUSH_AFTER = 0.5
 _TIDY_AFTER = 1.0
 
 
@@ -47,7 +46,7 @@ class GraphStore:
         self.metadata = Metadata(self.disk, self.node_index)
         self.events = events.Events()
         self.recorded = Recorded()
-        self._housekeeper = Housekeeper(self._checkpoint, self._tidy, delay=_FLUSH_AFTER, idle=_TIDY_AFTER)
+        self._housekeeper = Housekeeper(self._tidy, idle=_TIDY_AFTER)
         self.disk.finish_step = self._finish_step
         self._is_ready = False
         self._scan_wanted = False
@@ -69,14 +68,13 @@ class GraphStore:
         if self._is_ready:
             return
         self._is_ready = True
-        self._finish_step()
+        if self.disk.step_file.is_there() and self.disk.can_write():
+            with self.disk.exclusive():
+                pass
 
     def _finish_step(self) -> None:
-        paths = self.disk.recover()
-        if paths:
-            with self.disk.exclusive():
-                for path in paths:
-                    self._index_recovered(path)
+        for path in self.disk.redo_step():
+            self._index_recovered(path)
 
     def _index_recovered(self, path: str) -> None:
         """The file is as it should be; its line in the index and its place in the metadata may not be."""
@@ -166,7 +164,7 @@ class GraphStore:
                     self._has_settings = True
                 yield
         finally:
-            self._housekeeper.wake(at_once=self.disk.journal.is_full())
+            self._housekeeper.wake()
             _open_stores.add(self)
             self.events.publish()
 
@@ -182,17 +180,6 @@ class GraphStore:
         if flow == DEFAULT_FLOW:
             return self.flows.draft(new_flow(flow), self.step)
         raise NotFound("no flow {flow}", flow=repr(flow))
-
-    def put_flow(self, loaded: Loaded, flow: Flow) -> Flow:
-        """Writes a flow as a whole: one that is new, or repaired."""
-        try:
-            with self.disk.commit([self.flows.replacement(loaded, flow)]):
-                self.flows.written(loaded)
-        except BaseException:
-            self.flows.forget(loaded.path)  # what memory says was not written
-            raise
-        self.events.note(events.FLOW_UPDATED, flow_id=loaded.flow.id, name=loaded.flow.name)
-        return loaded.flow
 
     def problems(self) -> list[Problem]:
         """What is odd about the folder itself: settings that make no sense, something in the place of an index."""
@@ -214,16 +201,14 @@ class GraphStore:
             self._scan_wanted = True
             self._housekeeper.wake()
 
-    def _checkpoint(self) -> None:
-        with contextlib.suppress(BadFile):
-            self.disk.checkpoint()
-
     def _tidy(self) -> None:
         """Brings the derived files in step, a little at a time; what an odd file keeps from it is among `problems`."""
         with contextlib.suppress(BadFile):
             self._tidy_up()
 
     def _tidy_up(self) -> None:
+        self.nodes.index_file.sync()
+        self.flows.index_file.sync()
         self.node_index.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
@@ -249,20 +234,19 @@ class GraphStore:
             self._is_ready = False
 
     def _come_to_rest(self) -> None:
-        """What an odd file keeps from its place stays in the journal, and `problems` names the file."""
+        """What an odd file keeps from it is among `problems`."""
         with contextlib.suppress(BadFile):
-            self.disk.checkpoint()
             if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
                 self.metadata.rewrite()
 
 
 _open_stores: set[GraphStore] = set()
-"""Kept until they are closed: one that nobody holds any more has descriptors and a journal all the same."""
+"""Kept until they are closed: one that nobody holds any more has descriptors and work to do all the same."""
 
 
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
-        # All that was acknowledged is in the journal, and nobody is left to report to.
+        # All that was acknowledged is on the disk, and nobody is left to report to.
         with contextlib.suppress(OSError, BadFile):
             store.close()

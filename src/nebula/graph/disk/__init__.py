@@ -1,1 +1,1 @@
-"""The data folder: its lock and journal, numbered paths, node and flow files."""
+"""The data folder: its lock, steps that several files share, numbered paths, node and flow files."""

@@ -1,8 +1,8 @@
-"""The data folder: its lock, its journal, and steps that change several files as one.
+"""The data folder: its lock, and steps that change several files as one.
 
 nodes/ flows/ metadata/ config.yaml     the seed's files, for people and for git
 .gitignore .gitattributes               so that git keeps the files and leaves the rest
-.state/                                 lock and journal, for all who write here at once
+.state/                                 the lock and the step under way, for all who write here at once
 
 What is derived from them (the node index, marks) lies in the user's home: see `DataFolder.derived`.
 """
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nebula.files.home import derived_folder
 from nebula.graph.disk.files import STATE, Files
-from nebula.graph.disk.journal import Extend, Journal, JournalStep, Operation, Put, Remove, boot_id, checksum
 from nebula.graph.disk.lock import StoreLock
 from nebula.graph.disk.numbered_paths import KINDS
+from nebula.graph.disk.step import Operation, Put, Remove, StepFile, checksum
 from nebula.graph.errors import BadFile
 
 _GIT_IGNORE = f"/{STATE}/\n"
@@ -28,8 +28,6 @@ _GIT_ATTRIBUTES = """\
 /nodes/*/*.xml conflict-marker-size=32
 /flows/*/*.yaml conflict-marker-size=32
 """
-_BLOCK = 512
-"""The disk writes no less at once."""
 _MAX_FILE = 512 * 1024 * 1024
 
 
@@ -37,10 +35,8 @@ class DataFolder(Files):
     def __init__(self, root: str) -> None:
         super().__init__(root)
         self.lock = StoreLock(lambda: self.open_state("lock", create=True))
-        self.journal = Journal(self, self.lock)
-        self.write_extended: Callable[[set[str]], None] = _nothing_to_write
-        """Writes the flows at these paths with what the journal adds to them; set by the flow files."""
-        self.finish_step: Callable[[], object] = self.recover
+        self.step_file = StepFile(self)
+        self.finish_step: Callable[[], object] = self.redo_step
         """Finishes what somebody died in the middle of; the store adds what it keeps beside the files of a step."""
         self._prepared = False
         self._derived = ""
@@ -56,7 +52,6 @@ class DataFolder(Files):
         changed = super().look()
         if changed:
             self._prepared = False
-            self.journal.close()
             self.lock.close()
         return changed
 
@@ -75,10 +70,9 @@ class DataFolder(Files):
         self._prepared = True
 
     def can_write(self) -> bool:
-        """True when there is a journal and it may be written; a folder that was only read has nothing to recover."""
-        return self.signature(f"{STATE}/journal") is not None and os.access(
-            f"{STATE}/journal", os.W_OK, dir_fd=self.folder.fd
-        )
+        """True where somebody has written before and we may as well; a folder that was only read stays as it is."""
+        found = self.status(STATE)
+        return found is not None and os.access(STATE, os.W_OK, dir_fd=self.folder.fd)
 
     def read(self, path: str, limit: int = _MAX_FILE) -> bytes | None:
         try:
@@ -91,144 +85,65 @@ class DataFolder(Files):
         """Carries out a step: all of it, or none and an exception. Inside it is done and outlives a power cut; there
         the caller writes what is kept beside the files (lines of an index, say). Whoever comes after one that died
         before the end does all of that once more. Call with the lock held."""
-        if self._replaces_extended(operations):
-            raise RuntimeError("a flow with additions in the journal must be flushed before it is replaced")
-        if not self.journal.append(operations):
-            self.flush()
-            self.journal.append(operations)
+        ordered = sorted(operations, key=_place_in_step)
+        self.step_file.write(ordered)
         undo: list[tuple[str, bytes | None]] = []
         try:
-            for op in operations:
-                if isinstance(op, Extend):
-                    continue
-                is_new = op.before == -1
-                undo.append((op.path, None if is_new else self.read(op.path)))
+            for op in ordered:
+                undo.append((op.path, None if op.before == -1 else self.read(op.path)))
                 if isinstance(op, Put):
-                    self.replace(op.path, op.data, is_new=is_new)
+                    self.replace(op.path, op.data, durable=True, is_new=op.before == -1)
                 else:
                     self.remove(op.path)
         except BaseException:
             self._take_back(undo)
             raise
         yield
-        self.lock.leave_note(bytes(self.journal.mark()))
-
-    def _replaces_extended(self, operations: Sequence[Operation]) -> bool:
-        extended = self.journal.extended()
-        return any(op.path in extended for op in operations if not isinstance(op, Extend))
+        with contextlib.suppress(OSError):  # it is done: whoever comes next finds nothing left of it to do
+            self.step_file.clear()
 
     def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
-        try:
-            for path, content in reversed(undo):
-                if content is None:
-                    self.remove(path)
-                else:
-                    self.replace(path, content)
-        finally:
-            self.journal.retract()
-            with contextlib.suppress(OSError):  # the first error is the one to report
-                self.flush(anyway=True)
+        """Where that fails, too, the step stays written down: whoever comes next finishes it."""
+        for path, content in reversed(undo):
+            if content is None:
+                self.remove(path)
+            elif self.read(path) != content:
+                self.replace(path, content, durable=True)
+        self.step_file.clear()
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """The lock, with the journal looked at once, and what the holder before left in the middle finished."""
+        """The lock, with what the holder before left in the middle finished."""
         with self.lock:
-            if self.lock.depth == 1:
-                self.journal.look()
-                if self.journal.outline() and not self.lock.note.startswith(bytes(self.journal.mark())):
-                    self.finish_step()
-                    self.lock.leave_note(bytes(self.journal.mark()))
+            if self.lock.depth == 1 and self.step_file.is_there():
+                self.finish_step()
+                self.step_file.clear()
             yield
 
-    def flush(self, *, anyway: bool = False) -> None:
-        """Brings everything in the journal to its files' place on the disk and empties it; lock held. `anyway`: an
-        empty one begins anew as well, so that whoever has seen a step that was taken back looks again."""
-        steps = list(self.journal.outline())
-        if steps or anyway:
-            self.write_extended(_extended(steps))
-            self._sync(steps)
-            self.journal.drop(len(steps))
-
-    def checkpoint(self) -> None:
-        """The same with the lock held only for moments, so that writers hardly notice."""
-        if not self.can_write():
-            return
-        with self.exclusive():
-            steps, epoch = list(self.journal.outline()), self.journal.mark().epoch
-            if not steps:
-                return
-            self.write_extended(_extended(steps))
-        self._sync(steps)
-        with self.exclusive():
-            if self.journal.mark().epoch == epoch:
-                self.journal.drop(len(steps))
-                self.lock.leave_note(bytes(self.journal.mark()))
-
-    def _sync(self, steps: Iterable[JournalStep]) -> None:
-        touched = {op.path for step in steps for op in step.operations}
-        kinds = {path.partition("/")[0] for path in touched}
-        folders = {os.path.dirname(path) for path in touched} | kinds
-        paths = [*sorted(touched), *(f"{kind}/index.tsv" for kind in sorted(kinds)), *sorted(folders)]
-        self.sync(paths)
-
-    def recover(self) -> list[str]:
-        """Finishes the steps that a crash left in the journal only; returns the paths they concern.
-
-        Within one run of the machine only the last step can be unfinished. After a restart any file may be as
-        it was before; one that matches none of the states the journal knows was edited since and is left alone.
-        """
-        if not self.journal.outline() or not self.can_write():
-            return []
-        with self.exclusive():
-            steps = self.journal.steps()
-            restarted = not steps or steps[-1].boot != boot_id() or not steps[-1].boot
-            history: dict[str, list[Put | Remove]] = {}
-            for step in steps if restarted else steps[-1:]:
-                for op in step.operations:
-                    if not isinstance(op, Extend):
-                        history.setdefault(op.path, []).append(op)
-            for path, operations in history.items():
-                self._finish(path, operations)
-            if restarted:
-                with contextlib.suppress(BadFile):  # reported to whoever asks for that flow
-                    self.flush()
-            return list(history)
-
-    def _finish(self, path: str, operations: list[Put | Remove]) -> None:
-        try:
-            current = self.read(path) or b""
-        except BadFile:
-            return
-        written = [op.data for op in operations if isinstance(op, Put)]
-        states = {op.before for op in operations} | {checksum(data) for data in written}
-        if checksum(current) in states or any(_is_torn(current, data) for data in written) or not current:
-            last = operations[-1]
-            if isinstance(last, Remove):
-                self.remove(path)
-            elif current != last.data:
-                self.replace(path, last.data)
+    def redo_step(self) -> list[str]:
+        """Finishes the step that somebody died in the middle of; returns the paths it concerns. A file that is neither
+        as it was before nor as it should be was edited since and is left alone. Call with the lock held."""
+        operations = self.step_file.read()
+        for op in operations:
+            try:
+                current = checksum(self.read(op.path))
+            except BadFile:
+                continue
+            if current == op.before and isinstance(op, Put):
+                self.replace(op.path, op.data, durable=True)
+            elif current == op.before:
+                self.remove(op.path)
+        self.step_file.sweep()
+        return [op.path for op in operations]
 
     def close(self) -> None:
-        self.journal.close()
         self.lock.close()
         self._let_go()
         self._derived = ""
 
 
-def _is_torn(current: bytes, data: bytes) -> bool:
-    """True for what a power cut can leave of a file that was just written: parts of it, the rest missing or zeros.
-    No editor leaves that."""
-    if len(current) > len(data):
-        return False
-    blocks = range(0, len(current), _BLOCK)
-    return all(
-        (block := current[at : at + _BLOCK]) == data[at : at + len(block)] or not block.strip(b"\0") for at in blocks
-    )
-
-
-def _extended(steps: Iterable[JournalStep]) -> set[str]:
-    return {op.path for step in steps for op in step.operations if isinstance(op, Extend)}
-
-
-def _nothing_to_write(_paths: set[str]) -> None:
-    """Stands in until a flow store says how."""
+def _place_in_step(op: Operation) -> int:
+    """Nodes come before the flows that name them, and go after them."""
+    if isinstance(op, Remove):
+        return 2
+    return 0 if op.path.startswith("nodes/") else 1

@@ -12,19 +12,19 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.folder import Folder
 from nebula.files.reading import UnreadableFile, read_limited
+from nebula.files.syscalls import REAL
 from nebula.graph.errors import BadFile
 from nebula.language import Sentence
 
 STATE = ".state"
 _PROJECT_PART = os.path.join(os.sep, ".nebula", "graph")
 _TICK_NS = 30_000_000
-_AT_ONCE = 64
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
@@ -224,7 +224,7 @@ class Files:
 
     @property
     def state(self) -> Folder:
-        """The folder for the lock, the journal and files on their way; made by `make`."""
+        """The folder for the lock, the step under way and files on their way; made by `make`."""
         if self._state is None:
             with self._as_bad_file(STATE):
                 self._state = self.folder.subfolder(STATE, make=False)
@@ -255,41 +255,14 @@ class Files:
                 self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
 
     def remove(self, path: str) -> None:
+        """Removes a file, for good on return."""
         with self._as_bad_file(path):
-            self.folder.remove(path)
-
-    def sync(self, paths: Sequence[str]) -> None:
-        """Flushes files and folders to the disk: writing is begun for all before the first is waited for, so that one
-        wait serves most of them. One that is gone needs no flushing."""
-        for start in range(0, len(paths), _AT_ONCE):
-            handles = []
-            try:
-                for path in paths[start : start + _AT_ONCE]:
-                    handle = self._open_to_sync(path)
-                    if handle >= 0:
-                        handles.append(handle)
-                if len(handles) > 1 and hasattr(os, "posix_fadvise"):
-                    for handle in handles:
-                        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-                for handle in handles:
-                    os.fsync(handle)
-            finally:
-                for handle in handles:
+            if self.folder.remove(path):
+                handle = self.folder.open(path.rpartition("/")[0], FOLDER_FLAGS)
+                try:
+                    REAL.fsync_dir(handle)
+                finally:
                     os.close(handle)
-
-    def _open_to_sync(self, path: str) -> int:
-        """-1 for what is gone, or was put there by somebody else: a link, a pipe."""
-        try:
-            handle = self.folder.open(path)
-        except OSError as error:
-            if error.errno in (*_ABSENT, errno.ELOOP, errno.ENXIO):
-                return -1
-            raise
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-            return handle
-        os.close(handle)
-        return -1
 
 
 def _bad_file(error: OSError, path: str) -> Exception:

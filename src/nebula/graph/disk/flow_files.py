@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.index_file import IndexFile
-from nebula.graph.disk.journal import Extend, Put, Remove, checksum
 from nebula.graph.disk.numbered_folders import NumberedFolders
-from nebula.graph.errors import BadFile, CycleError, NotFound
-from nebula.graph.flows.topology import Topology, extend
+from nebula.graph.disk.step import Put, Remove, checksum
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.flows.topology import Topology
 from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import (
@@ -23,64 +24,45 @@ from nebula.graph.formats.flow_yaml import (
     load_head,
     refuse_bad_text,
 )
-from nebula.graph.formats.xml_text import refuse_surrogates
-from nebula.graph.ids import now, sort_key
-from nebula.graph.values import DEFAULT_FLOW, Connection, Edge, Flow, FlowEntry, Problem
-from nebula.language import Sentence
+from nebula.graph.ids import sort_key
+from nebula.graph.values import DEFAULT_FLOW, Flow, Problem
 from nebula.value import replace
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
-LONG = 4 * 1024
-"""Bytes from which on additions to a flow go to the journal first and reach its file a moment later."""
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 _CLAIM = re.compile(r"^(id|name)[ \t]*:(.+)$", re.MULTILINE)
 """What a broken file still says of which flow it is."""
 
 
 class Loaded:
-    """A flow as of one moment: what its file says and what the journal adds. `path` is relative to `flows/`."""
+    """A flow as of one moment. `path` is relative to `flows/`."""
 
     def __init__(self, path: str, signature: files.Signature, file: FlowFile) -> None:
         self.path = path
         self.signature = signature
         self.settled = files.is_settled(signature.mtime_ns)
         self.file = file
-        self.topology = Topology(file.flow)
-        self.epoch = -1
-        """Of the journal, when it was last looked at."""
-        self.foreign = -1
-        self.applied = 0
-        """How many of the journal's additions of that epoch are in."""
-        self.entries: list[FlowEntry] = []
-        self.edges: list[Edge] = []
-        self.updated = ""
-        self.composed: Flow | None = None
+        self._topology: Topology | None = None
 
     @property
     def flow(self) -> Flow:
-        flow = self.file.flow
-        if not self.entries and not self.edges:
-            return flow
-        if self.composed is None:
-            entries, edges = flow.entries + tuple(self.entries), flow.edges + tuple(self.edges)
-            self.composed = replace(flow, entries=entries, edges=edges, updated=self.updated)
-        return self.composed
+        return self.file.flow
+
+    @property
+    def topology(self) -> Topology:
+        if self._topology is None:
+            self._topology = Topology(self.flow)
+        return self._topology
 
     @property
     def is_new(self) -> bool:
         return self.signature == files.ABSENT
 
-    def add(self, nodes: Iterable[str], connections: Iterable[Connection], updated: str) -> bool:
-        """Takes in additions, in memory only; False when all were there already. Raises CycleError: the flow must
-        then be loaded again."""
-        entries, edges = extend(self.file.flow.name, self.topology, nodes, connections)
-        if entries or edges:
-            self.entries += entries
-            self.edges += edges
-            self.updated = updated
-            self.composed = None
-        return bool(entries or edges)
+    def rewrite(self, flow: Flow) -> None:
+        """Makes it say what `flow` says, in memory."""
+        self.file = edit(self.file, flow)
+        self._topology = None
 
 
 class FlowFiles:
@@ -94,8 +76,8 @@ class FlowFiles:
         self._heads: dict[str, tuple[files.Signature, Flow]] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
         self._found: dict[str, str] = {}
+        self._held = "", -1
         self.index_file = IndexFile(disk, INDEX, "yaml")
-        disk.write_extended = self._write_extended
 
     def paths(self) -> list[str]:
         """Every flow file there is, in order of number."""
@@ -106,26 +88,9 @@ class FlowFiles:
 
     def load(self, path: str) -> Loaded:
         """The flow at a path as of now. Raises NotFound or BadFile."""
-        journal = self._disk.journal
-        for _ in range(100):
-            epoch = journal.mark().epoch
-            known = self._from_file(path)
-            additions = journal.extended().get(f"{FOLDER}/{path}", [])
-            if journal.mark().epoch != epoch:
-                continue  # a checkpoint came between file and journal
-            if known.epoch != epoch and (known.entries or known.edges):
-                self.forget(path)  # what was added belonged to a journal that is over, and may have been taken back
-                continue
-            self._take_in(known, additions[known.applied if known.epoch == epoch else 0 :])
-            known.epoch, known.foreign, known.applied = epoch, journal.foreign, len(additions)
-            return known
-        where = f"{FOLDER}/{path}"
-        raise BadFile(where, Sentence("changes faster than it can be read"))
-
-    def _from_file(self, path: str) -> Loaded:
         current = self._disk.signature(f"{FOLDER}/{path}")
         known = self._loaded.get(path)
-        if known and known.signature == current and (known.settled or known.foreign == self._disk.journal.foreign):
+        if known and known.signature == current and (known.settled or path == self._held[0]):
             return known
         bad = self._bad.get(path)
         if bad and bad[0] == current:
@@ -144,14 +109,6 @@ class FlowFiles:
         loaded = Loaded(path, found, file)
         self._loaded[path] = loaded
         return loaded
-
-    def _take_in(self, known: Loaded, additions: Sequence[Extend]) -> None:
-        for addition in additions:
-            try:
-                known.add(addition.nodes, addition.connections, addition.updated)
-            except CycleError:
-                # Somebody turned an edge round in the file since; the file wins.
-                known.topology = Topology(known.flow)
 
     def forget(self, path: str) -> None:
         self._loaded.pop(path, None)
@@ -247,7 +204,7 @@ class FlowFiles:
         found = []
         for path in self.paths():
             known = self._loaded.get(path)
-            if known is None and not self._is_extended(path):
+            if known is None:
                 data = self._disk.read(f"{FOLDER}/{path}", MAX_FLOW_BYTES)
                 if data is None or not wanted.search(data):
                     continue
@@ -262,9 +219,7 @@ class FlowFiles:
         return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file)
 
     def removal(self, loaded: Loaded) -> Remove:
-        """Says how to remove a flow. Lock held."""
-        if self._is_extended(loaded.path):
-            self._disk.flush()
+        """Says how to remove a flow."""
         return Remove(f"{FOLDER}/{loaded.path}", checksum(loaded.file.text.encode("utf-8")))
 
     def unindex(self, paths: Sequence[str]) -> None:
@@ -273,46 +228,15 @@ class FlowFiles:
         if data is not None:
             self._disk.replace(INDEX, tsv.without(data, set(paths)))
 
-    def extension(
-        self, loaded: Loaded, nodes: Sequence[str], connections: Sequence[Connection], moment: str
-    ) -> Put | Extend | None:
-        """Adds to a flow in memory and says how to make it last; None when everything was there already."""
-        for connection in connections:
-            refuse_surrogates(connection.branch or "", "the branch name")
-        try:
-            if not loaded.add(nodes, connections, moment) and not loaded.is_new:
-                return None
-        except CycleError:
-            self.forget(loaded.path)
-            raise
-        if loaded.signature.size >= LONG or self._is_extended(loaded.path):
-            return Extend(f"{FOLDER}/{loaded.path}", tuple(nodes), tuple(connections), moment)
-        return self._rewritten(loaded, replace(loaded.flow, updated=moment))
-
     def replacement(self, loaded: Loaded, flow: Flow) -> Put:
-        """Makes `loaded` say what `flow` says, in memory, and says how to make it last. Lock held."""
-        if self._is_extended(loaded.path):
-            # Additions recorded earlier must be in the file before it is replaced, or they would come back over it.
-            self._disk.flush()
-        put = self._rewritten(loaded, replace(flow, updated=now()))
-        loaded.topology = Topology(loaded.file.flow)
-        return put
-
-    def _is_extended(self, path: str) -> bool:
-        return f"{FOLDER}/{path}" in self._disk.journal.extended()
-
-    def _rewritten(self, loaded: Loaded, flow: Flow) -> Put:
+        """Makes `loaded` say what `flow` says, in memory, and says how to make it last."""
         refuse_bad_text(flow)
         before = -1 if loaded.is_new else checksum(loaded.file.text.encode("utf-8"))
-        loaded.file = edit(loaded.file, flow)
-        loaded.entries, loaded.edges = [], []
+        loaded.rewrite(flow)
         return Put(f"{FOLDER}/{loaded.path}", loaded.file.text.encode("utf-8"), before)
 
-    def written(self, loaded: Loaded, change: Put | Extend | None = None) -> None:
+    def written(self, loaded: Loaded) -> None:
         """Remembers what a step has just written, and adds a new flow to the index."""
-        if isinstance(change, Extend):
-            loaded.applied += 1
-            return
         if loaded.is_new:
             self.index(loaded)
         current = self._disk.signature(f"{FOLDER}/{loaded.path}")
@@ -320,9 +244,17 @@ class FlowFiles:
             self.forget(loaded.path)
             return
         loaded.signature, loaded.settled = current, False
-        loaded.epoch, loaded.foreign = self._disk.journal.mark().epoch, self._disk.journal.foreign
-        loaded.applied = len(self._disk.journal.extended().get(f"{FOLDER}/{loaded.path}", []))
         self._loaded[loaded.path] = loaded
+        self._hold(loaded.path)
+
+    def _hold(self, path: str) -> None:
+        """Holds the file open that was written last. While it is, no other file can have its inode: whoever replaces
+        it shows, even within one tick of the clock, and it need not be read again for the next turn."""
+        if self._held[1] >= 0:
+            os.close(self._held[1])
+        self._held = "", -1
+        if path:
+            self._held = path, self._disk.open(f"{FOLDER}/{path}")
 
     def index(self, loaded: Loaded) -> None:
         flow = loaded.file.flow
@@ -330,20 +262,7 @@ class FlowFiles:
 
     def close(self) -> None:
         self.index_file.close()
-
-    def _write_extended(self, paths: set[str]) -> None:
-        """Writes what the journal adds into the flows' files; lock held. Raises BadFile: the additions then stay in
-        the journal until somebody has repaired the file."""
-        for path in paths:
-            relative = path.removeprefix(f"{FOLDER}/")
-            try:
-                loaded = self.load(relative)
-            except NotFound:
-                continue
-            if loaded.entries or loaded.edges:
-                # Flushed before it replaces the old one: the journal holds what was added, but not the rest.
-                self._disk.replace(path, self._rewritten(loaded, loaded.flow).data, durable=True)
-                self.written(loaded)
+        self._hold("")
 
     def problems(self) -> list[Problem]:
         """The flow files that cannot be read, and what in the others makes no sense."""

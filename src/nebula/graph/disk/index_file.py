@@ -85,6 +85,11 @@ class IndexFile:
             return HEADER.encode("ascii")
         return b"" if os.pread(self._handle, 1, found.st_size - 1) == b"\n" else b"\n"
 
+    def sync(self) -> None:
+        """Flushes the lines that were added: a power cut before that costs lines, which `check --repair` adds again."""
+        if self._handle >= 0:
+            os.fdatasync(self._handle)
+
     def close(self) -> None:
         if self._handle >= 0:
             os.close(self._handle)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
 
-_LONGEST_NOTE = 64
-
 
 class StoreLock:
-    """Re-entrant; held through `with`. The lock file stays where it is: removing it would split the lock.
-
-    The file carries a note: where its last holder was done. Whoever takes the lock and finds that more has happened
-    comes after one that died, or failed, in the middle of a step.
-    """
+    """Re-entrant; held through `with`. The lock file stays where it is: removing it would split the lock."""
 
     def __init__(self, open_file: Callable[[], int]) -> None:
         self._open_file = open_file
@@ -25,7 +18,6 @@ class StoreLock:
         """The part of the lock that concerns this process: enough for reading what only we keep in memory."""
         self.depth = 0
         """How often the thread that holds it has taken it."""
-        self.note = b""
         self._handle = -1
 
     def __enter__(self) -> StoreLock:
@@ -35,7 +27,6 @@ class StoreLock:
                 if self._handle < 0:
                     self._handle = self._open_file()
                 fcntl.flock(self._handle, fcntl.LOCK_EX)
-                self.note = os.pread(self._handle, _LONGEST_NOTE, 0)
             self.depth += 1
         except BaseException:
             self.threads.release()
@@ -51,10 +42,6 @@ class StoreLock:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
         finally:
             self.threads.release()
-
-    def leave_note(self, note: bytes) -> None:
-        with contextlib.suppress(OSError):  # then the next one looks for what is unfinished, and finds nothing
-            os.pwrite(self._handle, note, 0)
 
     def close(self) -> None:
         with self.threads:

@@ -11,7 +11,7 @@ from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.files import Signature, is_settled
 from nebula.graph.disk.index_file import IndexFile
-from nebula.graph.disk.journal import Put, Remove, checksum
+from nebula.graph.disk.step import Put, Remove, checksum
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.formats import tsv
 from nebula.graph.formats.node_edit import edit_node

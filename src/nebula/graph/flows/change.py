@@ -49,13 +49,6 @@ class FlowChange:
     like: Flow | None = None
     """Numbering and order to follow, if in the end the flow holds just what this one holds."""
 
-    def only_adds(self) -> bool:
-        return (
-            not (self.drop or self.leave or self.disconnect or self.like)
-            and self.name is None
-            and self.description is None
-        )
-
 
 @value
 class GraphChange:
@@ -162,18 +155,3 @@ def difference(old: Flow, new: Flow) -> FlowChange:
 
 def _in_order(nodes: Iterable[str], among: set[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node for node in nodes if node in among))
-
-
-def additions_taken_back(flow: str, topology: Topology, change: FlowChange) -> FlowChange:
-    """The inverse of a change that only adds, found without looking at the rest of a flow that may be long."""
-    known, children = topology.index_of, topology.children
-    ends = (end for c in change.connect for end in (c.source, c.target))
-
-    def is_there(c: Connection) -> bool:
-        return c.source in known and c.target in known and known[c.target] in children[known[c.source]]
-
-    return FlowChange(
-        flow,
-        leave=tuple(node for node in dict.fromkeys((*change.add, *ends)) if node not in known),
-        disconnect=tuple(dict.fromkeys(c for c in change.connect if not is_there(c))),
-    )

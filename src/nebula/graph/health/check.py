@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
-from nebula.graph.disk.journal import Operation, Put, checksum
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS
 from nebula.graph.disk.settings import FILE as SETTINGS
+from nebula.graph.disk.step import Operation, Put, checksum
 from nebula.graph.errors import BadFile
 from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
@@ -45,8 +45,6 @@ class Check:
     def run(self) -> list[Problem]:
         """What is wrong, and with `repair` what was done about it."""
         self._settings()
-        if self._repair:
-            self._disk.flush()
         # Before repairing: what that makes old is no problem of the folder's.
         old = self._old_metadata()
         self._node_conflicts()
@@ -221,8 +219,10 @@ class Check:
                 )
                 flow = replace(flow, name=name)
             names.add(flow.name)
-            if flow != item.flow and self._repair:
-                self._store.put_flow(item, flow)
+            if flow != item.flow:
+                old, text = item.file.text.encode("utf-8"), edit(item.file, replace(flow, updated=now())).text
+                self._commit([Put(f"{FLOWS}/{item.path}", text.encode("utf-8"), checksum(old))])
+                self._store.flows.forget(item.path)
 
     # Indexes
 
@@ -274,8 +274,7 @@ class Check:
         files = self._store.node_index.all_files().values()
         known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
-            file = edit(loaded.file, loaded.flow)
-            fixed, findings = repaired_flow(file, known)
+            fixed, findings = repaired_flow(loaded.file, known)
             for kind, what, done in findings:
                 self._note(kind, f"{FLOWS}/{loaded.path}", what, done)
             if findings and self._repair:
