@@ -176,15 +176,16 @@ def test_a_turn_that_cannot_become_a_node_still_has_its_answer():
     assert told[-1].event == final
 
 
-def test_a_bug_in_a_tool_ends_the_turn_in_order_and_is_in_the_trace():
+def test_a_bug_in_a_tool_is_told_to_the_model_and_is_in_the_trace():
     def bug():
         raise ZeroDivisionError("oops")
 
-    turn, told = turn_of([call()], Tool(act=bug))
+    turn, told = turn_of([call(), {"text": "So be it."}], Tool(act=bug))
     final = run(turn)
-    assert types(told)[-2:] == ["error", "final"]
-    assert "ZeroDivisionError" in str(final.remark)
-    assert "Traceback" in told[-2].event.detail
+    assert types(told)[-4:] == ["error", "tool_result", "message", "final"]
+    assert "ZeroDivisionError: oops" in told[-3].event.result.as_text()
+    assert "Traceback" in told[-4].event.detail
+    assert (final.status, final.text) == ("ok", "So be it.")
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -130,6 +130,15 @@ def test_a_server_that_does_not_start_costs_a_remark(bench: Bench, notes: Path) 
     assert "The MCP server gone cannot be used" in ran.err and "Traceback" not in ran.err
 
 
+def test_a_server_that_greets_on_its_standard_output_prints_nothing(bench: Bench, notes: Path) -> None:
+    text = (notes / "server.py").read_text()
+    (notes / "server.py").write_text(text.replace("server.run()", 'print("Welcome!", flush=True)\nserver.run()'))
+    with ScriptedModel([Turn("", [SEARCH]), Turn("Found.")]) as server:
+        ran = bench.run("nebula", "-p", "search", **server.env())
+        assert "found nothing about milk" in results(server)
+    assert (ran.code, ran.out) == (0, "Found.\n") and "Welcome" not in ran.err and "Traceback" not in ran.err
+
+
 def test_a_person_is_asked_and_a_yes_for_the_session_holds_for_the_tool(bench: Bench, notes: Path) -> None:
     def person(screen: Person) -> None:
         screen.prompt()

@@ -254,3 +254,13 @@ def test_a_key_is_in_no_record(tmp_path, key):
     for path in (log, trace, memory):
         content = path.read_bytes().replace(b"12345678.0", b"")
         assert not any(form in content for form in forms), path
+
+
+def test_a_terminal_that_shows_the_log_obeys_nothing_in_it(tmp_path):
+    path = tmp_path / "log.txt"
+    said = "red\x1b[31m \x9b2J bell\x07 back\x08 gone\rover\r\nnext\tcell\x7f"
+    result = ToolUseResult("c\x1b", (Text(said),), ToolResultStatus.Success)
+    EventStream("s", recorders=(LogReader(str(path), "hana"),)).emit(ToolResult("t\x1b", result))
+    text = path.read_bytes().decode()
+    assert not set(text) & {"\x1b", "\x9b", "\x07", "\x08", "\x7f"}
+    assert "red␛[31m <U+009B>2J bell␇ back␈ gone␍over\r\nnext\tcell␡" in text

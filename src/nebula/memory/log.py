@@ -26,6 +26,10 @@ CALL_MARK = "[tool_call] "
 # Every character at which some reader ends a line, str.splitlines being the one that knows most.
 _LINE_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _FORGED = rf"(?:\A|(?<=[{_LINE_BREAKS}]))(?=## |{re.escape(CALL_MARK)})"
+_LONE_RETURN = r"\r(?!\n)"
+_SYMBOLS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n\r"} | {0x7F: "␡"}
+_SYMBOLS |= {code: f"<U+{code:04X}>" for code in range(0x80, 0xA0)}
+"""What a terminal obeys instead of showing it."""
 _UNFIT_FOR_HEADER = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 
 
@@ -77,8 +81,8 @@ def _entry(header: str, text: str, calls: Sequence[str] = ()) -> str:
 
 
 def as_logged(text: str) -> str:
-    """The text as it stands in the log."""
-    return re.sub(_FORGED, " ", storable(text))
+    """Return the text as it stands in the log: no line passes for a header, and a terminal obeys nothing in it."""
+    return re.sub(_FORGED, " ", re.sub(_LONE_RETURN, "␍", storable(text)).translate(_SYMBOLS))
 
 
 def _header_part(name: str) -> str:

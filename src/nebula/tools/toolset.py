@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nebula.events import Error
 from nebula.language import sentence_of
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import AppliedChange, Call, CancelledLate, Outcome, Tool, ToolFailure
@@ -21,10 +22,12 @@ from nebula.value import field, record, replace, value
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
+    from nebula.events import Event
     from nebula.workspace.audit import AuditLog
 
 MAX_SAME_FAILURES = 2
 """After this many identical failing calls the next one is answered with the advice to do something else."""
+MAX_PROBLEM = 500
 _CANCELLED = 499
 
 AfterChange = Callable[[AppliedChange, Call], Awaitable[None]]
@@ -77,7 +80,7 @@ class ToolSet:
                 tool, args = self._called(call)
                 # Yield once: a turn that is being cancelled must not start another write.
                 await asyncio.sleep(0)
-                outcome = await tool.run(args, call)
+                outcome = await _run_to_outcome(tool, args, call)
         except asyncio.CancelledError as cancelled:
             done = cancelled.outcome if isinstance(cancelled, CancelledLate) else Outcome((), code=_CANCELLED)
             with suppress(WorkspaceError):  # being given up is what counts now
@@ -85,9 +88,6 @@ class ToolSet:
             raise
         except ToolFailure as failure:
             outcome = Outcome.failed(failure)
-        except WorkspaceError as error:
-            said = ToolFailure(str(error), code=error.status, policy=error.refusal)
-            outcome = replace(Outcome.failed(said), problem=sentence_of(error))
         outcome = self._counted(signature, outcome)
         try:
             self._audit_line(call.use)(outcome.size, outcome.code)
@@ -142,6 +142,37 @@ class ToolSet:
         subject = _argument(use, declared.subject if declared else "path")
         redact = self.audit.redact
         return partial(self.audit.log.record, self.audit.trace_id, redact(method), redact(subject))
+
+
+async def _run_to_outcome(tool: Tool, args: Mapping[str, Any], call: Call) -> Outcome:
+    """Run a tool to its outcome, whatever it raises. Only a failing `emit` ends the turn: what cannot be recorded or
+    shown must not go on."""
+    untold: list[Exception] = []
+
+    def emit(event: Event) -> Any:
+        try:
+            return call.emit(event)
+        except Exception as problem:
+            untold.append(problem)
+            raise
+
+    try:
+        return await tool.run(args, replace(call, emit=emit))
+    except ToolFailure as failure:
+        return Outcome.failed(failure)
+    except WorkspaceError as error:
+        said = ToolFailure(str(error), code=error.status, policy=error.refusal)
+        return replace(Outcome.failed(said), problem=sentence_of(error))
+    except Exception as bug:
+        if bug in untold:
+            raise
+        import traceback
+
+        found = f"{type(bug).__name__}: {bug}"[:MAX_PROBLEM]
+        values = {"tool": call.use.name, "problem": found}
+        detail = "".join(traceback.format_exception(bug))
+        call.emit(Error("tool", "The tool {tool} failed: {problem}", values, detail=detail))
+        return Outcome.failed(ToolFailure(f"The tool failed: {found}", code=500))
 
 
 def _unrecorded(size: int | None, status: int) -> None:

@@ -6,11 +6,14 @@ The client's way of closing wants the task that opened it; calls may come from a
 from __future__ import annotations
 
 import asyncio
+import logging
 import tempfile
 from contextlib import AbstractAsyncContextManager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
+from nebula.tools.external.border import Border
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -18,9 +21,11 @@ if TYPE_CHECKING:
 
     from nebula.tools.external.configured import ExternalServer
 
-START_TIMEOUT_S = 30.0
+END_TIMEOUT_S = 30.0
 MAX_TOOLS = 200
 MAX_REASON = 200
+logging.getLogger("mcp").addHandler(logging.NullHandler())
+"""What a server does wrong is said by us in a sentence; the client's own log would print tracebacks."""
 
 
 class ServerFailed(NebulaError):
@@ -31,37 +36,56 @@ class ServerConnection:
     def __init__(self, server: ExternalServer) -> None:
         self.server = server
         self.tools: tuple[Tool, ...] = ()
+        self.left_out: tuple[str, ...] = ()
+        """Names of tools that cannot be offered, because of how the server describes them."""
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
+        self._border = Border()
+        self._opening = asyncio.Lock()
 
     @property
     def is_open(self) -> bool:
-        return self._client is not None and self._task is not None and not self._task.done()
+        return self._client is not None and not self._border.ended and self._task is not None and not self._task.done()
 
     async def open(self) -> None:
-        """Raises ServerFailed."""
-        self._stop = asyncio.Event()
+        """Start the server, or one that has ended again; nothing happens where it runs. Raises ServerFailed."""
+        async with self._opening:
+            if not self.is_open:
+                await self.close()
+                await self._start()
+
+    async def _start(self) -> None:
+        self._stop, self._border = asyncio.Event(), Border()
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(ready))
         try:
-            await asyncio.wait_for(asyncio.shield(ready), START_TIMEOUT_S)
+            await asyncio.wait_for(asyncio.shield(ready), self.server.timeout_s)
         except TimeoutError:
             await self.close()
-            raise self._failed(f"no answer within {START_TIMEOUT_S:.0f} s") from None
+            raise self._failed(self._too_late()) from None
         except asyncio.CancelledError:
             await self.close()
             raise
 
     async def call(self, tool: str, args: dict[str, Any]) -> CallToolResult:
+        """Return what the tool answers. Raises ServerFailed for whatever else the server does."""
         from mcp import MCPError
+        from mcp.types import REQUEST_TIMEOUT
 
-        if self._client is None or not self.is_open:
-            raise self._failed("it has ended")
+        await self.open()
+        assert self._client is not None  # noqa: S101 - it was opened
         try:
             return await self._client.call_tool(tool, args, read_timeout_seconds=self.server.timeout_s)
         except MCPError as problem:
-            raise self._failed(str(problem)) from None
+            if self._border.ended:
+                raise self._failed("it ended during the call, and is started again at the next one") from None
+            raise self._failed(self._too_late() if problem.code == REQUEST_TIMEOUT else problem.message) from None
+        except Exception as problem:  # noqa: BLE001 - a stranger's answer, in any of the ways it can be wrong
+            raise self._failed(_reason(problem)) from None
+
+    def _too_late(self) -> str:
+        return f"no answer within {self.server.timeout_s:g} s (its timeout_s in mcp_servers)"
 
     async def close(self) -> None:
         self._stop.set()
@@ -69,16 +93,19 @@ class ServerConnection:
             self._task.cancel()  # it waits for a word of the server, which may never come
         if self._task is not None:
             with suppress(asyncio.CancelledError, TimeoutError):
-                await asyncio.wait_for(self._task, START_TIMEOUT_S)
-        self._client = None
+                await asyncio.wait_for(self._task, END_TIMEOUT_S)
+        self._client = self._task = None
 
     async def _live(self, ready: asyncio.Future[None]) -> None:
         with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as said:
             try:
+                await asyncio.to_thread(import_module, "mcp")  # takes seconds on a busy machine
                 from mcp import Client
 
-                async with Client(self._transport(said)) as client:
+                transport = self._border.guard(self._transport(said), keep_problems=bool(self.server.url))
+                async with Client(transport) as client:
                     self.tools = await _all_tools(client)
+                    self.left_out = tuple(self._border.left_out)
                     self._client = client
                     ready.set_result(None)
                     await self._stop.wait()
@@ -119,10 +146,10 @@ async def _all_tools(client: Client) -> tuple[Tool, ...]:
 
 
 def _reason(problem: BaseException) -> str:
-    """The first of what a group of failures holds."""
+    """Return the first line of the first of what a group of failures holds."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
-    return str(problem) or type(problem).__name__
+    return str(problem).partition("\n")[0] or type(problem).__name__
 
 
 def _last_line(said: Any) -> str:

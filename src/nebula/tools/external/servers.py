@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from nebula.language import Sentence, sentence_of
+from nebula.messages import strip_hidden_characters
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import ServerConnection, ServerFailed
-from nebula.tools.external.tool import ExternalTool
+from nebula.tools.external.tool import MAX_NAME, ExternalTool
+
+MOST_NAMED = 10
 
 
 class ExternalServers:
@@ -22,10 +25,10 @@ class ExternalServers:
         return tuple(each for connection in self._connections for each in connection.server.secrets)
 
     async def open(self) -> list[Sentence]:
-        """Starts those that do not run, all at once; what there is to say of those that could not be."""
+        """Start those that do not run, all at once, and return what there is to say of it."""
         closed = [each for each in self._connections if not each.is_open]
-        problems = await asyncio.gather(*map(_opened, closed))
-        return [sentence_of(each) for each in problems if each is not None]
+        remarks = await asyncio.gather(*map(_open, closed))
+        return [remark for each in remarks for remark in each]
 
     def tools(self, approvals: Approvals | None, *, plan: bool) -> Mapping[str, Tool]:
         """What they offer by now. In plan mode only what the user says merely reads."""
@@ -41,9 +44,18 @@ class ExternalServers:
         await asyncio.gather(*(each.close() for each in self._connections))
 
 
-async def _opened(connection: ServerConnection) -> ServerFailed | None:
+async def _open(connection: ServerConnection) -> list[Sentence]:
     try:
         await connection.open()
     except ServerFailed as problem:
-        return problem
-    return None
+        return [sentence_of(problem)]
+    if not connection.left_out:
+        return []
+    return [
+        Sentence(
+            "Tools of the MCP server {name} that are not offered, because their description is too large or not valid: "
+            "{tools}",
+            name=connection.server.name,
+            tools=", ".join(strip_hidden_characters(each)[:MAX_NAME] for each in connection.left_out[:MOST_NAMED]),
+        )
+    ]

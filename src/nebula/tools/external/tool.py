@@ -14,6 +14,7 @@ from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call, Outcome, ToolFailure, whole_characters
 from nebula.tools.external.connection import ServerConnection, ServerFailed
 from nebula.tools.permissions import Permission
+from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 SEPARATOR = "__"
 MAX_NAME = 64
 MAX_DESCRIPTION = 4_000
+MAX_RESULT = 100_000
+"""Bytes of one result that the model is shown."""
+ROOM_FOR_ADVICE = 500
+ASK_FOR_LESS = (
+    "[The result had {size} bytes, and its middle was left out. Ask for less: narrower arguments, a filter, a limit or "
+    "a page, as the tool offers it.]"
+)
+DESCRIBED_ANEW = (
+    "The server of this tool was started again and describes it otherwise now. It can be called from the user's next "
+    "prompt on; go on without it."
+)
 NOT_ALLOWED = "The user did not allow this call. Do not try it again; go on without it or ask what is wanted."
 
 
@@ -37,22 +49,30 @@ class ExternalTool:
         self._approvals = approvals
         about = strip_hidden_characters(tool.description or tool.title or tool.name)[:MAX_DESCRIPTION]
         self.spec = ToolSpec(offered_name(connection.server.name, tool.name), about, dict(tool.input_schema))
-        described = [connection.server.name, tool.name, tool.description, tool.title, tool.input_schema]
-        self._permission = Permission("call", self.spec.name, digest(json.dumps(described, sort_keys=True).encode()))
+        self._permission = Permission("call", self.spec.name, _describe(connection, tool))
 
     @property
     def reads_only(self) -> bool:
-        """As the user says. What the server says of its own tools is not asked."""
+        """Whether the user says so. What the server says of its own tools is not asked."""
         return self._tool in self._connection.server.read_only
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         said = whole_characters(json.dumps(args, ensure_ascii=False, indent=2), "What the tool is given")
-        if not self.reads_only:
-            await self._ask(said, call)
         try:
-            return _outcome(await self._connection.call(self._tool, dict(args)))
+            await self._connection.open()
+            self._require_same()
+            if not self.reads_only:
+                await self._ask(said, call)
+            result = await self._connection.call(self._tool, dict(args))
         except ServerFailed as problem:
             raise ToolFailure(str(problem), code=502) from None
+        return _outcome(result, min(MAX_RESULT, call.room))
+
+    def _require_same(self) -> None:
+        """Refuse a tool that its server, started again meanwhile, describes otherwise than when it was offered."""
+        now = [each for each in self._connection.tools if each.name == self._tool]
+        if [_describe(self._connection, each) for each in now] != [self._permission.described]:
+            raise ToolFailure(DESCRIBED_ANEW, code=409)
 
     async def _ask(self, said: str, call: Call) -> None:
         approvals = self._approvals
@@ -66,18 +86,34 @@ class ExternalTool:
             raise decision.refusal(NOT_ALLOWED)
 
 
-def _outcome(result: CallToolResult) -> Outcome:
-    blocks = tuple(filter(None, (_block(each) for each in result.content)))
+def _describe(connection: ServerConnection, tool: ServerTool) -> str:
+    """Return a digest of all that the user and the model know of a tool."""
+    known = [connection.server.name, tool.name, tool.title, tool.description, tool.input_schema]
+    return digest(json.dumps(known, sort_keys=True).encode())
+
+
+def _outcome(result: CallToolResult, room: int) -> Outcome:
+    blocks: list[Text | Json] = [_block(each) for each in result.content]
+    if not blocks and result.structured_content is not None:
+        blocks = [Json(result.structured_content)]
+    blocks = _cut(blocks, room)
     if result.is_error:
         said = " ".join(block.as_text() for block in blocks) or "The tool failed without a word."
         return Outcome((Json({"error": said}),), ToolResultStatus.Error, code=502)
-    if not blocks and result.structured_content is not None:
-        return Outcome((Json(result.structured_content),))
-    return Outcome(blocks or (Text("(no output)"),))
+    return Outcome(tuple(blocks) or (Text("(no output)"),))
 
 
-def _block(content: Any) -> Text | None:
-    """The text in it; of anything else, what it is."""
+def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:
+    """Return a result of more than `room` bytes as both ends of its text, and how to ask for less."""
+    size = sum(len(block.as_text().encode("utf-8", "surrogatepass")) for block in blocks)
+    if size <= room:
+        return blocks
+    text, _ = cut_middle("\n".join(block.as_text() for block in blocks), max(0, room - ROOM_FOR_ADVICE))
+    return [Text(text), Text(ASK_FOR_LESS.format(size=size))]
+
+
+def _block(content: Any) -> Text:
+    """Return the text in it; of anything else, what it is."""
     if content.type == "text":
         return Text(strip_hidden_characters(content.text))
     resource = getattr(content, "resource", None)
