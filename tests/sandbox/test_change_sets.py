@@ -305,6 +305,28 @@ def test_an_edit_by_the_user_meanwhile_is_a_conflict(project: Path, disk: str | 
     assert (project / "README.md").read_text("utf-8") == "# the user was here\n"
 
 
+@pytest.mark.parametrize("early", [True, False])
+def test_what_the_user_removes_or_renames_meanwhile_is_a_conflict(project: Path, disk: str | None, early: bool) -> None:
+    (project / "lib").mkdir()
+    (project / "lib/a.py").write_text("a\n")
+    (project / "kept.txt").write_text("kept\n")
+
+    def remove(chunk: bytes) -> None:
+        (project / "README.md").unlink(missing_ok=True)
+        if (project / "lib").exists():
+            (project / "lib").rename(project / "renamed")
+            (project / "src/util.py").rename(project / "src/tools.py")
+
+    work = "echo 2 > README.md; echo 2 > lib/a.py; echo 2 > t; mv t src/util.py; echo 2 > src/new.py; rm kept.txt; mkdir kept.txt"
+    line = f"{work}; echo go; sleep 0.3" if early else f"echo go; sleep 0.3; {work}"
+    with run(Command(str(project), line, disk=disk), on_output=remove) as done:
+        conflicts = {change.path for change in done.changes.changes if change.conflict}
+        others = {change.path for change in done.changes.changes} - conflicts
+    assert {"README.md", "src/util.py"} <= conflicts <= {"README.md", "src/util.py", "lib", "lib/a.py"}
+    assert others == {"src/new.py", "kept.txt"}
+    assert ("lib/a.py" in conflicts) or not early  # after the rename, the command found no such folder
+
+
 def test_secrets_read_as_empty_and_deleting_one_is_known(project: Path, disk: str | None) -> None:
     (project / ".env").write_text("KEY=canary\n")
     (project / "deploy").mkdir()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import stat
 from collections.abc import Mapping
@@ -14,10 +16,12 @@ from hypothesis import strategies as st
 
 from file_history_rig import redo, restore, undo
 from nebula.files.syscalls import Syscalls
+from nebula.value import replace
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.contract import PathChange
-from nebula.workspace.errors import ProtectedPath, SecretPath, Stale
+from nebula.workspace.errors import ProtectedPath, SecretPath, Stale, WorkspaceError
 from nebula.workspace.file_history import states_after
+from nebula.workspace.guard.policy import Policy
 
 Tree = dict[str, tuple[str, int, bytes]]
 """Path → kind, mode, content or target."""
@@ -166,6 +170,9 @@ class TestASetOfChanges:
         assert read_tree(root) == expected
 
 
+CHANGING = {"create", "rename", "exchange", "link", "symlink", "unlink", "mkdir", "rmdir", "fchmod", "write"}
+
+
 class Dying(Syscalls):
     """The process is gone at the n-th call that changes the disk."""
 
@@ -173,10 +180,24 @@ class Dying(Syscalls):
         self._left = calls
 
     def __getattribute__(self, name: str) -> Any:
-        if name in {"create", "rename", "exchange", "link", "symlink", "unlink", "mkdir", "rmdir", "fchmod", "write"}:
+        if name in CHANGING:
             self._left -= 1
             if self._left < 0:
                 os._exit(9)
+        return super().__getattribute__(name)
+
+
+class Failing(Syscalls):
+    """One call that brings something new finds the disk full; before and after it there is room."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in {"create", "symlink", "mkdir", "write", "link"}:
+            self.left -= 1
+            if self.left == -1:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().__getattribute__(name)
 
 
@@ -197,8 +218,130 @@ NEW: Mapping[str, tuple[str, int, bytes]] = {
 }
 
 
+BESIDE_OLD: Mapping[str, tuple[str, int, bytes]] = {
+    ".git": ("folder", 0o755, b""),
+    ".git/index": ("file", 0o644, b"index 1"),
+    ".git/gone": ("file", 0o644, b"gone"),
+    "build": ("folder", 0o755, b""),
+    "build/old": ("folder", 0o755, b""),
+    "build/old/x.o": ("file", 0o644, b"x 1"),
+    "build/swapped": ("link", 0, b"x.o"),
+}
+BESIDE_NEW: Mapping[str, tuple[str, int, bytes]] = {
+    ".git": ("folder", 0o755, b""),
+    ".git/objects": ("folder", 0o755, b""),
+    ".git/objects/1": ("file", 0o444, b"object"),
+    ".git/index": ("file", 0o644, b"index 2"),
+    "build": ("folder", 0o755, b""),
+    "build/swapped": ("folder", 0o755, b""),
+    "build/swapped/y.o": ("file", 0o600, b"y"),
+    "build/old": ("file", 0o644, b"no folder any more"),
+}
+BEFORE, AFTER = {**OLD, **BESIDE_OLD}, {**NEW, **BESIDE_NEW}
+
+
+def apply_all(root: Path, **options: Any) -> LocalWorkspace:
+    """Apply the set with what git ignores and what is git's own."""
+    beside = changes_between(dict(BESIDE_OLD), dict(BESIDE_NEW))
+    workspace = open_workspace(str(root), Policy(allowed=frozenset({".git"})), **options).for_turn("turn-1")
+    done = workspace.apply_changes(
+        changes_between(dict(OLD), dict(NEW)),
+        [change for change in beside if change.path.startswith("build")],
+        [change for change in beside if change.path.startswith(".git")],
+    )
+    assert done.left_out == ()
+    assert done.ignored == len(beside)
+    return workspace
+
+
+def journal_objects(root: Path) -> set[str]:
+    return {path.name for path in (root / ".nebula/journal/objects").rglob("*") if path.is_file()}
+
+
+def litter(root: Path) -> list[str]:
+    left = [str(path) for path in root.rglob(".nebula-tmp-*")]
+    return left + [str(path) for path in (root / ".nebula/journal/beside").glob("*")]
+
+
+class TestADiskThatFails:
+    def test_nothing_of_the_set_stays_and_it_is_told(self, tmp_path: Path) -> None:
+        for calls in range(300):
+            root = tmp_path / str(calls)
+            write_tree(root, BEFORE)
+            with open_workspace(str(root)) as made:
+                made.history.changes()
+            failing = Failing(calls)
+            try:
+                apply_all(root, calls=failing).close()
+            except WorkspaceError as error:
+                assert error.status >= 500, calls
+                assert read_tree(root) == BEFORE, calls
+                assert journal_objects(root) == set(), calls
+                assert litter(root) == [], calls
+                with open_workspace(str(root)) as workspace:
+                    assert workspace.history.changes("turn-1") == []
+                    assert workspace.take_back_half_applied() is None
+            else:
+                assert failing.left >= 0
+                assert read_tree(root) == AFTER
+                assert litter(root) == []
+                break
+        assert calls > 30
+
+    def test_a_plan_that_came_with_the_project_moves_nothing(self, tmp_path: Path) -> None:
+        root = tmp_path / "app"
+        write_tree(root, {"a.txt": ("file", 0o644, b"mine")})
+        slots = root / ".nebula/journal/beside"
+        slots.mkdir(parents=True)
+        (slots / "0.old").write_bytes(b"#!/bin/sh\n")
+        row = [0, ".git-hook", "remove", 0, (slots / "0.old").stat().st_ino, None]
+        (slots / "plan.jsonl").write_text(json.dumps({"home": 1}) + "\n" + json.dumps(row) + "\n", "utf-8")
+        (slots.parent / "applying.json").write_text('{"start": 0, "group": "x"}', "utf-8")
+        with open_workspace(str(root)) as workspace:
+            workspace.take_back_half_applied()
+        assert read_tree(root) == {"a.txt": ("file", 0o644, b"mine")}
+        assert litter(root) == []
+
+    def test_a_repository_that_changed_meanwhile_is_left_as_it_is_whole(self, tmp_path: Path) -> None:
+        root = tmp_path / "app"
+        write_tree(root, dict(BESIDE_OLD))
+        beside = changes_between(dict(BESIDE_OLD), dict(BESIDE_NEW))
+        git = [change for change in beside if change.path.startswith(".git")]
+        git[0] = replace(git[0], still_there=lambda: False)
+        with open_workspace(str(root), Policy(allowed=frozenset({".git"}))).for_turn("turn-1") as workspace:
+            done = workspace.apply_changes([], (), git)
+        assert [type(error) for _, error in done.left_out] == [Stale]
+        assert read_tree(root) == BESIDE_OLD
+
+
 @pytest.mark.slow
 class TestKilledWhileApplying:
+    def test_repository_and_ignored_files_are_taken_back_with_the_set(self, tmp_path: Path) -> None:
+        halves = 0
+        for calls in range(0, 400, 3):
+            root = tmp_path / str(calls)
+            write_tree(root, BEFORE)
+            with open_workspace(str(root)) as made:
+                made.history.changes()
+            pid = os.fork()
+            if pid == 0:
+                apply_all(root, calls=Dying(calls))
+                os._exit(0)
+            killed = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+            found = read_tree(root)
+            with open_workspace(str(root)) as workspace:
+                taken = workspace.take_back_half_applied()
+                assert read_tree(root) == (AFTER if not killed or (taken is None and found == AFTER) else BEFORE), calls
+                if taken is not None:
+                    halves += 1
+                    assert taken.left == ()
+                    assert found[".git/index"] == BEFORE[".git/index"] or ".git" in taken.paths
+            assert litter(root) == [], calls
+            if not killed:
+                break
+        assert halves > 20
+        assert not killed
+
     def test_the_next_start_takes_back_what_was_half_applied(self, tmp_path: Path) -> None:
         halves = 0
         for calls in range(0, 200, 3):

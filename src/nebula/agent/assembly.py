@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.contract import Workspace
 
+_MOST_NAMED = 20
+"""Paths that one remark names."""
+
 
 async def open_session(
     settings: Settings,
@@ -182,17 +185,22 @@ def take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[S
         remarks.append(
             Sentence(
                 "A command's changes were only half applied when nebula was ended. They were taken back: {paths}",
-                paths=", ".join(taken.paths),
+                paths=_named(taken.paths),
             )
         )
     if taken.left:
         remarks.append(
             Sentence(
                 "Half-applied changes that could not be taken back, because the files changed since: {paths}",
-                paths=", ".join(taken.left),
+                paths=_named(taken.left),
             )
         )
     return remarks
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    more = f" … +{len(paths) - _MOST_NAMED}" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
 
 
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:

@@ -74,6 +74,7 @@ def run(
         changes = read_changes(
             layer,
             masks=launch.shown,
+            names=launch.names,
             hidden=command.hidden,
             started_ns=launch.ready_ns,
             limit=command.limits.layer_bytes,

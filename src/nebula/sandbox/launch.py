@@ -12,7 +12,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from nebula.files.home import nebula_home
@@ -40,6 +40,7 @@ class Launch:
         self._disk = disk
         self.output = KeptOutput(command.limits.output_bytes)
         self.shown: dict[str, bytes] = {}
+        self.names: Mapping[str, frozenset[str]] = {}
         self.descriptors: list[int] = []
         """Upper side and view of the project; whoever takes them closes them."""
         self.ready_ns = 0
@@ -60,6 +61,7 @@ class Launch:
         """Tell the launcher, which has been starting meanwhile, what to build."""
         command, limits = self.command, self.command.limits
         found = command.secrets.find(command.root, command.hidden)
+        self.names = found.names
         self.shown = dict.fromkeys(found.masked, b"") | cleaned_git_settings(root_fd, found.settings)
         project = os.fstat(root_fd)
         as_root = os.geteuid() == 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from nebula.value import value
@@ -21,8 +21,8 @@ _YOUNG_NS = 50_000_000
 
 _GIT_SETTINGS = frozenset({"config", "config.worktree", "FETCH_HEAD"})
 
-_Listing = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-"""Of a folder: its stamp, the folders to look into, what is secret, git's settings; as paths below the root."""
+_Parts = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], frozenset[str]]
+"""Of a folder: the folders to look into, what is secret, git's settings, as paths below the root; all its names."""
 
 
 @value
@@ -31,6 +31,8 @@ class FoundSecrets:
     """Files and folders that are empty for a command."""
     settings: tuple[str, ...]
     """Settings of repositories, without which git would not work: they are shown without what is secret."""
+    names: Mapping[str, frozenset[str]]
+    """Folder, ending in "/" → what was in it: what a user removes or renames while the command runs is known by it."""
 
 
 class SecretFinder:
@@ -38,11 +40,12 @@ class SecretFinder:
 
     def __init__(self, is_secret: Callable[[str], bool]) -> None:
         self._is_secret = is_secret
-        self._known: dict[str, _Listing] = {}
+        self._known: dict[str, tuple[tuple[int, ...], _Parts]] = {}
 
     def find(self, root: str, hidden: tuple[str, ...]) -> FoundSecrets:
         masked: list[str] = []
         settings: list[str] = []
+        names: dict[str, frozenset[str]] = {}
         waiting = [""]
         now = time.time_ns()
         while waiting:
@@ -53,19 +56,18 @@ class SecretFinder:
                 stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
                 known = self._known.get(place)
                 if known is None or known[0] != stamp:
-                    known = (stamp, *self._list(place, folder, hidden))
+                    known = (stamp, self._list(place, folder, hidden))
                     if now - stamp[1] > _YOUNG_NS:
                         self._known[place] = known
             except OSError:
                 continue  # gone, or closed to us: then it is closed to the command
-            waiting += known[1]
-            masked += known[2]
-            settings += known[3]
-        return FoundSecrets(tuple(masked), tuple(settings))
+            below, secret, of_git, names[folder] = known[1]
+            waiting += below
+            masked += secret
+            settings += of_git
+        return FoundSecrets(tuple(masked), tuple(settings), names)
 
-    def _list(
-        self, place: str, folder: str, hidden: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    def _list(self, place: str, folder: str, hidden: tuple[str, ...]) -> _Parts:
         below, masked, settings = [], [], []
         is_of_git = ".git/" in folder
         with os.scandir(place) as entries:
@@ -80,7 +82,7 @@ class SecretFinder:
                 masked.append(path)
             elif entry.is_dir(follow_symlinks=False):
                 below.append(f"{path}/")
-        return tuple(below), tuple(masked), tuple(settings)
+        return tuple(below), tuple(masked), tuple(settings), frozenset(found)
 
 
 @cache

@@ -29,7 +29,16 @@ from nebula.workspace.contract import (
     WriteMode,
     WriteResult,
 )
-from nebula.workspace.errors import MalformedRequest, NotKept, NotUtf8, ReadOnly, SecretPath, TooLarge, WorkspaceError
+from nebula.workspace.errors import (
+    MalformedRequest,
+    NotKept,
+    NotUtf8,
+    ReadOnly,
+    SecretPath,
+    Stale,
+    TooLarge,
+    WorkspaceError,
+)
 from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
@@ -40,7 +49,7 @@ from nebula.workspace.line_ranges import read_line_range
 if TYPE_CHECKING:
     from nebula.workspace.file_history import FileHistory
     from nebula.workspace.search.explore import Explorer
-    from nebula.workspace.writing.change_sets import TakenBack
+    from nebula.workspace.writing.change_sets import ChangeSetWriter, TakenBack
     from nebula.workspace.writing.request import WriteRequest
     from nebula.workspace.writing.writer import FileWriter
 
@@ -316,26 +325,30 @@ class LocalWorkspace(ReadingWorkspace):
         ignored: Sequence[PathChange] = (),
         repository: Sequence[PathChange] = (),
     ) -> AppliedSet:
-        """Apply a set as a whole, as this turn's; beside it what git ignores and what is git's own, if that is
-        allowed, which the journal does not keep."""
-        from nebula.workspace.writing.change_sets import ChangeSetWriter, IgnoredWriter
-
-        writer = self._writing.get()
+        """Apply a set as a whole, as this turn's, with what git ignores and what is git's own, if that is allowed,
+        which the journal does not keep."""
         allowed, refused = self._judged(changes)
-        beside, _ = self._judged(ignored)
-        beside += [(normal_path(each.path), each) for each in repository if self.may_change_repository(each.path)]
-        counted: list[int] = []
-        done, failed = ChangeSetWriter(writer, self._turn).apply(
-            allowed, lambda: counted.append(IgnoredWriter(self._jail, writer).apply(beside))
-        )
+        beside, others = self._judged(ignored)
+        beside, changed = _split_changed(beside)
+        git = [(normal_path(each.path), each) for each in repository if self.may_change_repository(each.path)]
+        git, touched = _split_changed(git)
+        if touched:  # half a commit is a broken repository
+            git, changed = [], [*changed, *touched]
+        done, failed = self._set_writer().apply(allowed, [*beside, *git])
         applied = tuple(AppliedPath(move.path.text, move.current, move.target) for move in done)
-        return AppliedSet(applied, (*refused, *((each.path, each.error) for each in failed)), sum(counted))
+        left_out = (*refused, *others, *changed, *((each.path, each.error) for each in failed))
+        return AppliedSet(applied, left_out, len(beside) + len(git))
 
     def take_back_half_applied(self) -> TakenBack | None:
         """Of a set whose process was killed while it applied it."""
+        return self._set_writer().take_back_half_applied()
+
+    def _set_writer(self) -> ChangeSetWriter:
+        from nebula.workspace.writing.beside import BesideWriter
         from nebula.workspace.writing.change_sets import ChangeSetWriter
 
-        return ChangeSetWriter(self._writing.get(), "").take_back_half_applied()
+        writer = self._writing.get()
+        return ChangeSetWriter(writer, BesideWriter(self._jail, writer), self._turn)
 
     def _judged(
         self, changes: Sequence[PathChange]
@@ -363,6 +376,21 @@ class LocalWorkspace(ReadingWorkspace):
 
     def for_turn(self, trace_id: str) -> Self:
         return type(self)(self._jail, self._judge, writing=self._writing, turn=trace_id)
+
+
+JudgedChanges = list[tuple[NormalPath, PathChange]]
+
+
+def _split_changed(changes: JudgedChanges) -> tuple[JudgedChanges, list[tuple[str, WorkspaceError]]]:
+    """Return those whose place is still as it was seen, and the others with what there is to say of them."""
+    still: JudgedChanges = []
+    changed: list[tuple[str, WorkspaceError]] = []
+    for path, change in changes:
+        if change.still_there is None or change.still_there():
+            still.append((path, change))
+        else:
+            changed.append((path.text, Stale("{path}: changed while the command ran or since.", path=path.text)))
+    return still, changed
 
 
 def _read_only() -> ReadOnly:

@@ -25,7 +25,7 @@ SET_MARKER = "applying.json"
 """In the journal, for as long as a set of changes is being applied."""
 
 _RECORDS: Mapping[str, Callable[[int], bool]] = {
-    **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks"), stat.S_ISDIR),
+    **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks", "journal/beside"), stat.S_ISDIR),
     **dict.fromkeys(("log.txt", "trace.jsonl", "audit.jsonl", "journal/changes.jsonl"), stat.S_ISREG),
 }
 

@@ -32,12 +32,14 @@ def read_changes(
     layer: Layer,
     *,
     masks: Mapping[str, bytes],
+    names: Mapping[str, Collection[str]],
     hidden: Collection[str],
     started_ns: int,
     limit: int,
 ) -> ChangeSet:
-    """Raises LeftTooMuch when the files are larger than `limit` together."""
-    reader = _Reader(masks, hidden, started_ns, limit)
+    """Return what the command changed. `names` are those in each folder when it began. Raises LeftTooMuch when the
+    files are larger than `limit` together."""
+    reader = _Reader(masks, names, hidden, started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
     reader.walk(_Folder(layer.upper, layer.lower))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
@@ -72,8 +74,16 @@ class _Folder:
 
 
 class _Reader:
-    def __init__(self, masks: Mapping[str, bytes], hidden: Collection[str], started_ns: int, limit: int) -> None:
+    def __init__(
+        self,
+        masks: Mapping[str, bytes],
+        names: Mapping[str, Collection[str]],
+        hidden: Collection[str],
+        started_ns: int,
+        limit: int,
+    ) -> None:
         self._masks = masks
+        self._names = names
         self._below_masks = tuple(f"{path}/" for path in masks)
         self._hidden = frozenset(hidden)
         self._started_ns = started_ns
@@ -119,7 +129,7 @@ class _Reader:
             before = None
         mode = content.ordinary_mode(stat.S_IMODE(after.st_mode), before and before.st_mode)
         if before is None:
-            self._add(LayerChange(path, "created", None, Entry("folder", mode)))
+            self._add(self._change(path, "created", None, Entry("folder", mode), None))
         elif mode != stat.S_IMODE(before.st_mode):
             old = Entry("folder", stat.S_IMODE(before.st_mode))
             self._add(LayerChange(path, "mode", old, Entry("folder", mode), stamp=stamp_of(before)))
@@ -190,11 +200,20 @@ class _Reader:
         self, path: str, kind: str, old: Entry | None, new: Entry | None, before: os.stat_result | None
     ) -> LayerChange:
         if before is None:
-            return LayerChange(path, kind, old, new, secret=self._is_masked(path))
+            was_removed = self._was_there(path) and not self._is_replaced(path)
+            return LayerChange(path, kind, old, new, secret=self._is_masked(path), conflict=was_removed)
         conflict = not stat.S_ISDIR(before.st_mode) and before.st_ctime_ns >= self._started_ns
         return LayerChange(
             path, kind, old, new, secret=self._is_masked(path), conflict=conflict, stamp=stamp_of(before)
         )
+
+    def _was_there(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self._names.get(f"{folder}/" if folder else "", ())
+
+    def _is_replaced(self, path: str) -> bool:
+        """Return whether something of another kind stands there still: its deletion has been added just before."""
+        return any(each[-1].path == path for each in (self.changes, self.git_files) if each)
 
     def _add(self, change: LayerChange) -> None:
         (self.git_files if git.is_git_path(change.path) else self.changes).append(change)

@@ -22,6 +22,7 @@ from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
 from nebula.value import value
 from nebula.workspace.guard.jail import status_at
+from nebula.workspace.journal.states import content_name
 from nebula.workspace.records import timestamp
 
 ChangeKind = Literal["write", "undo", "redo", "restore"]
@@ -123,6 +124,12 @@ class ChangeLog:
 
     def changes(self) -> list[RecordedChange]:
         return [entry for entry in self.read() if isinstance(entry, RecordedChange)]
+
+    def contents(self) -> set[str]:
+        """Return the names of all contents that the journal still speaks of."""
+        kept = {str(record.get("content")) for _, record in self._records() if record.get("kind") == "kept"}
+        states = (state for change in self.changes() for state in (change.before, change.after))
+        return kept | {name for name in map(content_name, states) if name is not None}
 
     def read(self) -> list[RecordedChange | TurnMark]:
         """All changes that happened, and marks, oldest first; lines that cannot be read are passed over."""

@@ -21,6 +21,8 @@ class ObjectStore:
         self._folder_fd = folder_fd
         self._writer = writer
         self._calls = calls
+        self.written: set[str] = set()
+        """What was not there before; whoever wants to know clears it first."""
 
     def put(self, content: bytes, *, durable: bool) -> str:
         """Keep a content. Durable: it survives a power failure once this returns."""
@@ -33,6 +35,7 @@ class ObjectStore:
                 return name
             with suppress(FileExistsError):
                 self._writer.put(Place(shelf, "", name[2:], None), content, durable=durable)
+                self.written.add(name)
         finally:
             os.close(shelf)
         return name
@@ -49,6 +52,15 @@ class ObjectStore:
             return self._get_from(shelf, name)
         finally:
             os.close(shelf)
+
+    def drop(self, name: str) -> None:
+        """Forget a content that nobody needs."""
+        with suppress(OSError):  # gone already, or it stays: no reason to fail
+            shelf = os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
+            try:
+                self._calls.unlink(name[2:], shelf)
+            finally:
+                os.close(shelf)
 
     def _get_from(self, shelf: int, name: str) -> bytes | None:
         try:

@@ -1,7 +1,8 @@
 """Many paths changed as one: what a command left in its layer, once somebody said yes to it.
 
 While a set is applied a marker lies in the journal, locked by the process that applies. Whoever finds one that nobody
-holds any more takes back, from the end, what that process had done: a set is there as a whole or not at all.
+holds any more takes back, from the end, what that process had done: a set is there as a whole or not at all, with what
+belongs to it and is kept in no journal (`beside`).
 """
 
 from __future__ import annotations
@@ -9,21 +10,22 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.value import value
 from nebula.workspace.contract import PathChange
-from nebula.workspace.errors import PathRefused, Stale, WorkspaceError
-from nebula.workspace.guard.jail import Jail, translate
+from nebula.workspace.errors import Stale, WorkspaceError
+from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
-from nebula.workspace.journal.changes import Abort, RecordedChange
+from nebula.workspace.journal.changes import Abort, ChangeKind, RecordedChange
 from nebula.workspace.journal.states import content_name, parse_state, same_state
 from nebula.workspace.state_folder import SET_MARKER as MARKER
+from nebula.workspace.writing.beside import BesideWriter
 from nebula.workspace.writing.entries import EntryMover, Move, MoveFailed
 from nebula.workspace.writing.writer import FileWriter
 
@@ -41,40 +43,36 @@ class TakenBack:
 
 
 class ChangeSetWriter:
-    def __init__(self, writer: FileWriter, group: str) -> None:
+    def __init__(self, writer: FileWriter, beside: BesideWriter, group: str) -> None:
         self._writer = writer
+        self._beside = beside
         self._group = group
 
     def apply(
-        self, changes: Sequence[tuple[NormalPath, PathChange]], afterwards: Callable[[], None] | None = None
+        self, changes: Sequence[tuple[NormalPath, PathChange]], beside: Sequence[tuple[NormalPath, PathChange]] = ()
     ) -> tuple[list[Move], list[MoveFailed]]:
-        """What was done, and what could not be; the others are applied all the same. Where the disk fails, or
-        `afterwards`, which belongs to the set, nothing of it stays."""
+        """Return what was done, and what could not be; the others are applied all the same. `beside` belongs to the
+        set, and the journal does not keep it. Where the disk fails nothing of the set stays."""
         failed: list[MoveFailed] = []
-        with self._writer.locked([path for path, _ in changes]), self._marked() as start:
-            try:
-                moves = self._moves(changes, failed)
-                done = EntryMover(self._writer, self._group, "write").carry_out(moves, failed=failed)
-                if afterwards is not None:
-                    afterwards()
-            except BaseException:
-                self._take_back(start)
-                raise
+        with self._writer.locked([path for path, _ in changes]), self._marked():
+            self._writer.objects.written.clear()
+            moves = self._moves(changes, failed)
+            done = EntryMover(self._writer, self._group, "write").carry_out(moves, failed=failed)
+            self._beside.apply(beside)
         return done, failed
 
     def take_back_half_applied(self) -> TakenBack | None:
         """None where nothing is left over, or whoever applies it lives."""
         try:
-            fd = os.open(MARKER, FILE_FLAGS, dir_fd=self._writer.journal_fd)
+            fd = os.open(MARKER, _MARKER_FLAGS & ~os.O_CREAT, dir_fd=self._writer.journal_fd)
         except OSError:
             return None
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.fstat(fd).st_nlink:
                 return None
-            start, self._group = _read_marker(fd)
-            taken = self._take_back(start) if self._group else TakenBack(())
-            self._writer.calls.unlink(MARKER, self._writer.journal_fd)
+            taken = self._take_back_of(fd)
+            self._settle(fd)
         except BlockingIOError:
             return None
         except OSError as error:
@@ -99,22 +97,37 @@ class ChangeSetWriter:
         return moves
 
     def _take_back(self, start: int) -> TakenBack:
-        """From the end; what never happened is only struck out."""
-        log = self._writer.log
-        ours = [
-            each for each in log.changes() if each.seq >= start and each.group == self._group and each.kind == "write"
-        ]
-        taken: set[str] = set()
-        left: set[str] = set()
+        """From the end; what never happened is only struck out. The contents of the set leave the journal with it."""
+        taken, left = map(set, self._beside.take_back())
+        self._beside.clear()  # there may be no room left to record anything
+        ours = self._changes_since(start, "write")
         for change in reversed(ours):
             try:
                 if self._take_back_one(change):
                     taken.add(change.path)
-                log.append(Abort(change.seq))
+                self._writer.log.append(Abort(change.seq))
             except WorkspaceError:
                 left.add(change.path)
         self._writer.remove_folders(folder for change in ours for folder in change.made)
-        return TakenBack(tuple(sorted(taken)), tuple(sorted(left)))
+        back = self._changes_since(start, "undo")
+        for change in back:
+            self._writer.log.append(Abort(change.seq))
+        self._forget_contents([*ours, *back])
+        return TakenBack(_short(taken), _short(left))
+
+    def _changes_since(self, start: int, kind: ChangeKind) -> list[RecordedChange]:
+        changes = self._writer.log.changes()
+        return [each for each in changes if each.seq >= start and each.group == self._group and each.kind == kind]
+
+    def _forget_contents(self, changes: Iterable[RecordedChange]) -> None:
+        """Remove the contents that only the set needed: on a full disk they would keep it full."""
+        objects = self._writer.objects
+        named = {content_name(state) for change in changes for state in (change.before, change.after)}
+        needed = self._writer.log.contents()
+        for name in (objects.written | named) - needed:
+            if name is not None:
+                objects.drop(name)
+        objects.written.clear()
 
     def _take_back_one(self, change: RecordedChange) -> bool:
         """False where it had not happened yet."""
@@ -130,40 +143,59 @@ class ChangeSetWriter:
         return True
 
     @contextmanager
-    def _marked(self) -> Iterator[int]:
-        """The marker lies there for the length of the block, held by us; where in the journal the set begins."""
-        folder = self._writer.journal_fd
+    def _marked(self) -> Iterator[None]:
+        """The marker lies there for the length of the block, held by us. A block that fails is taken back; where even
+        that fails the marker stays, and the next start tries again."""
         try:
-            fd = self._held_marker(folder)
+            fd = self._held_marker(self._writer.journal_fd)
+            try:
+                start = self._write_marker(fd)
+                try:
+                    yield
+                except BaseException:
+                    self._take_back(start)
+                    self._settle(fd)
+                    raise
+                self._settle(fd)
+            finally:
+                os.close(fd)
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
+
+    def _write_marker(self, fd: int) -> int:
+        """Return where in the journal the set begins."""
+        start, calls = self._writer.log.end(), self._writer.calls
+        os.ftruncate(fd, 0)
         try:
-            start = self._writer.log.end()
-            os.ftruncate(fd, 0)
-            self._writer.calls.write(fd, json.dumps({"group": self._group, "start": start}).encode())
-            self._writer.calls.fsync(fd)
-            self._writer.calls.fsync_dir(folder)
-            yield start
-        finally:
-            with suppress(FileNotFoundError):
-                self._writer.calls.unlink(MARKER, folder)
-            os.close(fd)
+            calls.write(fd, json.dumps({"group": self._group, "start": start}).encode())
+            calls.fsync(fd)
+            calls.fsync_dir(self._writer.journal_fd)
+        except OSError:
+            self._settle(fd)
+            raise
+        return start
+
+    def _settle(self, fd: int) -> None:
+        os.ftruncate(fd, 0)  # from here on the set stands, or is no more
+        self._beside.clear()
+        with suppress(FileNotFoundError):
+            self._writer.calls.unlink(MARKER, self._writer.journal_fd)
 
     def _held_marker(self, folder: int) -> int:
         while True:
             fd = os.open(MARKER, _MARKER_FLAGS, 0o600, dir_fd=folder)
             fcntl.flock(fd, fcntl.LOCK_EX)
             if os.fstat(fd).st_nlink:
-                if os.fstat(fd).st_size:
-                    self._take_back_of(fd)
+                self._take_back_of(fd)  # of another process that was killed: first things first
                 return fd
             os.close(fd)
 
-    def _take_back_of(self, fd: int) -> None:
-        """Of another process that was killed: first things first."""
-        start, group = _read_marker(fd)
-        if group:
-            ChangeSetWriter(self._writer, group)._take_back(start)
+    def _take_back_of(self, fd: int) -> TakenBack | None:
+        marker = _read_marker(fd)
+        if marker is None:
+            return None
+        start, group = marker
+        return ChangeSetWriter(self._writer, self._beside, group)._take_back(start)
 
 
 def _is_folder(state: str | None) -> bool:
@@ -186,71 +218,15 @@ def _target(current: str | None, change: PathChange) -> str | None:
     return f"{sha256}:{change.mode:o}"
 
 
-def _read_marker(fd: int) -> tuple[int, str]:
+def _read_marker(fd: int) -> tuple[int, str] | None:
+    """Return where a set begins and whose it is; None where nothing was applied, or it never was ours."""
     try:
-        said = json.loads(read_all(fd, _MARKER_BYTES))
-        return int(said["start"]), str(said["group"])
+        found = json.loads(read_all(fd, _MARKER_BYTES))
+        return int(found["start"]), str(found["group"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return 0, ""  # killed before anything was applied, or never ours
+        return None
 
 
-class IgnoredWriter:
-    """What git ignores: written plainly and whole, not durably and not journalled, so it cannot be taken back."""
-
-    def __init__(self, jail: Jail, writer: FileWriter) -> None:
-        self._jail = jail
-        self._writer = writer
-
-    def apply(self, changes: Sequence[tuple[NormalPath, PathChange]]) -> int:
-        """How many were applied; one that cannot be, or that somebody else changed meanwhile, is passed over."""
-        done = 0
-        changes = [each for each in changes if each[1].still_there is None or each[1].still_there()]
-        going = [each for each in changes if each[1].kind is None]
-        for path, _ in sorted(going, key=lambda each: len(each[0].parts), reverse=True):
-            with suppress(OSError, WorkspaceError):
-                done += self._remove(path)
-        for path, change in changes:
-            if change.kind is not None:
-                with suppress(OSError, WorkspaceError):
-                    self._bring(path, change)
-                    done += 1
-        return done
-
-    def _remove(self, path: NormalPath) -> int:
-        folder = self._jail.open_parent(path)
-        try:
-            status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
-            is_folder = (status.st_mode & 0o170000) == 0o040000
-            (os.rmdir if is_folder else os.unlink)(path.name, dir_fd=folder)
-        finally:
-            os.close(folder)
-        return 1
-
-    def _bring(self, path: NormalPath, change: PathChange) -> None:
-        folder = self._jail.make_parent(path, [])
-        try:
-            if change.kind == "folder":
-                with suppress(FileExistsError):
-                    os.mkdir(path.name, change.mode | 0o700, dir_fd=folder)
-                os.close(os.open(path.name, FOLDER_FLAGS, dir_fd=folder))
-                return
-            staged = f".nebula-tmp-{os.urandom(8).hex()}"
-            if change.kind == "link":
-                os.symlink(os.fsdecode(change.read()), staged, dir_fd=folder)
-            else:
-                fd = self._writer.calls.create(staged, folder, 0o600)
-                try:
-                    self._writer.calls.write(fd, change.read())
-                    os.fchmod(fd, change.mode)
-                finally:
-                    os.close(fd)
-            self._put(staged, path, folder)
-        finally:
-            os.close(folder)
-
-    def _put(self, staged: str, path: NormalPath, folder: int) -> None:
-        try:
-            os.rename(staged, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
-            os.unlink(staged, dir_fd=folder)
-            raise PathRefused("{path}: something else stands there.", path=path.text) from None
+def _short(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths in order; what lies in a repository is one of them, however much of it was touched."""
+    return tuple(sorted({re.sub(r"(^|.*/)\.git/.*", r"\1.git", path, flags=re.DOTALL) for path in paths}))
