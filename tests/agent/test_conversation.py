@@ -72,10 +72,33 @@ def test_a_summary_that_was_built_takes_the_place_of_an_extract():
     assert "[node-1]: made by a model" in sent.earlier
 
 
-def test_one_oversized_message_is_cut_before_any_turn_is_summarised():
-    sent = sent_of([turn(0), turn(1, 60_000), turn(2)], 20_000)
+def test_turns_go_whole_while_they_fit_and_then_as_summaries():
+    turns = [turn(0), turn(1, 60_000), turn(2, 8_000)]
+    all_of_it = sum(each.tokens for each in turns)
+    assert sent_of(turns, all_of_it).messages == tuple(message for each in turns for message in each.sent)
+    fewer = sent_of(turns, all_of_it - 1)
+    assert [each.name for each in fewer.whole] == ["node-2"]
+    assert [part.form for part in fewer.packed] == ["summary", "summary"]
+    assert fewer.tokens < all_of_it
+
+
+def test_the_direct_predecessor_is_cut_only_where_it_does_not_fit_alone():
+    turns = [turn(0, 4_000), turn(1, 4_000)]
+    alone = sent_of(turns, turns[1].tokens)
+    assert alone.messages == turns[1].sent
+    cut = sent_of(turns, turns[1].tokens - 1)
+    assert [each.name for each in cut.whole] == ["node-1"]
+    assert "`readNode` with the id node-1" in cut.messages[-1].content
+    assert cut.tokens < turns[1].tokens
+
+
+def test_the_predecessor_is_the_newest_turn_that_was_answered():
+    withdrawn = PastTurn((UserMessage.new_prompt("never mind"),))
+    conversation = Conversation([turn(0), turn(1), turn(2), withdrawn, withdrawn])
+    assert (conversation.predecessor, conversation.compact()) == (2, 2)
+    sent = build_context(conversation, 100_000, nowhere)
+    assert sent.whole[0].name == "node-2"
     assert len(sent.whole) == 3
-    assert sent.tokens <= 20_000
 
 
 def test_compact_summarises_all_but_the_newest():

@@ -27,6 +27,7 @@ from nebula.llm.contract import (
 from nebula.llm.errors import (
     AuthError,
     BadReplyError,
+    ContextExceededError,
     LimitError,
     ModelError,
     NotFoundError,
@@ -203,7 +204,7 @@ REFUSALS: list[tuple[str, Fault, type[ModelError], list[str]]] = [
     ("openai", Fault.status_code(404), NotFoundError, ["some-model", "OPENAI_BASE_URL"]),
     ("ollama", Fault.status_code(404), NotFoundError, ["ollama pull some-model"]),
     ("openai", Fault.status_code(302, headers={"location": "https://evil.example/x?key=1"}), NotFoundError, ["https://evil.example/x."]),
-    ("openai", Fault.status_code(400, body='{"error": {"message": "maximum context length is 8192 tokens"}}'), LimitError, ["/compact"]),
+    ("openai", Fault.status_code(400, body='{"error": {"message": "maximum context length is 8192 tokens"}}'), ContextExceededError, ["/compact", "context_tokens"]),
     ("openai", Fault.status_code(429, body='{"error": {"message": "x", "code": "insufficient_quota"}}'), LimitError, ["used up"]),
     ("openai", Fault.status_code(400), BadReplyError, ["scripted fault"]),
     ("openai", Fault.garbage(), BadReplyError, ["not part of its API", "OPENAI_BASE_URL"]),

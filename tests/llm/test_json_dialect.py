@@ -360,7 +360,7 @@ def test_needs_dialect_only_where_the_provider_says_so() -> None:
     ],
 )
 def test_printed_calls_are_read_from_servers_of_ones_own_only(provider: str, address: str, reads: bool) -> None:
-    assert connect(provider, base_url=address, environ={})._reads_printed_calls is reads  # type: ignore[attr-defined]
+    assert connect(provider, base_url=address, environ={})._model._reads_printed_calls is reads  # type: ignore[attr-defined]
 
 
 async def test_a_model_that_prints_its_calls_is_asked_in_the_dialect_for_now() -> None:

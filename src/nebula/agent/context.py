@@ -1,6 +1,6 @@
 """What of the past a turn sends: the one builder, used by the agent and by whoever wants to see it beforehand.
 
-Turns go whole, newest first, for as long as they fit; a single message that is too large is cut first. What is older
+Turns go whole, newest first, for as long as they fit; the direct predecessor is the last to be cut. What is older
 stands at the end of the system prompt, packed as any context of the conversation graph is: as summaries (those that
 were built, else extracts), then tags, then nothing; what is left out is named. All of it stays readable through
 `readNode`. The newest prompt, the system prompt and an accepted plan are never summarised.
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     FindNode = Callable[[str], Node | None]
 
-SHARE_OF_ONE_MESSAGE = 4
-"""A past message larger than this part of the room is cut before any turn is summarised."""
+SMALLEST_MESSAGE = 64
+"""Tokens; messages of the direct predecessor that would have to be cut below this make it go as a summary."""
 CUT = "[Parts of this turn were left out to make room; `readNode` with the id {node_id} gives it in full.]"
 KEPT = "# What the user wanted kept of this conversation"
 SHARE_OF_CHAPTERS = 4
@@ -80,17 +80,22 @@ class PastContext:
 
 
 def build_context(conversation: Conversation, room: int, find: FindNode, references: Sequence[str] = ()) -> PastContext:
-    """The past within `room` tokens as estimated. `find` gives a node with the summary that it has by now."""
-    turns = conversation.turns
-    whole: list[WholeTurn] = []
-    used = 0
-    for index in range(len(turns) - 1, conversation.compact_until - 1, -1):
-        messages, size = _cut_large(turns[index], room // SHARE_OF_ONE_MESSAGE)
-        # A fifth stays for summaries of what came before, as long as there is something before.
-        if used + size > (room if index == 0 else room * 4 // 5):
+    """Return the past within `room` tokens as estimated. `find` gives a node with the summary that it has by now.
+
+    Turns go in full while they fit, the newest first; the direct predecessor is cut only where it does not fit alone.
+    """
+    turns, first = conversation.turns, conversation.compact_until
+    newest = max(first, conversation.predecessor)
+    whole = _newest_turns(turns, newest, room)
+    used = sum(turn.tokens for turn in whole)
+    # A fifth stays for summaries of what came before, as long as not all of it fits.
+    limit = room if not first and _fits(turns, room) else room * 4 // 5
+    for index in range(newest - 1, first - 1, -1) if whole else ():
+        turn = turns[index]
+        if used + turn.tokens > limit:
             break
-        whole.append(WholeTurn(_name(turns[index], index), messages, size))
-        used += size
+        whole.append(WholeTurn(_name(turn, index), turn.sent, turn.tokens))
+        used += turn.tokens
     older = turns[: len(turns) - len(whole)]
     kept = f"{KEPT}\n{conversation.digest}\n\n" if older and conversation.digest else ""
     shown = {turn.name for turn in whole}
@@ -176,8 +181,29 @@ def _name(turn: PastTurn, index: int) -> str:
     return turn.node_id or f"turn {index + 1}"
 
 
-def _cut_large(turn: PastTurn, limit: int) -> tuple[tuple[Message, ...], int]:
-    """What is sent of a turn that is sent whole, and its tokens."""
+def _fits(turns: Sequence[PastTurn], room: int) -> bool:
+    """Tell whether all turns fit; looks at no more of them than needed."""
+    for turn in reversed(turns):
+        room -= turn.tokens
+        if room < 0:
+            return False
+    return True
+
+
+def _newest_turns(turns: Sequence[PastTurn], start: int, room: int) -> list[WholeTurn]:
+    """Return the turns from `start` on, newest first: in full where they fit, else cut; none where they never do."""
+    tail = [(_name(turns[index], index), turns[index]) for index in range(len(turns) - 1, start - 1, -1)]
+    limit = room
+    while limit >= SMALLEST_MESSAGE:
+        found = [WholeTurn(name, *_cut_turn(turn, limit)) for name, turn in tail]
+        if sum(turn.tokens for turn in found) <= room:
+            return found
+        limit = limit * 3 // 4
+    return []
+
+
+def _cut_turn(turn: PastTurn, limit: int) -> tuple[tuple[Message, ...], int]:
+    """Return the messages of a turn, those cut that have more than `limit` tokens, and the tokens of all."""
     if turn.tokens <= limit:
         return turn.sent, turn.tokens
     messages = tuple(cut_message(message, limit) for message in turn.sent)

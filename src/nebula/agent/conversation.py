@@ -95,6 +95,14 @@ class Conversation:
         """The node that a new turn continues."""
         return next((turn.node_id for turn in reversed(self.turns) if turn.node_id), None)
 
+    @property
+    def predecessor(self) -> int:
+        """The place of the newest turn that was answered; those after it failed or were withdrawn."""
+        for place in range(len(self.turns) - 1, 0, -1):
+            if self.turns[place].answer.strip():
+                return place
+        return 0
+
     def without(self, node_ids: Sequence[str]) -> Conversation:
         """As if these turns had not been."""
         if not node_ids:
@@ -107,9 +115,9 @@ class Conversation:
         return [message for turn in self.turns for message in turn.messages]
 
     def compact(self) -> int:
-        """From now on all turns but the newest go as summaries; returns how many more that are."""
+        """Send all turns before the newest answered one as summaries from now on; return how many more that are."""
         before = self.compact_until
-        self.compact_until = max(before, len(self.turns) - 1)
+        self.compact_until = max(before, self.predecessor)
         return self.compact_until - before
 
 

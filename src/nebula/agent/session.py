@@ -368,7 +368,7 @@ class Session:
         from nebula.agent.past import compaction
         from nebula.agent.past.summaries import without_summary
 
-        turns = self.conversation.turns[:-1]
+        turns = self.conversation.turns[: self.conversation.predecessor]
         if turns:
             await self._summarise(
                 await asyncio.to_thread(without_summary, turns[-compaction.MOST_SUMMARIES :], self.archive.find)
@@ -399,7 +399,7 @@ class Session:
         if self.kept is None:
             return
         here = self.conversation
-        compacted = here.turns[here.compact_until - 1].node_id if here.compact_until else None
+        compacted = next((each.node_id for each in reversed(here.turns[: here.compact_until]) if each.node_id), None)
         with suppress(OSError):  # it can be typed again; the turn counts
             made, spent = self.summaries.count, self.summaries.usage
             tokens = spent.input_tokens, spent.output_tokens

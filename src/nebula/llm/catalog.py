@@ -72,13 +72,14 @@ def connect(
         )
     from importlib import import_module
 
+    from nebula.llm.context_limit import LearntContext
     from nebula.llm.dialect.where_needed import DialectWhereNeeded
 
     module, _, name = row.connector.partition(":")
     given = {"retry": retry} if retry is not None else {}
     model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
     is_own_server = row.is_free or base_url.rstrip("/") not in ("", row.default_address)
-    return DialectWhereNeeded(model, remark, reads_printed_calls=is_own_server)
+    return LearntContext(DialectWhereNeeded(model, remark, reads_printed_calls=is_own_server))
 
 
 def short_name(model: str) -> str:

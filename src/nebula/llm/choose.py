@@ -8,7 +8,7 @@ chose: a clone must not decide where prompts go.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from nebula.config import Settings
@@ -44,8 +44,10 @@ class ChosenModel:
 
     @property
     def context(self) -> int:
-        """How many tokens it takes."""
-        return self.context_tokens or context_length(self.name)
+        """How many tokens it takes: as set, told or known; never more than its server was heard to take."""
+        size = self.context_tokens or context_length(self.name)
+        learnt: Mapping[str, int] = getattr(self.connector, "learnt", {})
+        return min(size, learnt.get(self.name, size))
 
     def cost(self, usage: Usage) -> float | None:
         """Return what several short requests cost in US dollars; None where the price is not known."""

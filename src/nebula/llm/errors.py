@@ -2,7 +2,8 @@
 
     ModelError
     ├── AuthError          auth         the key is missing, wrong or not allowed
-    ├── LimitError         limit        rate, quota or context window exceeded
+    ├── LimitError         limit        rate or quota exceeded
+    │   └── ContextExceededError  limit  the request is longer than what the model takes
     ├── NotFoundError      not_found    no such model, or no model server at that address
     ├── UnavailableError   unavailable  no connection, a time-out, a server fault, a stream cut in the middle
     └── BadReplyError      bad_reply    an answer (or a refusal of our request) that cannot be used
@@ -45,6 +46,15 @@ class AuthError(ModelError):
 
 class LimitError(ModelError):
     kind = "limit"
+
+
+class ContextExceededError(LimitError):
+    """The request is longer than what the model takes, which the server may name, and how long it was."""
+
+    def __init__(self, sentence: str, /, *, context_tokens: int = 0, prompt_tokens: int = 0, **values: Any) -> None:
+        super().__init__(sentence, **values)
+        self.context_tokens = context_tokens
+        self.prompt_tokens = prompt_tokens
 
 
 class NotFoundError(ModelError):

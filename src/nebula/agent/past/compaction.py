@@ -42,7 +42,7 @@ async def make_digest(conversation: Conversation, focus: str, chosen: ChosenMode
 def _source(conversation: Conversation, room: int) -> str:
     """Newest first for as long as there is room; a turn that is too large goes as its summary."""
     texts: list[str] = []
-    for turn in reversed(conversation.turns[:-1]):
+    for turn in reversed(conversation.turns[: conversation.predecessor]):
         text = _written(turn, room)
         room -= estimate_tokens(text)
         if room < 0:
@@ -60,6 +60,6 @@ def _written(turn: PastTurn, room: int) -> str:
 
 
 def place_of(turns: Sequence[PastTurn], node_id: str) -> int:
-    """How many turns there are up to that node; 0 where it is not among them."""
+    """Return how many turns there are up to that node; 0 where it is not among them."""
     places = (place for place, turn in enumerate(turns, start=1) if turn.node_id == node_id)
     return next(places, 0) if node_id else 0

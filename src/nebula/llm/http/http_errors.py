@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from nebula.language import Sentence
 from nebula.llm.errors import (
     AuthError,
     BadReplyError,
+    ContextExceededError,
     LimitError,
     ModelError,
     NotFoundError,
@@ -33,6 +35,26 @@ CONTEXT_WORDS = (
     "prompt is too long",
     "too many tokens",
 )
+SMALLEST_CONTEXT, LARGEST_CONTEXT = 256, 1 << 40
+_SIZES = (
+    (
+        re.compile(r'"?n_ctx\\?["\']?\s*:\s*(\d+)'),  # llama.cpp
+        re.compile(r"available context size \((\d+)"),
+        re.compile(r"context length (?:is|of)(?: only)? (\d+)"),  # OpenAI, vLLM, LM Studio
+        re.compile(r"maximum number of tokens allowed \((\d+)"),  # Gemini
+        re.compile(r"tokens > (\d+) maximum"),  # Anthropic
+        re.compile(r"context (?:window|length|size)[^.\d]{0,40}?(\d{3,})"),
+    ),
+    (
+        re.compile(r'"?n_prompt_tokens\\?["\']?\s*:\s*(\d+)'),
+        re.compile(r"request \((\d+) tokens"),
+        re.compile(r"\((\d+) in (?:the messages|your prompt)"),
+        re.compile(r"(?:resulted in|requested|passed|contains at least|keep the first) (\d+)"),
+        re.compile(r"input token count \((\d+)"),
+        re.compile(r"too long: (\d+) tokens"),
+    ),
+)
+"""How servers name what they take, and what they were sent."""
 QUOTA_WORDS = ("insufficient_quota", "exceeded your current quota, please check your plan", "billing")
 KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "api key expired")
 
@@ -92,12 +114,15 @@ def refusal_error(
     said = service.quote(said)
     text = f"{raw} {said}".lower()
     if status in (400, 413, 422, 429, 500) and any(words in text for words in CONTEXT_WORDS):
-        return LimitError(
+        context, prompt = sizes_in(text)
+        return ContextExceededError(
             "The conversation does not fit into the context window of {model}{detail}. "
-            "Shorten it (/compact, or --compact with -p), or "
+            "Shorten it (/compact, or --compact with -p), set `context_tokens` to what the server takes, or "
             "choose a model with a larger one.",
             model=model,
             detail=_in_brackets(said),
+            context_tokens=context,
+            prompt_tokens=prompt,
         )
     if status == 400 and any(words in text for words in KEY_WORDS):
         return _auth_error(service, status, "")
@@ -119,6 +144,13 @@ def refusal_error(
         code=status,
         detail=_in_brackets(said),
     )
+
+
+def sizes_in(text: str) -> tuple[int, int]:
+    """Return the context size and the size of the prompt that a refusal names; 0 for what it does not name."""
+    found = [next((int(match[1]) for each in forms if (match := each.search(text))), 0) for forms in _SIZES]
+    context, prompt = (size if SMALLEST_CONTEXT <= size < LARGEST_CONTEXT else 0 for size in found)
+    return context, prompt if prompt > context else 0
 
 
 def server_message(body: bytes) -> str:
