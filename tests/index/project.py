@@ -27,10 +27,11 @@ class Project:
         if with_git:
             self.git("init", "-q", "-b", "main")
 
-    def git(self, *args: str, cwd: Path | None = None) -> str:
+    def git(self, *args: str, cwd: Path | None = None, stdin: str | None = None) -> str:
         done = subprocess.run(
             ["git", "-c", "protocol.file.allow=always", *args],
             cwd=cwd or self.root,
+            input=stdin,
             env=os.environ | _ENV,
             check=True,
             capture_output=True,

@@ -17,6 +17,7 @@ from nebula.index.embedders.contract import Embedder
 from nebula.index.embedders.endpoints import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
 from nebula.index.errors import IndexFailed
 from nebula.index.index import Index
+from nebula.index.ranking import meaning
 from nebula.index.vectors import cosine, pack, unit
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.tools.code_index import open_index
@@ -202,3 +203,20 @@ def test_filling_can_be_stopped_and_goes_on_later(project: Project, server: Embe
         assert index.embed(stop) == 0
         assert index.embed() == 4
         assert index.embed() == 0
+
+
+def test_a_filter_is_heeded_before_the_nearest_are_cut(
+    project: Project, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "NEAREST", 3)
+    for i in range(5):
+        project.write(f"a/near{i}.py", function(f"automobile_{i}", "car"))
+    project.write("b/far.py", function("vehicle", "wheel", "engine", "brake"))
+    project.write("b/far.js", "function vehicle() {\n  wheel(); engine(); door()\n}\n")
+    with opened(project, OllamaEmbedder("nomic-embed-text", server.url)) as index:
+        index.sync()
+        index.embed()
+        assert {hit.path for hit in index.search("physician car car", path_prefix="b/")} == {"b/far.py", "b/far.js"}
+        (hit,) = index.search("physician car car", path_prefix="b/", language="javascript")
+        assert hit.path == "b/far.js"
+        assert index.search("physician car car", path_prefix="c/") == []

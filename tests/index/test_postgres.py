@@ -48,11 +48,11 @@ def test_a_connection_lost_in_a_transaction_is_our_error_and_changes_nothing(pro
 def test_a_change_that_fails_half_way_is_undone(project: Project) -> None:
     with project.index() as index:
         index.sync()
-        with pytest.raises(psycopg.Error), index.store.db.writing():
+        with pytest.raises(IndexFailed, match="refuses: syntax error"), index.store.db.writing():
             index.store.db.execute("DELETE FROM file")
             index.store.db.execute("no statement")
         assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
-        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction), index.store.db.reading():
+        with pytest.raises(IndexFailed, match=r"refuses: .*read-only"), index.store.db.reading():
             index.store.db.execute("DELETE FROM file")
         project.write("b.py", function("beacon"))
         assert index.sync().ingested == 1
@@ -77,3 +77,14 @@ def test_an_index_of_a_newer_version_is_left_alone_and_an_older_one_made_anew(pr
         assert index.status().files == 0
         index.sync()
         assert [hit.path for hit in index.search("lighthouse")] == ["a.py"]
+
+
+def test_a_right_that_is_missing_is_a_sentence(project: Project) -> None:
+    with psycopg.connect(project.url, autocommit=True) as other:
+        other.execute("DROP DATABASE IF EXISTS bare")
+        other.execute("CREATE DATABASE bare")
+        other.execute("DROP ROLE IF EXISTS guest")
+        other.execute("CREATE ROLE guest LOGIN")
+    project.url = psycopg.conninfo.make_conninfo(project.url, dbname="bare", user="guest")
+    with pytest.raises(IndexFailed, match='refuses: permission denied to create extension "vector"'):
+        project.index()

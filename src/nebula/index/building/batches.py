@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from nebula.index.building.segments import SegmentBuilder
 from nebula.index.constants import BATCH_BYTES, BATCH_FILES, FIRST_SEGMENTS, MAX_BATCH_BYTES
@@ -17,7 +18,7 @@ Wanted = tuple[str, Stamp]
 
 @value
 class Built:
-    segment: Segment
+    segments: tuple[Segment, ...]
     skipped: tuple[tuple[Skipped, Stamp], ...]
 
 
@@ -37,15 +38,23 @@ def batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
 
 
 def build(root: Root, batch: Iterable[Wanted], read: Iterable[Source] = ()) -> Built:
-    """`read` are files that were read already."""
+    """Make segments of the files of a batch, and of those in `read`, which were read already."""
+    skipped: list[tuple[Skipped, Stamp]] = []
+    segments = []
     builder = SegmentBuilder()
-    skipped = []
-    for source in read:
-        builder.add(source)
+    for source in chain(read, _read_all(root, batch, skipped)):
+        if not builder.add(source):
+            segments.append(builder.finished())
+            builder = SegmentBuilder()
+            builder.add(source)
+    return Built((*segments, builder.finished()), tuple(skipped))
+
+
+def _read_all(root: Root, batch: Iterable[Wanted], skipped: list[tuple[Skipped, Stamp]]) -> Iterator[Source]:
+    """Yield the files that can be read; those that cannot are added to `skipped`."""
     for path, stamp in batch:
         found = root.read(path, stamp)
         if isinstance(found, Skipped):
             skipped.append((found, stamp))
         else:
-            builder.add(found)
-    return Built(builder.finished(), tuple(skipped))
+            yield found

@@ -21,6 +21,7 @@ from nebula.index.constants import (
     FILE_K1,
     MAX_WORDS_A_CHUNK,
     MINIFIED_LINE_BYTES,
+    SEGMENT_CHUNKS,
     SYMBOL_WEIGHT,
 )
 from nebula.index.postings import encode, levels_for, occurrence
@@ -36,13 +37,19 @@ class SegmentBuilder:
         self._in_chunks: defaultdict[str, list[int]] = defaultdict(list)
         self._in_files: defaultdict[str, list[int]] = defaultdict(list)
 
-    def add(self, source: Source) -> None:
+    def add(self, source: Source) -> bool:
+        """Take in a file; False, and nothing done, where the segment has no room left for its chunks."""
         lines = Lines(source.data)
         language = language_of(source.path)
+        spans = cut(lines, source.data, language)
+        if len(spans) > SEGMENT_CHUNKS:  # thousands of tiny definitions, made by a program
+            spans = cut(lines, source.data, "")
+        if self._chunk_count + len(spans) > SEGMENT_CHUNKS:
+            return False
         words: list[str] = []
         names: list[str] = []
         chunks = []
-        for span in cut(lines, source.data, language):
+        for span in spans:
             text = lines.text(span.start, span.end)
             digest = sha256(f"{span.symbol}\n{text}".encode("utf-8", "replace")).hexdigest()[:32]
             chunks.append(ChunkRow(span.start, span.end, span.symbol, digest))
@@ -60,6 +67,7 @@ class SegmentBuilder:
         generated = is_marked_generated(source.data) or len(source.data) > MINIFIED_LINE_BYTES * max(1, len(lines))
         about = (source.path, source.blob, source.stamp, language)
         self._files.append(FileRow(*about, generated, len(lines), tuple(chunks)))
+        return True
 
     def finished(self) -> Segment:
         in_files = self._in_files

@@ -157,15 +157,16 @@ class Follower:
         added = 0
         skipped: list[Skipped] = []
         parts: Iterable[Built] = build_all(self._root, rest) if not read else [build(self._root, rest, read)]
-        first = True
         for built in parts:
-            self._store.add(built.segment, built.skipped, gone if first else ())
-            first = False
-            added += len(built.segment.files)
+            unfit = built.skipped
+            for segment in built.segments:
+                self._store.add(segment, unfit, gone)
+                added += len(segment.files)
+                unfit, gone = (), ()
             if self._progress is not None:
                 self._progress(added + len(skipped), len(read) + len(rest))
             skipped += [each for each, _ in built.skipped]
-        if first:
+        if gone:
             self._store.add(Segment(), gone=gone)
         return added, skipped
 

@@ -50,7 +50,7 @@ def rank(
     places = best_places(scored.chunks, CANDIDATES)
     _add_best_of_files(store, scored, places)
     if meaning is not None:
-        meaning.add_nearest(places)
+        meaning.add_nearest(places, path_prefix, language)
     candidates = [
         each
         for each in store.candidates(places)

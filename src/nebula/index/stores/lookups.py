@@ -16,6 +16,14 @@ CANDIDATE_COLUMNS = (
 IN_FEW_PATHS = "(SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = value LIMIT ?) AS counted) <= ?"
 """Counted only as far as it matters: a common word of a large project is in a hundred thousand paths."""
 
+IN_FILTER = "path >= ? AND path < ? AND (language = ? OR ? = '')"
+"""The files that a search is limited to; with the values of `filter_values`."""
+
+
+def filter_values(path_prefix: str, language: str) -> tuple[str, str, str, str]:
+    """Return the values of `IN_FILTER`; "" fits all files."""
+    return path_prefix, path_prefix + "\U0010ffff", language, language
+
 
 class Lookups:
     db: StoreDatabase
@@ -47,8 +55,8 @@ class Lookups:
         """Segment → (first chunk, count of chunks) of the files that fit; "" fits all."""
         found: dict[int, list[tuple[int, int]]] = {}
         for segment, first, count in self.db.execute(
-            "SELECT segment, first_chunk, chunks FROM file WHERE path >= ? AND path < ? AND (language = ? OR ? = '')",
-            (path_prefix, path_prefix + "\U0010ffff", language, language),
+            f"SELECT segment, first_chunk, chunks FROM file WHERE {IN_FILTER}",  # noqa: S608 - our own words
+            filter_values(path_prefix, language),
         ):
             found.setdefault(segment, []).append((first, count))
         return found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.index.constants import FORMAT
 from nebula.index.errors import IndexFailed
 from nebula.index.records import Candidate
-from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS
+from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS, IN_FILTER, filter_values
 from nebula.index.stores.store import Store
 from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed
@@ -39,7 +39,8 @@ class PostgresDatabase:
         self._is_inside = False
         self._connection = _connect(url)
         try:
-            self._migrate()
+            with _said_plainly():
+                self._migrate()
         except BaseException:
             self._connection.close()
             raise
@@ -138,15 +139,26 @@ class PostgresStore(Store):
                     f" WHERE model = {number}"
                 )
 
-    def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
+    def nearest(
+        self, model: str, question: Sequence[float], count: int, path_prefix: str = "", language: str = ""
+    ) -> list[tuple[int, int]]:
         number, dims = self.model_number(model), len(question)
-        rows = self.db.execute(
-            "SELECT c.segment, c.place FROM (SELECT digest FROM vector"  # noqa: S608 - only numbers of ours
-            f" WHERE model = {number} ORDER BY near::public.halfvec({dims}) <=> CAST(? AS public.halfvec({dims}))"
-            " LIMIT ?) v JOIN chunk c ON c.digest = v.digest",
-            ("[" + ",".join(f"{number:.5g}" for number in question) + "]", count),
-        )
-        return list(rows)
+        order = f"ORDER BY near::public.halfvec({dims}) <=> CAST(? AS public.halfvec({dims})) LIMIT ?"
+        wanted = ("[" + ",".join(f"{number:.5g}" for number in question) + "]", count)
+        if not (path_prefix or language):
+            return self.db.execute(
+                f"SELECT c.segment, c.place FROM (SELECT digest FROM vector WHERE model = {number} {order}) v"  # noqa: S608 - only numbers of ours
+                " JOIN chunk c ON c.digest = v.digest",
+                wanted,
+            ).fetchall()
+        # the index of vectors knows no paths, so those that fit are compared one by one
+        return self.db.execute(
+            "WITH fitting AS MATERIALIZED (SELECT c.segment, c.place, v.near FROM file f"  # noqa: S608
+            " JOIN chunk c ON c.segment = f.segment AND c.place >= f.first_chunk AND c.place < f.first_chunk + f.chunks"
+            f" JOIN vector v ON v.model = {number} AND v.digest = c.digest WHERE {IN_FILTER.replace('path', 'f.path')})"
+            f" SELECT segment, place FROM fitting {order}",
+            (*filter_values(path_prefix, language), *wanted),
+        ).fetchall()
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
         """A row for each term: of thousands most of the time would be spent on taking them apart."""
@@ -186,8 +198,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise IndexFailed("The index database cannot be reached: {reason}", reason=reason) from None
+        raise IndexFailed("The index database cannot be reached: {reason}", reason=_first_line(error)) from None
 
 
 @contextlib.contextmanager
@@ -197,8 +208,13 @@ def _said_plainly() -> Iterator[None]:
     try:
         yield
     except psycopg.OperationalError as error:
-        reason = str(error).partition("\n")[0]
-        raise IndexFailed("The index database has gone away: {reason}", reason=reason) from None
+        raise IndexFailed("The index database has gone away: {reason}", reason=_first_line(error)) from None
+    except psycopg.Error as error:
+        raise IndexFailed("The index database refuses: {reason}", reason=_first_line(error)) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 @lru_cache(maxsize=200)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from nebula.index.records import Shape, Unembedded
@@ -16,6 +17,9 @@ class Vectors:
     _matrix: _VectorMatrix | None = None
 
     def shape(self) -> Shape:
+        raise NotImplementedError
+
+    def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
         raise NotImplementedError
 
     def add_to_meta(self, key: str, step: int) -> None:
@@ -58,12 +62,27 @@ class Vectors:
         )
         return {digest: (scale, data) for digest, scale, data in rows}
 
-    def nearest(self, model: str, question: Sequence[float], count: int) -> list[tuple[int, int]]:
-        """(segment, place) of the chunks nearest in meaning; none where the means to search them are missing."""
+    def nearest(
+        self, model: str, question: Sequence[float], count: int, path_prefix: str = "", language: str = ""
+    ) -> list[tuple[int, int]]:
+        """Return (segment, place) of the chunks nearest in meaning, of the files that fit ("" fits all).
+
+        None where the means to search them are missing.
+        """
         if self._matrix is None:
             self._matrix = _VectorMatrix()
         key = (model, self.shape().generation, self.models().get(model, 0))
-        return self._matrix.nearest(key, lambda: self._all_vectors(model), question, count)
+        every = self._matrix.nearest(key, lambda: self._all_vectors(model), question)
+        if path_prefix or language:
+            ranges = self.places_of(path_prefix, language)
+            fitting = {
+                (segment, place)
+                for segment, found in ranges.items()
+                for first, size in found
+                for place in range(first, first + size)
+            }
+            every = (each for each in every if each in fitting)
+        return list(islice(every, count))
 
     def _all_vectors(self, model: str) -> Iterator[tuple[int, int, float, bytes]]:
         yield from self.db.execute(
@@ -93,21 +112,20 @@ class _VectorMatrix:
         key: object,
         load: Callable[[], Iterable[tuple[int, int, float, bytes]]],
         question: Sequence[float],
-        count: int,
-    ) -> list[tuple[int, int]]:
-        """(segment, place) of the chunks nearest to the question. Vectors are loaded when `key` changed."""
+    ) -> Iterator[tuple[int, int]]:
+        """Yield (segment, place) of all chunks, the nearest to the question first. Loads vectors when `key` changed."""
         try:
             import numpy
         except ImportError:
-            return []
+            return
         if key != self._key:
             self._load(numpy, list(load()))
             self._key = key
         if not self._places or self._matrix.shape[1] != len(question):
-            return []
+            return
         scores = self._matrix @ numpy.asarray(question, numpy.float32)
-        best = numpy.argsort(-scores, kind="stable")[:count]
-        return [self._places[int(each)] for each in best]
+        for each in numpy.argsort(-scores, kind="stable"):
+            yield self._places[int(each)]
 
     def _load(self, numpy: Any, rows: list[tuple[int, int, float, bytes]]) -> None:
         self._places = [(segment, place) for segment, place, _, _ in rows]

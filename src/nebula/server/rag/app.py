@@ -6,7 +6,7 @@ Searches and changes have a thread and an index each, so that a long ingest keep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -59,12 +59,13 @@ class _Worker:
 def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = None) -> App:
     """The ASGI app. Raises IndexFailed where the index cannot be opened."""
     searching, changing = _Worker(open_index), _Worker(open_index)
-    ready = asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+    tried = asyncio.Event()
+    keeper = Keeper(open_index, lambda: loops[0].call_soon_threadsafe(tried.set))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
-        loop = asyncio.get_running_loop()
-        keeper = Keeper(open_index, lambda: loop.call_soon_threadsafe(ready.set))
+        loops.append(asyncio.get_running_loop())
         keeper.start()
         yield
         keeper.stop()
@@ -72,11 +73,11 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
         changing.close()
 
     async def status(_: Request) -> JsonResponse:
-        found = await searching.run(lambda index: operations.status(index, ready.is_set()))
+        found = await searching.run(lambda index: operations.status(index, keeper.is_ready, keeper.problem))
         return JsonResponse(to_json(found), {})
 
     app = new_api("EverContext index", _DESCRIPTION, lifespan)
-    add = partial(_add, app, ready)
+    add = partial(_add, app, partial(_wait_for_index, keeper, tried))
     add(
         "ingest", "Bring files in step; answers when they are searchable", changing, operations.ingest,
         bodies.IngestBody, bodies.IngestReply, {"ingested": 1, "skipped": [], "deleted": 0, "renamed": 0},
@@ -98,9 +99,18 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
     return Gate(Routed(app), rules, recorder(audit))
 
 
+async def _wait_for_index(keeper: Keeper, tried: asyncio.Event) -> None:
+    """Wait for the first look at all files: before it there is nothing true to say. Raises Refusal where it failed."""
+    await tried.wait()
+    if not keeper.is_ready:
+        raise Refusal(
+            "The index is not ready yet: {problem}", problem=keeper.problem, status=503, code="index_not_ready"
+        )
+
+
 def _add(
     app: FastAPI,
-    ready: asyncio.Event,
+    wait_for_index: Callable[[], Awaitable[None]],
     name: str,
     summary: str,
     worker: _Worker,
@@ -113,7 +123,7 @@ def _add(
         passage: Passage = request.scope[PASSAGE]
         passage.method = name
         asked: Any = read_body(kind, passage.body, passage.content_type)
-        await ready.wait()  # before the first look at the files there is nothing true to say
+        await wait_for_index()
         try:
             reply, state = await worker.run(lambda index: (run(index, asked), index.state()))
             if isinstance(asked, bodies.IngestBody) and asked.diff is not None and asked.diff.renamed:

@@ -100,6 +100,7 @@ class OutlineReply(BaseModel):
 
 class StatusReply(BaseModel):
     ready: Annotated[bool, Field(description="The first look at all files is done.")]
+    problem: Annotated[str, Field(description="Why the last try to keep in step failed; empty if it did not.")]
     files: int
     chunks: int
     queued: int

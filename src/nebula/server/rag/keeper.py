@@ -1,7 +1,7 @@
-"""What a running server does by itself: builds the index, takes in what commits hand over, and embeds.
+"""The threads of a running server: they build the index, take in what commits hand over, and embed.
 
-Each of its threads has an index of its own. Nothing that goes wrong here ends the server: what could not be done now is
-tried again, and said in the server's log.
+Each of them has an index of its own. Nothing that goes wrong here ends the server or a thread: it is said in the
+server's log and by `/status`, and tried again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from nebula.index.index import Index
 LOOK_S: Final = 0.5
 """Between two looks at the queue and at git: a change is taken in before anybody asks for it."""
 EMBED_AGAIN_S: Final = 5.0
+LONGEST_PAUSE_S: Final = 30.0
+"""Before another try of what failed again and again; the first comes after `LOOK_S`, and each waits twice as long."""
 STOPPING_S: Final = 5.0
 _log = logging.getLogger(__name__)
 
@@ -24,14 +26,24 @@ OpenIndex = Callable[[], Index]
 
 
 class Keeper:
-    def __init__(self, open_index: OpenIndex, on_ready: Callable[[], object]) -> None:
+    """`on_change` is called from a thread whenever `is_ready` or `problem` changed."""
+
+    def __init__(self, open_index: OpenIndex, on_change: Callable[[], object]) -> None:
         self._open = open_index
-        self._on_ready = on_ready
+        self._on_change = on_change
         self._stop = threading.Event()
+        self._problems: dict[str, str] = {}
+        self.is_ready = False
+        """Set once the index has been in step with all files."""
         self._threads = [
-            threading.Thread(target=work, name=f"index-{work.__name__}", daemon=True)
+            threading.Thread(target=self._keep_on, args=(work,), name=f"index-{work.__name__}", daemon=True)
             for work in (self._follow, self._embed)
         ]
+
+    @property
+    def problem(self) -> str:
+        """The problem that the last try met, in keeping in step or in embedding; "" if all is well."""
+        return "; ".join(dict.fromkeys(filter(None, self._problems.copy().values())))
 
     def start(self) -> None:
         for thread in self._threads:
@@ -42,26 +54,44 @@ class Keeper:
         for thread in self._threads:
             thread.join(STOPPING_S)
 
-    def _follow(self) -> None:
-        with self._open() as index:
-            marks = git_marks(index.root.path)
-            _attempt(index.sync)
-            self._on_ready()
-            while not self._stop.wait(LOOK_S):
-                if (found := git_marks(index.root.path)) != marks:
-                    marks = found  # a commit, pull, checkout or rebase; not all of them run a hook
-                    _attempt(index.sync)
-                elif index.queue.entries():
-                    _attempt(index.drain)
+    def _keep_on(self, work: Callable[[Index], None]) -> None:
+        """Do a thread's work until the server stops, from the beginning whenever something goes wrong."""
+        pause = LOOK_S
+        while not self._stop.is_set():
+            try:
+                with self._open() as index:
+                    work(index)
+                self._note(work.__name__, "")
+                return
+            except Exception as problem:  # noqa: BLE001 - see above: it is said, and tried again
+                again = self._note(work.__name__, str(problem) or type(problem).__name__)
+                pause = min(2 * pause, LONGEST_PAUSE_S) if again else LOOK_S
+            self._stop.wait(pause)
 
-    def _embed(self) -> None:
-        with self._open() as index:
-            while index.embedders and not self._stop.wait(EMBED_AGAIN_S if index.status().embedded else LOOK_S):
-                _attempt(lambda: index.embed(self._stop))
+    def _follow(self, index: Index) -> None:
+        marks = None
+        while not self._stop.is_set():
+            found = git_marks(index.root.path)
+            if found != marks:  # a commit, pull, checkout or rebase; not all of them run a hook
+                index.sync()
+                marks = found
+            elif index.queue.entries():
+                index.drain()
+            self.is_ready = True
+            self._note("_follow", "")
+            self._stop.wait(LOOK_S)
 
+    def _embed(self, index: Index) -> None:
+        while index.embedders and not self._stop.wait(EMBED_AGAIN_S if index.status().embedded else LOOK_S):
+            index.embed(self._stop)
+            self._note("_embed", "")
 
-def _attempt(work: Callable[[], object]) -> None:
-    try:
-        work()
-    except Exception as problem:  # noqa: BLE001 - see above: it is tried again at the next look
-        _log.warning("the index could not be kept in step: %s", problem)
+    def _note(self, work: str, problem: str) -> bool:
+        """Tell of a problem, or with "" of none, where it is new. Returns whether there was one already."""
+        before = self._problems.get(work)
+        self._problems[work] = problem
+        if problem != before:
+            if problem:
+                _log.warning("the index could not be kept in step: %s", problem)
+            self._on_change()
+        return bool(before)

@@ -72,5 +72,5 @@ def outline(index: Index, asked: OutlineBody) -> dict[str, Any]:
     return {"files": [each._asdict() for each in index.outline(asked.query, asked.recent, asked.limit)]}
 
 
-def status(index: Index, ready: bool) -> dict[str, Any]:
-    return {"ready": ready, **index.status().to_json()}
+def status(index: Index, is_ready: bool, problem: str) -> dict[str, Any]:
+    return {"ready": is_ready, "problem": problem, **index.status().to_json()}
