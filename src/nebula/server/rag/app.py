@@ -60,8 +60,13 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
     """The ASGI app. Raises IndexFailed where the index cannot be opened."""
     searching, changing = _Worker(open_index), _Worker(open_index)
     loops: list[asyncio.AbstractEventLoop] = []
-    tried = asyncio.Event()
-    keeper = Keeper(open_index, lambda: loops[0].call_soon_threadsafe(tried.set))
+    looked = asyncio.Event()
+
+    def note() -> None:
+        if keeper.has_looked:
+            loops[0].call_soon_threadsafe(looked.set)
+
+    keeper = Keeper(open_index, note)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
@@ -77,7 +82,7 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
         return JsonResponse(to_json(found), {})
 
     app = new_api("EverContext index", _DESCRIPTION, lifespan)
-    add = partial(_add, app, partial(_wait_for_index, keeper, tried))
+    add = partial(_add, app, partial(_wait_for_index, keeper, looked))
     add(
         "ingest", "Bring files in step; answers when they are searchable", changing, operations.ingest,
         bodies.IngestBody, bodies.IngestReply, {"ingested": 1, "skipped": [], "deleted": 0, "renamed": 0},
@@ -99,9 +104,9 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
     return Gate(Routed(app), rules, recorder(audit))
 
 
-async def _wait_for_index(keeper: Keeper, tried: asyncio.Event) -> None:
+async def _wait_for_index(keeper: Keeper, looked: asyncio.Event) -> None:
     """Wait for the first look at all files: before it there is nothing true to say. Raises Refusal where it failed."""
-    await tried.wait()
+    await looked.wait()
     if not keeper.is_ready:
         raise Refusal(
             "The index is not ready yet: {problem}", problem=keeper.problem, status=503, code="index_not_ready"

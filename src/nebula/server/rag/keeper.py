@@ -45,6 +45,11 @@ class Keeper:
         """The problem that the last try met, in keeping in step or in embedding; "" if all is well."""
         return "; ".join(dict.fromkeys(filter(None, self._problems.copy().values())))
 
+    @property
+    def has_looked(self) -> bool:
+        """Return whether the first look at all files was tried, well or in vain."""
+        return self.is_ready or bool(self._problems.get(self._follow.__name__))
+
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
@@ -78,13 +83,13 @@ class Keeper:
             elif index.queue.entries():
                 index.drain()
             self.is_ready = True
-            self._note("_follow", "")
+            self._note(self._follow.__name__, "")
             self._stop.wait(LOOK_S)
 
     def _embed(self, index: Index) -> None:
         while index.embedders and not self._stop.wait(EMBED_AGAIN_S if index.status().embedded else LOOK_S):
             index.embed(self._stop)
-            self._note("_embed", "")
+            self._note(self._embed.__name__, "")
 
     def _note(self, work: str, problem: str) -> bool:
         """Tell of a problem, or with "" of none, where it is new. Returns whether there was one already."""
