@@ -87,7 +87,7 @@ def talk(bench: Bench, server: ScriptedModel, prompts: list[str], **options: Any
         session = await open_session(settings, approver=allow_all, summarises_ahead=True, **options)
         for prompt in prompts:
             await session.turn(prompt)
-            await asyncio.gather(*session._chores)
+            await asyncio.gather(*session.background._chores)
         await session.close()
         return session
 

@@ -18,6 +18,7 @@ from acp.schema import AllowedOutcome, DeniedOutcome, EnvVariable, McpServerStdi
 
 from conftest import BIN, Bench
 from scripted_model import Call, Fault, ScriptedModel, Turn
+from slow_git import slow_git, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -61,8 +62,8 @@ class Editor:
 
 
 @asynccontextmanager
-async def connected(bench: Bench, server: ScriptedModel, editor: Editor, *argv: str) -> AsyncIterator[Any]:
-    environ = bench.env(**server.env())
+async def connected(bench: Bench, server: ScriptedModel, editor: Editor, *argv: str, **env: str) -> AsyncIterator[Any]:
+    environ = bench.env(**server.env(), **env)
     async with spawn_agent_process(
         editor,
         str(BIN / "nebula"),
@@ -136,6 +137,29 @@ async def test_a_cancelled_turn_ends_so(bench: Bench) -> None:
             await agent.cancel(session_id=session.session_id)
             ended = await prompt
     assert ended.stop_reason == "cancelled"
+
+
+async def test_a_turn_cancelled_while_its_context_is_built_is_answered(bench: Bench) -> None:
+    path, asked = slow_git(bench)
+    with ScriptedModel([Turn("never")]) as server:
+        async with connected(bench, server, Editor(), PATH=path) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            asked.unlink(missing_ok=True)
+            prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
+            await asyncio.to_thread(wait_for, asked)
+            await agent.cancel(session_id=session.session_id)
+            assert (await asyncio.wait_for(prompt, 30)).stop_reason == "cancelled"
+    assert not server.turns
+
+
+async def test_a_turn_cancelled_in_the_same_breath_is_answered(bench: Bench) -> None:
+    with ScriptedModel([Turn("never", fault=Fault.slow(60))]) as server:
+        async with connected(bench, server, Editor()) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
+            await asyncio.sleep(0)
+            await agent.cancel(session_id=session.session_id)
+            assert (await asyncio.wait_for(prompt, 30)).stop_reason == "cancelled"
 
 
 async def test_a_session_is_loaded_with_its_past(bench: Bench) -> None:

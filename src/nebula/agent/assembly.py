@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from nebula.agent.code.project_map import map_readers
-from nebula.agent.conversation import Conversation
+from nebula.agent.past.background import BackgroundSummaries
+from nebula.agent.past.chapters import look_up
 from nebula.agent.past.kept_state import KeptState
-from nebula.agent.session import CHAT, ProjectAccess, Session
+from nebula.agent.place import Place
+from nebula.agent.session import CHAT, Session
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import TurnArchive
+from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.files.home import derived_folder
@@ -32,7 +36,6 @@ from nebula.tools.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
 from nebula.tools.permissions import NETWORK
-from nebula.tools.registry import learn_from
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
@@ -61,50 +64,69 @@ async def open_session(
     open_graph: Callable[[], Graph] | None = None,
     summarises_ahead: bool = False,
 ) -> Session:
-    """A session ready for its first turn. `resume` is an id, or "" for this directory's newest."""
-    chosen = chosen or await choose_model(settings)
-    state = prepare_state_folder(settings.root)
-    folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
-    memory, forgetful = _open_memory(settings, folder)
-    archive = open_archive(settings, state, SessionNodes(folder), open_graph)
-    # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
-    place = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
-    project = open_project_access(settings, Approvals(approver, by_rule), allow, state)
-    redactor = Redactor((*settings.secrets, *(project.external.secrets if project.external else ())))
-    session_id = _session_id(memory, place, redactor.text(chosen.name), resume)
-    lock = SessionLock(folder, session_id)
-    session = Session(
-        id=session_id,
-        settings=settings,
-        chosen=chosen,
-        project=project,
-        archive=archive,
-        recorders=(MemoryReader(memory, session_id), *project_recorders(settings, state), *map_readers(settings)),
-        redactor=redactor,
-        memory=memory,
-        lock=lock,
-        mode=mode,
-        summarises_ahead=summarises_ahead,
-        kept=KeptState(folder, session_id),
-    )
-    for remark in (*forgetful, *state.remarks):
-        session.remark(remark)
-    for remark in take_back_half_applied(session.project, state):
-        session.remark(remark)
-    if not lock.take():
-        session.remark(
-            Sentence("Session {id} is in use by another process; what both say ends up in one history.", id=session_id)
-        )
+    """Open a session that is ready for its first turn. `resume` is an id, or "" for this directory's newest.
+
+    Where it cannot be opened, everything that was opened for it is closed again.
+    """
+    async with AsyncExitStack() as opened:
+        if chosen is None:
+            chosen = await choose_model(settings)
+            opened.push_async_callback(chosen.connector.aclose)
+        state = prepare_state_folder(settings.root)
+        folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
+        archive = open_archive(settings, state, SessionNodes(folder), open_graph)
+        from_nodes = archive.known(from_nodes)
+        memory, forgetful = _open_memory(settings, folder)
+        opened.callback(memory.close)
+        bench = open_workbench(settings, Approvals(approver, by_rule), allow, state, mode)
+        bench.find_node = archive.find
+        opened.push_async_callback(bench.close)
+        # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
+        home = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
+        session_id = _session_id(memory, home, bench.redactor.text(chosen.name), resume)
+        opened.callback(memory.end, session_id)
+        lock = SessionLock(folder, session_id)
+        opened.callback(lock.release)
+        remembers: Reader = MemoryReader(memory, session_id)
+        recorders = (remembers, *project_recorders(settings, state), *map_readers(settings))
+        background = BackgroundSummaries(archive, summarises_ahead, settings.auto_summary)
+        kept = KeptState(folder, session_id)
+        session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
+        for remark in (*forgetful, *state.remarks, *take_back_half_applied(session.project, state)):
+            session.remark(remark)
+        _take_up(session, resume, from_nodes)
+        opened.pop_all()
+    return session
+
+
+def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:
+    """Bring a session to where its next turn begins."""
+    assert session.memory is not None and session.lock is not None  # noqa: S101 - it was just opened with both
+    session.bench.look_up = lambda asked: look_up(session.conversation.turns, asked)
+    if not session.lock.take():
+        in_use = "Session {id} is in use by another process; what both say ends up in one history."
+        session.remark(Sentence(in_use, id=session.id))
     if resume is not None:
         from nebula.agent.past.resume import resumed_turns
 
-        turns = memory.turns(session_id, lambda row: session.remark(sentence_of(row)))
-        session.conversation = Conversation(resumed_turns(turns, archive, session_id))
-        learn_from(session.ledger, session.conversation.messages())
+        turns = session.memory.turns(session.id, lambda row: session.remark(sentence_of(row)))
+        session.go_to(Place.after(resumed_turns(turns, session.archive, session.id)))
         session.recall()
     if from_nodes:
-        session.continue_from(archive.known(from_nodes))
-    return session
+        session.continue_from(from_nodes)
+
+
+def open_workbench(
+    settings: Settings,
+    approvals: Approvals,
+    allow: Sequence[str] = (),
+    state: StateFolder | None = None,
+    mode: str = "",
+) -> Workbench:
+    """Open what a session of that mode works with."""
+    project = open_project_access(settings, approvals, allow, state)
+    redactor = Redactor((*settings.secrets, *(project.external.secrets if project.external else ())))
+    return (ChatBench if mode == CHAT else Workbench)(project, redactor)
 
 
 def preview_context(
@@ -123,13 +145,15 @@ def preview_context(
 
     `context_tokens` is what the model takes, where its server was asked. Raises NotFound.
     """
+    from nebula.agent.context_preview import preview_turn
     from nebula.llm.replay import ReplayModel
 
     unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)
     archive = TurnArchive(lambda: graph)
-    project = open_project_access(settings, Approvals(allow_all), state=prepare_state_folder(settings.root))
-    session = Session("", settings, unasked, project, archive, (), mode=mode)
-    return session.preview_context(node_ids, prompt, references, flow, without, attachments)
+    bench = open_workbench(settings, Approvals(allow_all), state=prepare_state_folder(settings.root), mode=mode)
+    bench.find_node = archive.find
+    session = Session("", settings, unasked, bench, archive, (), BackgroundSummaries(archive), mode=mode)
+    return preview_turn(session, node_ids, prompt, references, flow, without, attachments)
 
 
 def open_project_access(

@@ -155,10 +155,11 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
     except RecordingFailed as failure:
         stream.emit(Error("recording", failure.sentence, failure.values, task_id), must_record=False)
         work.ending = Ending("error", sentence_of(failure))
-    except NebulaError as problem:  # an audience that nothing can be shown to any more
-        kind = getattr(problem, "kind", "output")
-        stream.emit(Error(kind, problem.sentence, problem.values, task_id), must_record=False)
-        work.ending = Ending("error", sentence_of(problem), problem.exit_code)
+    except (NebulaError, OSError) as problem:
+        said, kind = sentence_of(problem), getattr(problem, "kind", "error")
+        detail = _where(problem) if isinstance(problem, OSError) else None
+        stream.emit(Error(kind, said.sentence, said.values, task_id, detail), must_record=False)
+        work.ending = Ending("error", said, getattr(problem, "exit_code", None))
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         internal = Error(
             "internal",

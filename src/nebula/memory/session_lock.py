@@ -6,6 +6,7 @@ The system lets go of it when the process ends, however it ends, so a killed one
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 
 class SessionLock:
@@ -30,8 +31,11 @@ class SessionLock:
         return True
 
     def release(self) -> None:
-        """The file goes first: whoever comes next makes its own."""
+        """Let go of the session. The file goes first: whoever comes next makes its own; it may be gone already."""
         if self._descriptor >= 0:
-            os.unlink(self._path)
-            os.close(self._descriptor)
-            self._descriptor = -1
+            descriptor, self._descriptor = self._descriptor, -1
+            try:
+                with suppress(FileNotFoundError):
+                    os.unlink(self._path)
+            finally:
+                os.close(descriptor)

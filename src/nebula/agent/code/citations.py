@@ -61,7 +61,7 @@ def _shown(results: Iterable[ToolUseResult]) -> dict[str, dict[int, str]]:
     for result in results:
         for block in result.content:
             found = block.value.get("chunks") if isinstance(block, Json) and isinstance(block.value, dict) else None
-            for chunk in found if isinstance(found, list) else ():
+            for chunk in (each for each in found if isinstance(each, dict)) if isinstance(found, list) else ():
                 first = re.match(r"L(\d+)", str(chunk.get("span")))
                 if first:
                     numbered = enumerate(str(chunk.get("text")).split("\n"), int(first[1]))

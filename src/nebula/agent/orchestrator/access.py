@@ -6,7 +6,7 @@ import asyncio
 
 from nebula.agent.assembly import open_project_access
 from nebula.agent.orchestrator.task import TaskRequest
-from nebula.agent.session import ProjectAccess
+from nebula.agent.workbench import ProjectAccess
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.events import Error, EventStream, Notice

@@ -100,7 +100,7 @@ class TaskRun:
         mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
         try:
             self.models = models or await choose_models(self.settings)
-        except ModelError:
+        except (ModelError, asyncio.CancelledError):
             self.stream.emit(Task(self.request.prompt, mode, self.settings.executor or self.settings.model))
             raise
         executor = self.models.executor

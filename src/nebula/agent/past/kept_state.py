@@ -6,6 +6,10 @@ import json
 import os
 from typing import Any
 
+from nebula.agent.conversation import Conversation
+from nebula.agent.past.compaction import place_of
+from nebula.agent.past.summaries import SummaryWork
+from nebula.events import Usage
 from nebula.files.folder import Folder
 from nebula.value import value
 
@@ -23,6 +27,22 @@ class SessionState:
     """How many were made, and what they took: they belong to no turn."""
     summary_input: int = 0
     summary_output: int = 0
+
+    @classmethod
+    def of(cls, plan: str, here: Conversation, work: SummaryWork) -> SessionState:
+        """Return what is to be kept of a session."""
+        compacted = next((each.node_id for each in reversed(here.turns[: here.compact_until]) if each.node_id), None)
+        tokens = work.usage.input_tokens, work.usage.output_tokens
+        return cls(plan, compacted or "", here.digest, work.count, *tokens)
+
+    def compact_again(self, here: Conversation) -> None:
+        """Send as summaries what was sent so when this was kept."""
+        here.compact_until = place_of(here.turns, self.compacted)
+        here.digest = self.digest if here.compact_until else ""
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.summary_input, self.summary_output)
 
 
 class KeptState:

@@ -6,11 +6,13 @@ import argparse
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
+from nebula.agent.loop import end_before_session
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
 from nebula.cli.headless.prompt import read_images, read_prompt, refuse_session_command
@@ -19,9 +21,9 @@ from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
-from nebula.events import Approval, Error, EventStream, Final, Notice, Reader, Stamped, Task
+from nebula.events import Approval, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
-from nebula.language import Sentence, explain, sentence_of, translate
+from nebula.language import Sentence, explain, translate
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Decision, allow_all
@@ -35,8 +37,21 @@ NOT_ALLOWED = "Nobody is there to ask, and the program was started without --yes
 """What the model is told."""
 
 
+AT_ONCE_S = 1.0
+"""A signal so soon after another is the same wish."""
+
+
+class UnknownNode(NebulaError):
+    """Raised when `--from` or `--ref` names no node."""
+
+    kind = "start"
+    exit_code = EXIT_USAGE
+
+
 class OutputFailed(NebulaError):
     """What was said could not be shown: nobody reads any more, or the disk behind standard output is full."""
+
+    kind = "output"
 
 
 async def refuse_unattended(_: Approval) -> Decision:
@@ -55,8 +70,30 @@ def run_headless(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
     show = chosen_face(options.output_format, lambda: TextFace(settings))
     remark_on_trust("nebula", settings)
+    session: Session | None = None
     try:
-        session = await open_session(
+        with interruptible(settings, show) as audience:
+            try:
+                session = await _open(options, settings)
+                if (focus := compact_focus(prompt)) is not None:
+                    return await _compact(session, focus, prompt, show)
+                references = await _make_ready(session, options)
+            except (NebulaError, asyncio.CancelledError) as problem:
+                return _end_before_turn(problem, options, settings, prompt, show)
+            final = await session.turn(prompt, [audience], references=references, attachments=attachments)
+        await _look_after(session, final)
+    finally:
+        if session is not None:
+            await session.close()
+    if options.output_format == "text" and final.status == "interrupted":
+        print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
+    return final.exit_code
+
+
+async def _open(options: argparse.Namespace, settings: Settings) -> Session:
+    """Open the session of the turn. Raises UnknownNode where `--from` names none."""
+    try:
+        return await open_session(
             settings,
             approver=allow_all if options.yes else refuse_unattended,
             by_rule="yes" if options.yes else "no",
@@ -65,65 +102,62 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
             from_nodes=options.from_nodes,
             allow=options.allow,
         )
-    except NebulaError as error:
-        code = EXIT_USAGE if isinstance(error, GraphError) and options.from_nodes else error.exit_code
-        return _not_begun(error, code, options, settings, prompt, show)
-    try:
-        if options.compact:
-            await session.compact(options.compact)
-        elif options.compact is not None:
-            session.conversation.compact()
-        if (focus := compact_focus(prompt)) is not None:
-            return await _compact(session, focus, prompt, show)
-        if options.with_files and (problem := await asyncio.to_thread(_take_files, session)):
-            return _not_begun(problem, problem.exit_code, options, settings, prompt, show)
-        references = _references(session, options.references)
-        with interruptible(settings, show) as audience:
-            final = await session.turn(prompt, [audience], references=references, attachments=attachments)
-        if final.node_id and (unreadable := await asyncio.to_thread(session.archive.unreadable)):
-            print_remark(f"nebula: {explain(unreadable)}")
     except GraphError as error:
-        return _not_begun(error, EXIT_USAGE, options, settings, prompt, show)
-    finally:
-        await session.close()
-    if options.output_format == "text" and final.status == "interrupted":
-        print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
-    return final.exit_code
+        if options.from_nodes:
+            raise UnknownNode(error.sentence, **error.values) from error
+        raise
 
 
-def _take_files(session: Session) -> NebulaError | None:
-    """The files go back with the talk; what changes is shown before it does, and /undo takes it back.
+async def _make_ready(session: Session, options: argparse.Namespace) -> Sequence[str]:
+    """Do what the options ask for before the turn; return the nodes that `--ref` names."""
+    if options.compact:
+        await session.compact(options.compact)
+    elif options.compact is not None:
+        session.conversation.compact()
+    if options.with_files:
+        await asyncio.to_thread(_take_files, session)
+    try:
+        return await asyncio.to_thread(_find_references, session, options.references)
+    except GraphError as error:
+        raise UnknownNode(error.sentence, **error.values) from error
 
-    What is in the way, where something is: nothing was touched then.
+
+async def _look_after(session: Session, final: Final) -> None:
+    """Say what of the graph cannot be read, and finish the summary that the user wants of each turn."""
+    if final.node_id and (unreadable := await asyncio.to_thread(session.archive.unreadable)):
+        print_remark(f"nebula: {explain(unreadable)}")
+    if session.background.is_working:
+        print_remark(f"nebula: {translate('Summarising this turn; Ctrl-C leaves it for later.')}")
+        await session.background.finish()
+
+
+def _take_files(session: Session) -> None:
+    """Put the files back as they were at this node; what changes is shown before it does, and /undo takes it back.
+
+    Raises UndoRefused, and nothing was touched then.
     """
     from nebula.agent.node_files import described
-    from nebula.agent.undo import UndoRefused, carry_out, restore_plan
+    from nebula.agent.undo import carry_out, restore_plan
 
     files = session.project.workspace
     leaf = session.conversation.leaf
     node = session.archive.find(leaf) if leaf else None
     if node is None:
-        return None
-    try:
-        plan = restore_plan(files, node)
-        found = described(files, plan)
-        diffs = "".join(each.diff.text for each in found.files).rstrip("\n")
-        if diffs:
-            print_remark(f"nebula: {translate('What changes:')}\n{diffs}")
-        if found.deleted:
-            deleted = translate(", ").join(found.deleted)
-            print_remark(f"nebula: {translate('Deleted by hand, and brought back: {files}', files=deleted)}")
-        if plan.passed_over:
-            left = translate(", ").join(plan.passed_over)
-            print_remark(f"nebula: {translate('Changed by hand since, and left so: {files}', files=left)}")
-        touched = carry_out(files, plan)
-    except UndoRefused as refusal:
-        return refusal
-    if not touched:
-        return None
-    session.turn_ids.add(plan.group)
-    print_remark(f"nebula: {translate('Put back: {files}', files=translate(', ').join(touched))}")
-    return None
+        return
+    plan = restore_plan(files, node)
+    found = described(files, plan)
+    diffs = "".join(each.diff.text for each in found.files).rstrip("\n")
+    if diffs:
+        print_remark(f"nebula: {translate('What changes:')}\n{diffs}")
+    if found.deleted:
+        deleted = translate(", ").join(found.deleted)
+        print_remark(f"nebula: {translate('Deleted by hand, and brought back: {files}', files=deleted)}")
+    if plan.passed_over:
+        left = translate(", ").join(plan.passed_over)
+        print_remark(f"nebula: {translate('Changed by hand since, and left so: {files}', files=left)}")
+    if touched := carry_out(files, plan):
+        session.turn_ids.add(plan.group)
+        print_remark(f"nebula: {translate('Put back: {files}', files=translate(', ').join(touched))}")
 
 
 def compact_focus(prompt: str) -> str | None:
@@ -143,7 +177,7 @@ async def _compact(session: Session, focus: str, prompt: str, show: Callable[[St
     return 0
 
 
-def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
+def _find_references(session: Session, named: Sequence[str]) -> Sequence[str]:
     if not named or (graph := session.archive.graph) is None:  # opened only if it has to be: that takes a while
         return ()
     from nebula.graph.context.references import referenced_nodes
@@ -153,32 +187,60 @@ def _references(session: Session, named: Sequence[str]) -> Sequence[str]:
 
 @contextmanager
 def interruptible(settings: Settings, show: Callable[[Stamped], None]) -> Iterator[Reader]:
-    """Ctrl-C (or SIGTERM) ends the turn of the block properly; the second one takes the default way out.
+    """Let Ctrl-C, SIGTERM and SIGHUP end the turn of the block properly, which is shown to the reader that this yields.
 
-    The turn is shown to the reader that this gives. Where nothing can be shown any more (a closed pipe, a full disk)
-    the turn ends as failed, in the trace too.
+    Where nothing can be shown any more (a closed pipe, a full disk) the turn ends as failed, in the trace too.
     """
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    task = asyncio.current_task()
     assert task is not None  # noqa: S101 - whoever awaits a turn is one
-
-    def interrupt(number: int) -> None:
-        task.cancel()
-        loop.remove_signal_handler(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt, number)
     audience = _Audience(show)
-    try:
+    with _Signals(task.cancel):
         yield audience
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
     while task.cancelling():  # the turn has ended; what follows it is not cancelled
         task.uncancel()
-    if audience.problem is not None:
+    if audience.problem is not None and not audience.was_interrupted:
         if audience.last is not None:
             _correct(settings, audience.last, audience.problem)
         raise audience.problem
+
+
+class _Signals:
+    """Interrupts work by the first signal of several; those that follow at once, also after its end, mean the same.
+
+    One that comes later, where the work still has not ended, interrupts it again, and the next takes the default way
+    out.
+    """
+
+    def __init__(self, interrupt: Callable[[], object]) -> None:
+        self._interrupt = interrupt
+        self._times = 0
+        self._last = 0.0
+        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # started by nohup
+        self._numbers = (signal.SIGINT, signal.SIGTERM, *(() if ignored else (signal.SIGHUP,)))
+
+    def __enter__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        for number in self._numbers:
+            self._loop.add_signal_handler(number, self._hear)
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._numbers:
+            self._loop.remove_signal_handler(number)
+            if self._times:
+                signal.signal(number, self._hear_late)
+
+    def _hear(self) -> None:
+        if self._times and time.monotonic() - self._last < AT_ONCE_S:
+            return
+        self._times, self._last = self._times + 1, time.monotonic()
+        self._interrupt()
+        if self._times > 1:
+            self.__exit__()
+
+    def _hear_late(self, number: int, _: object) -> None:
+        if time.monotonic() - self._last >= AT_ONCE_S:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+            signal.raise_signal(number)
 
 
 class _Audience:
@@ -189,8 +251,11 @@ class _Audience:
         self.problem: OSError | None = None
         self.last: Stamped | None = None
         """The `Final` whose showing failed: it was recorded before, and says what is not true any more."""
+        self.was_interrupted = False
+        """The turn had ended by a signal before: whoever sent it may have taken the terminal away."""
 
     def __call__(self, stamped: Stamped) -> None:
+        self.was_interrupted = isinstance(stamped.event, Final) and stamped.event.status == "interrupted"
         if self.problem is not None:
             return
         try:
@@ -211,25 +276,22 @@ def _correct(settings: Settings, last: Stamped, problem: OSError) -> None:
         stream.emit(failed, must_record=False)
 
 
-def _not_begun(
-    error: NebulaError,
-    exit_code: int,
+def _end_before_turn(
+    problem: NebulaError | asyncio.CancelledError,
     options: argparse.Namespace,
     settings: Settings,
     prompt: str,
     show: Callable[[Stamped], None],
 ) -> int:
-    """No model, no session: the stream still has a beginning and an end, for whoever reads it."""
+    """Tell that there was no turn: no model, no session, a node that is unknown. Return the exit code."""
     text = options.output_format == "text"
-    redactor = Redactor(settings.secrets)
-    stream = EventStream("", recorders=_trace(settings), audience=() if text else (show,), redactor=redactor)
+    audience = () if text else (show,)
+    stream = EventStream("", recorders=_trace(settings), audience=audience, redactor=Redactor(settings.secrets))
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
-    final = Final("", "error", exit_code, remark=sentence_of(error))
-    for event in (task, Error(getattr(error, "kind", "start"), error.sentence, error.values), final):
-        stream.emit(event, must_record=False)
     if text:
-        print_remark(f"nebula: {explain(error)}")
-    return exit_code
+        early = "Interrupted before the model was asked."
+        print_remark(f"nebula: {explain(problem) if isinstance(problem, NebulaError) else translate(early)}")
+    return end_before_session(stream, task, problem).exit_code
 
 
 def _trace(settings: Settings) -> tuple[Reader, ...]:

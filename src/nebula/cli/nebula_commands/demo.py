@@ -79,7 +79,7 @@ async def _perform(terminal: TerminalSession, scenes: Sequence[dict[str, str]]) 
         terminal.switch_mode(scene["mode"])
         terminal.screen.line(terminal.label() + scene["prompt"])
         final = await take_turn(terminal, scene["prompt"])
-        if final is None or final.status == "interrupted":
+        if final.status == "interrupted":
             return EXIT_INTERRUPTED
         code = max(code, final.exit_code)
     return code

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from nebula.value import field, record
 
 if TYPE_CHECKING:
-    from nebula.agent.session import ConversationPlace
+    from nebula.agent.place import Place
 
 
 @record
 class Forks:
     """In the order in which things were done: the other end of a /fork, or None for a change of files."""
 
-    _done: list[ConversationPlace | None] = field(default_factory=list)
-    _undone: list[ConversationPlace | None] = field(default_factory=list)
+    _done: list[Place | None] = field(default_factory=list)
+    _undone: list[Place | None] = field(default_factory=list)
 
-    def forked(self, before: ConversationPlace) -> None:
+    def forked(self, before: Place) -> None:
         self._done.append(before)
         self._undone.clear()
 
@@ -43,11 +43,11 @@ class Forks:
             self._undone.pop()
         self._done.append(None)
 
-    def undo(self, here: ConversationPlace) -> ConversationPlace | None:
+    def undo(self, here: Place) -> Place | None:
         """Where to go back to; None where the last thing done was no /fork."""
         return _moved(self._done, self._undone, here)
 
-    def redo(self, here: ConversationPlace) -> ConversationPlace | None:
+    def redo(self, here: Place) -> Place | None:
         return _moved(self._undone, self._done, here)
 
     def forget(self) -> None:
@@ -55,9 +55,7 @@ class Forks:
         self._undone.clear()
 
 
-def _moved(
-    source: list[ConversationPlace | None], to: list[ConversationPlace | None], here: ConversationPlace
-) -> ConversationPlace | None:
+def _moved(source: list[Place | None], to: list[Place | None], here: Place) -> Place | None:
     if not source or source[-1] is None:
         return None
     to.append(here)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from nebula.events import Final
 
 
-async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final | None:
-    """None where it was interrupted before it began. `attachments` come with it beside what was pasted into it."""
+async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final:
+    """Run a turn and show it; `attachments` come with the prompt beside what was pasted into it."""
     live = LiveLine(terminal.screen, terminal.typed.shown)
     view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.plan_offered = False
@@ -38,15 +38,14 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     task = asyncio.create_task(terminal.session.turn(prompt, [view.read], attachments=attached, steering=steering))
     terminal.work = task
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, terminal.stop)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, terminal.stop)
     try:
         with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer)):
             final = await task
-    except asyncio.CancelledError:
-        terminal.screen.line(translate("Interrupted before the model was asked."), "yellow")
-        return None
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
         view.end()
         terminal.typed.turn_over()
         terminal.work = None

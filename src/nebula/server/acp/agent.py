@@ -154,6 +154,10 @@ class AcpAgent:
         place.turn = asyncio.create_task(turn)
         try:
             final = await place.turn
+        except asyncio.CancelledError:
+            if not place.turn.cancelled():
+                raise  # the connection ends, not this turn alone
+            return {"stopReason": STOP_REASONS["interrupted"]}  # before its first step: there was no turn
         finally:
             place.turn = None
         if final.status not in STOP_REASONS:

@@ -18,7 +18,7 @@ from nebula.stage import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nebula.agent.session import ConversationPlace
+    from nebula.agent.place import Place
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.workspace.file_history import FilePlan
 
@@ -72,7 +72,7 @@ def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
     terminal.screen.line(translate("The files are already as they were before; there is nothing to take back."))
 
 
-def _go_to(terminal: TerminalSession, place: ConversationPlace) -> None:
+def _go_to(terminal: TerminalSession, place: Place) -> None:
     terminal.session.go_to(place)
     terminal.left_behind = None
     tell_where(terminal)

@@ -83,7 +83,8 @@ async def context(terminal: TerminalSession, _: str = "") -> None:
 async def tools(terminal: TerminalSession, _: str = "") -> None:
     session = terminal.session
     terminal.screen.line(translate("Tools of {mode} mode:", mode=session.mode))
-    for spec in session.tools("shown").specs:
+    offered = await asyncio.to_thread(session.bench.tools, "shown", session.mode)
+    for spec in offered.specs:
         terminal.screen.line(
             cut(f"  {pad(spec.name, 18)} {translate(_first_sentence(spec.description))}", terminal.screen.columns - 1)
         )

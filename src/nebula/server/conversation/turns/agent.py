@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from nebula.agent.assembly import open_project_access, open_session, preview_context
+from nebula.agent.context_preview import preview_turn
 from nebula.agent.session import CHAT
 from nebula.config import Settings
 from nebula.events import Reader
@@ -79,7 +80,7 @@ class AgentTurns:
         at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)
         if at_rest is not None:
             asked = replace(at_rest, chosen=replace(at_rest.chosen, name=model.name, context_tokens=model.tokens))
-            return TurnPreview(await asyncio.to_thread(asked.preview_context, *path), model)
+            return TurnPreview(await asyncio.to_thread(preview_turn, asked, *path), model)
         mode = self._only_mode or job.mode
         found = await asyncio.to_thread(preview_context, self._settings, self._graph, *path, mode, model.tokens)
         return TurnPreview(found, model)

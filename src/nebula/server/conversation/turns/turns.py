@@ -10,10 +10,10 @@ import asyncio
 import logging
 from typing import Any, Protocol
 
+from nebula.agent.loop import end_before_session
 from nebula.attachments import Attachment
 from nebula.errors import NebulaError
-from nebula.events import Approval, Error, EventStream, Final, Reader, Stamped, Status, Task, new_trace_id
-from nebula.language import Sentence, sentence_of
+from nebula.events import Approval, EventStream, Final, Reader, Stamped, Task, new_trace_id
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
@@ -88,7 +88,6 @@ class _Running:
     task: asyncio.Task[None] | None = None
     approval: dict[str, Any] | None = None
     """The question that waits for an answer, as its event reported it."""
-    begun: bool = False
     ended: bool = False
 
 
@@ -187,7 +186,6 @@ class Turns:
         job = turn.job
 
         def hear(stamped: Stamped) -> None:
-            turn.begun = True
             turn.ended = turn.ended or isinstance(stamped.event, Final)
             data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
             if turn.ended:
@@ -200,13 +198,11 @@ class Turns:
 
         try:
             await self._runner.run(job, hear, self._ask, turn.steering)
-        except asyncio.CancelledError:
-            _end(turn, hear, "interrupted", Sentence("Interrupted before it began."))
-        except (NebulaError, OSError) as problem:
-            _end(turn, hear, "error", sentence_of(problem), getattr(problem, "kind", "error"))
-        except Exception:  # noqa: BLE001 - whoever waits for this turn must hear that it is over
+        except (NebulaError, asyncio.CancelledError) as problem:
+            _end(turn, hear, problem)
+        except Exception as problem:  # noqa: BLE001 - whoever waits for this turn must hear that it is over
             _log.exception("a turn failed")
-            _end(turn, hear, "error", sentence_of(internal_error()), "internal")
+            _end(turn, hear, problem if isinstance(problem, OSError) else internal_error())
         finally:
             del self._running[job.trace_id]
 
@@ -223,14 +219,9 @@ def _no_such_turn() -> ActionError:
     return ActionError("there is no such turn under way", code="not_found")
 
 
-def _end(turn: _Running, hear: Reader, status: Status, said: Sentence, kind: str = "") -> None:
-    """Gives a turn that could not begin, or broke off, the beginning and the end that it lacks."""
-    if turn.ended:
-        return
-    job = turn.job
-    stream = EventStream("", job.trace_id, audience=(hear,))
-    if not turn.begun:
-        stream.emit(Task(job.prompt, job.mode, "", parents=job.parents))
-    if kind:
-        stream.emit(Error(kind, said.sentence, said.values))
-    stream.emit(Final("", status, 130 if status == "interrupted" else 1, remark=said))
+def _end(turn: _Running, hear: Reader, problem: BaseException) -> None:
+    """Give a turn that never got a session its beginning and its end."""
+    if not turn.ended:
+        job = turn.job
+        task = Task(job.prompt, job.mode, "", parents=job.parents)
+        end_before_session(EventStream("", job.trace_id, audience=(hear,)), task, problem)

@@ -1,0 +1,61 @@
+"""Where a session stands in its conversation: the turns that led here, what was read on the way, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.agent.conversation import Conversation, PastTurn
+from nebula.agent.nodes import turn_of
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.registry import learn_from
+from nebula.value import field, record
+
+if TYPE_CHECKING:
+    from nebula.agent.turn_archive import TurnArchive
+
+
+@record
+class Place:
+    """A session that goes elsewhere gets another one of these, and this one stays as it was."""
+
+    conversation: Conversation = field(default_factory=Conversation)
+    ledger: ReadLedger = field(default_factory=ReadLedger)
+    parents_of_next: tuple[str, ...] | None = None
+    """The nodes that the next turn continues, where those are not the newest here."""
+
+    @classmethod
+    def after(cls, turns: Sequence[PastTurn], parents_of_next: tuple[str, ...] | None = None) -> Place:
+        """Return the place that these turns led to; what they read of files counts as read."""
+        here = cls(Conversation(list(turns)), ReadLedger(), parents_of_next)
+        learn_from(here.ledger, here.conversation.messages())
+        return here
+
+    @classmethod
+    def at_nodes(cls, archive: TurnArchive, node_ids: Sequence[str], flow: str | None = None) -> Place:
+        """Return the place from which the next turn continues these nodes. Several of them merge."""
+        return cls.after([turn_of(node) for node in archive.path_to(node_ids, flow)], tuple(node_ids))
+
+    @property
+    def leaf(self) -> str | None:
+        return self.conversation.leaf
+
+    def next_parents(self) -> tuple[str, ...]:
+        """Return the nodes that a turn begun now continues."""
+        if self.parents_of_next is not None:
+            return self.parents_of_next
+        return (self.leaf,) if self.leaf else ()
+
+    def add(self, turn: PastTurn) -> None:
+        """Go one turn further; one that became a node is what the next turn continues."""
+        self.conversation.turns.append(turn)
+        if turn.node_id:
+            self.parents_of_next = None
+
+    def step_back(self) -> PastTurn | None:
+        """Leave the last turn aside, so that the next one becomes its sibling. Nothing is deleted."""
+        if not self.conversation.turns:
+            return None
+        turn = self.conversation.turns.pop()
+        self.parents_of_next = turn.parents
+        return turn

@@ -1,0 +1,164 @@
+"""What a session or a task works with: the project as it may be touched, what was read of it, and the tools for both.
+
+A conversation over the graph alone works at a `ChatBench`: no files, no project, one tool that reads earlier turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
+from typing import TYPE_CHECKING
+
+from nebula.agent.code.project_map import project_map
+from nebula.agent.project_context import gather_project_context
+from nebula.agent.system_prompt import chat_prompt, system_prompt
+from nebula.config import Settings
+from nebula.language import Sentence
+from nebula.messages.redaction import Redactor
+from nebula.tools.approval import Approvals
+from nebula.tools.contract import AppliedChange, Call
+from nebula.tools.declaration import Checks, ToolKit
+from nebula.tools.ledger import ReadLedger
+from nebula.tools.registry import agent_tools, chat_tools, plan_tools
+from nebula.tools.toolset import CallAudit, ToolSet
+from nebula.value import field, record, replace
+from nebula.workspace.contract import Workspace
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
+    from nebula.tools.code_index import CodeSearch
+    from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.external.servers import ExternalServers
+    from nebula.workspace.audit import AuditLog
+
+RECENT_FILES = 10
+"""Files read last, which weigh in the outline of the project."""
+
+
+@record
+class ProjectAccess:
+    """The project as a session or a task may touch it."""
+
+    root: str
+    workspace: Workspace
+    read_only: Workspace
+    approvals: Approvals
+    checks: Checks = field(default_factory=Checks)
+    audit: AuditLog | None = None
+    """Gets a line for each call; None where a gateway does that."""
+    commands: CommandLayers | None = None
+    """None where the files are on another machine."""
+    code: CodeSearch | None = None
+    """None where no index knows these files."""
+    external: ExternalServers | None = None
+    """MCP servers, where any are configured."""
+
+    @property
+    def layers(self) -> CommandLayers | None:
+        """The layers that checks run in; None where this machine has none. Finding that out may block for a while."""
+        return self.commands if self.commands is not None and self.commands.available else None
+
+    def close(self) -> None:
+        """Close everything that is held open, each part whatever happens to another; nothing may use it after that."""
+        with ExitStack() as closing:
+            for part in (self.read_only, self.workspace, self.code, self.audit, self.commands):
+                close: Callable[[], None] | None = getattr(part, "close", None)
+                if close is not None:
+                    closing.callback(close)
+
+
+def _find_nothing(_: str) -> list[str]:
+    return []
+
+
+@record
+class Workbench:
+    """Project access, ledger and redactor, and the tools that are made of them."""
+
+    project: ProjectAccess
+    redactor: Redactor = field(default_factory=Redactor)
+    """Keeps what it learns from one turn to the next."""
+    ledger: ReadLedger = field(default_factory=ReadLedger)
+    find_node: Callable[[str], Node | None] | None = None
+    """Returns an earlier turn by its id; None where there are none to be read."""
+    look_up: Callable[[str], list[str]] = _find_nothing
+    """Lists earlier turns by their numbers, or by words in them."""
+
+    def tools(self, trace_id: str, mode: str = "agent") -> ToolSet:
+        """Make the tools of a mode, whose calls are recorded under `trace_id`. May block: it looks for layers."""
+        project, plan = self.project, mode == "plan"
+        external = project.external.tools(project.approvals, plan=plan) if project.external is not None else {}
+        kit = ToolKit(
+            (project.read_only if plan else project.workspace).for_turn(trace_id),
+            self.ledger,
+            project.checks,
+            self.find_node,
+            plan,
+            project.commands,
+            project.approvals,
+            project.code,
+            trace_id,
+            self.look_up,
+            external,
+        )
+        if plan:
+            return plan_tools(kit, audit=self.audit(trace_id))
+        return agent_tools(kit, project.approvals, audit=self.audit(trace_id), after_change=(self.tell_index,))
+
+    def audit(self, trace_id: str) -> CallAudit | None:
+        log = self.project.audit
+        return CallAudit(log, trace_id, self.redactor.text) if log is not None else None
+
+    async def tell_index(self, change: AppliedChange, _: Call) -> None:
+        if self.project.code is not None:
+            await asyncio.to_thread(self.project.code.changed, change.path)
+
+    def readable_files(self, trace_id: str) -> Workspace | None:
+        """Return the project's files for reading alone; None where a conversation has none."""
+        return self.project.read_only.for_turn(trace_id)
+
+    def system_prompt(
+        self, settings: Settings, mode: str, trace_id: str, prompt: str = "", plan: str = ""
+    ) -> tuple[str, list[Sentence]]:
+        """Return what the model is told of itself and the project, and what could not be read for it."""
+        context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root)
+        outline = project_map(settings, prompt, self.ledger.recent(RECENT_FILES))
+        context = replace(context, outline=outline)
+        problems = [Sentence(problem.sentence, **problem.values) for problem in context.unreadable]
+        return system_prompt(mode, context, home=settings.home, lang=settings.lang, plan=plan), problems
+
+    async def open_servers(self) -> list[Sentence]:
+        """Start the MCP servers that do not run yet; return what there is to say of those that could not be."""
+        return await self.project.external.open() if self.project.external is not None else []
+
+    async def close(self) -> None:
+        async with AsyncExitStack() as closing:
+            closing.push_async_callback(asyncio.to_thread, self.project.close)
+            if self.project.external is not None:
+                closing.push_async_callback(self.project.external.close)
+
+
+@record
+class ChatBench(Workbench):
+    """For a conversation over the graph alone."""
+
+    def tools(self, trace_id: str, mode: str = "agent") -> ToolSet:
+        kit = ToolKit(self.project.read_only, self.ledger, find_node=self.find_node, look_up=self.look_up)
+        return chat_tools(kit, audit=self.audit(trace_id))
+
+    def readable_files(self, trace_id: str) -> None:
+        return None
+
+    def system_prompt(
+        self,
+        settings: Settings,
+        mode: str,
+        trace_id: str,
+        prompt: str = "",
+        plan: str = "",
+    ) -> tuple[str, list[Sentence]]:
+        return chat_prompt(home=settings.home, lang=settings.lang), []
+
+    async def open_servers(self) -> list[Sentence]:
+        return []

@@ -1,0 +1,73 @@
+"""A turn that is stopped at any moment has its beginning and its end: `task`, `final`, exit code 130."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+
+import pytest
+
+from conftest import Bench
+from scripted_model import Call, Fault, ScriptedModel, Turn
+from slow_git import slow_git, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_while_the_context_is_built(bench: Bench, number: signal.Signals) -> None:
+    path, asked = slow_git(bench)
+    with ScriptedModel([Turn("Back again.")]) as server:
+        process = bench.start("nebula", "-p", "first", "--output-format", "stream-json", **server.env(), PATH=path)
+        wait_for(asked)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        events = [json.loads(line) for line in out.splitlines()]
+        assert (process.returncode, err) == (130, b"")
+        assert [events[0]["type"], events[-1]["type"]] == ["task", "final"]
+        assert (events[-1]["status"], events[-1]["exit_code"]) == ("interrupted", 130)
+        assert [event["type"] for event in bench.trace()][-1] == "final"
+        again = bench.run("nebula", "-p", "second", "--continue", **server.env())
+    assert again.out == "Back again.\n"
+    assert "first" in str(server.turns[0].json["messages"])  # the model is told that it was withdrawn
+
+
+@pytest.mark.parametrize("command", [("nebula", "-p", "go"), ("evercontext", "run", "--task", "go")])
+def test_while_the_model_is_chosen(bench: Bench, command: tuple[str, ...]) -> None:
+    """The server that would say which models it has takes the question, and does not answer."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process = bench.start(*command, "--output-format", "stream-json", OLLAMA_HOST=address)
+        connection, _ = silent.accept()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        connection.close()
+    events = [json.loads(line) for line in out.splitlines()]
+    assert ([event["type"] for event in events], process.returncode, err) == (["task", "final"], 130, b"")
+
+
+def test_by_the_second_ctrl_c_at_once(bench: Bench) -> None:
+    with ScriptedModel([Turn("never", fault=Fault.stall(10))]) as server:
+        process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
+        server.wait_until(lambda: len(server.turns) == 1)
+        for _ in range(5):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT)  # the last one may come when the interpreter is gone already
+    assert b"Traceback" not in err
+    assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+
+
+def test_while_a_command_runs_by_a_closed_window(bench: Bench) -> None:
+    script = [Turn("", [Call("runCommand", {"command": "sleep 30"})])]
+    with ScriptedModel(script) as server:
+        process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
+        server.wait_until(lambda: len(server.turns) == 1)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGHUP)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
