@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import math
 from pathlib import Path
 
 import pytest
 
+from nebula.cli.vizprompt_commands import search as search_command
 from vizprompt_command import Vizprompt
 
 
@@ -163,6 +166,36 @@ def test_a_search_that_did_not_see_every_node_says_so(
     monkeypatch.setattr(search, "_PATIENCE", 0.0)
     monkeypatch.setattr(node_index, "_BATCH", 8)
     monkeypatch.setattr(node_index.NodeIndex.read_some, "__defaults__", (8,))
+    with monkeypatch.context() as at_a_terminal:
+        at_a_terminal.setattr(search_command, "patience_for", lambda *_, **__: 0.0)
+        ran = vizprompt("search", "--text", "needle", "--json")
+        assert ran.code == 0 and 0 < len(ran.json) < 20
+        assert f"the index is still being built: {20 - len(ran.json)} nodes. --wait waits for them." in ran.err
     ran = vizprompt("search", "--text", "needle", "--json")
-    assert ran.code == 0 and 0 < len(ran.json) < 20
-    assert f"the index is still being built: {20 - len(ran.json)} nodes." in ran.err
+    assert (ran.code, len(ran.json), ran.err) == (0, 20, "")
+
+
+def test_a_search_waits_for_whoever_does_not_look_on() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert search_command.patience_for(io.StringIO(), wait=False) == math.inf
+    assert search_command.patience_for(Terminal(), wait=True) == math.inf
+    assert 1 < search_command.patience_for(Terminal(), wait=False) < 60
+
+
+def test_nodes_are_listed_and_those_in_no_flow_apart(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    first, second, third = (vizprompt.create(each) for each in ("first", "second", "third"))
+    assert [node["id"] for node in vizprompt("node", "list", "--json").json] == [third, second, first]
+    assert [line.split()[-1] for line in vizprompt("node", "list", "--limit", "2").out.splitlines()] == [
+        "third",
+        "second",
+    ]
+    assert vizprompt("node", "list", "--outside").out == ""
+    assert vizprompt("flow", "rebuild", "main", first, third).code == 0
+    assert [node["id"] for node in vizprompt("node", "list", "--outside", "--json").json] == [second]
+    assert vizprompt("node", "list", "--limit", "0").code == 64
+    broken = tmp_path / "project/nodes/000/000.xml"
+    broken.write_text(broken.read_text("utf-8")[:-20], encoding="utf-8")
+    assert "cannot be read: 1 files. vizprompt check names them." in vizprompt("search", "--text", "second").err

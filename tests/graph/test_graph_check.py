@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nebula.graph.formats.git_conflicts import sides
 from nebula.graph.graph import Graph
-from nebula.graph.health.git_conflicts import sides
 from nebula.graph.values import Problem
 
 
@@ -199,3 +199,77 @@ def test_a_byte_order_mark_in_an_index_is_no_problem(graph: Graph) -> None:
     index = file(graph, "nodes/index.tsv")
     index.write_bytes(b"\xef\xbb\xbf" + index.read_bytes().replace(b"\n", b"\r\n"))
     assert graph.check() == []
+
+
+# Files under names that nobody reads
+
+
+@pytest.mark.parametrize("name", ["nodes/000/my note.xml", "nodes/001 - Copy.XML", "nodes/deep/er/x.xml", "000.xml"])
+def test_a_renamed_node_is_named_and_taken_back_under_the_next_number(graph: Graph, name: str) -> None:
+    flow, node = graph.get_flow(), graph.get_flow().nodes[2]
+    file(graph, name).parent.mkdir(parents=True, exist_ok=True)
+    file(graph, "nodes/000/002.xml").rename(file(graph, name))
+    assert ("stray", name) in [(problem.kind, problem.path) for problem in graph.check()]
+    done = {problem.path: problem.repaired for problem in graph.check(repair=True)}
+    assert done[name] == "moved to nodes/000/003.xml"
+    assert graph.check() == []
+    assert graph.get_flow().nodes == flow.nodes and graph.get_flow().connections == flow.connections
+    assert graph.get_node(node).prompt == "c"
+    new = graph.create_node("next").id
+    assert file(graph, "nodes/000/004.xml").read_text("utf-8").count(new)
+
+
+def test_a_copy_is_named_and_kept_only_where_it_says_something_else(graph: Graph) -> None:
+    text = file(graph, "nodes/000/000.xml").read_text("utf-8")
+    file(graph, "nodes/000/000 (conflicted copy).xml").write_text(text, encoding="utf-8")
+    [problem] = mended(graph, "stray")
+    assert problem.repaired == "removed: it says the same as the one that is read"
+    file(graph, "nodes/000/000 (conflicted copy).xml").write_text(text.replace("a\n]]", "edited\n]]"), encoding="utf-8")
+    mended(graph, "stray")
+    assert sorted(node.prompt for node in graph.list_nodes()) == ["a", "b", "c", "edited"]
+
+
+def test_a_copied_flow_gets_a_name_of_its_own(graph: Graph) -> None:
+    text = file(graph, "flows/000/000.yaml").read_text("utf-8")
+    file(graph, "flows/000/000 - Copy.yaml").write_text(text, encoding="utf-8")
+    mended(graph, "stray")
+    file(graph, "flows/000/000 - Copy.yaml").write_text(text.replace('""', "other"), encoding="utf-8")
+    assert [problem.kind for problem in graph.check()] == ["stray"]
+    assert {problem.kind for problem in graph.check(repair=True)} == {"stray", "clash"}
+    assert graph.check() == []
+    assert [flow.name for flow in graph.list_flows()] == ["main", "main (2)"]
+
+
+def test_what_is_no_node_stays_and_is_named_each_time(graph: Graph) -> None:
+    for name in ("nodes/000/notes.xml", "flows/other.yaml", "metadata/mine.yml"):
+        file(graph, name).write_text("<a><b>: [", encoding="utf-8")
+    found = [(problem.kind, problem.path) for problem in graph.check(repair=True)]
+    assert sorted(found) == [
+        ("stray", "flows/other.yaml"),
+        ("stray", "metadata/mine.yml"),
+        ("stray", "nodes/000/notes.xml"),
+    ]
+    assert len(graph.check()) == 3
+    assert all(file(graph, path).exists() for _, path in found)
+
+
+def test_the_id_that_a_check_announces_is_the_one_that_a_repair_gives(graph: Graph) -> None:
+    text = file(graph, "nodes/000/000.xml").read_text("utf-8")
+    ours, theirs = text.replace("a\n]]", "ours\n]]"), text.replace("a\n]]", "theirs\n]]")
+    mark = "<" * 32 + " ours\n", "=" * 32 + "\n", ">" * 32 + " theirs\n"
+    file(graph, "nodes/000/000.xml").write_text(mark[0] + ours + mark[1] + theirs + mark[2], encoding="utf-8")
+    [announced] = [problem for problem in graph.check() if problem.kind == "conflict"]
+    [done] = [problem for problem in graph.check(repair=True) if problem.kind == "conflict"]
+    assert announced.message == done.message
+    [outside] = graph.list_nodes_outside()
+    assert outside.id in done.message and outside.prompt == "theirs"
+
+
+def test_a_file_with_a_conflict_says_so(graph: Graph) -> None:
+    for path in ("nodes/000/000.xml", "flows/000/000.yaml"):
+        text = file(graph, path).read_text("utf-8")
+        conflict = f"<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n"
+        file(graph, path).write_text(conflict, encoding="utf-8")
+    reasons = {problem.message for problem in graph.problems() if problem.kind == "unreadable"}
+    assert reasons == {"holds a merge conflict: run vizprompt check --repair"}
+    assert graph.search_nodes(text="b").unreadable == 1

@@ -154,3 +154,38 @@ def test_a_checkout_is_noticed_without_restart(repository: Path) -> None:
         git(repository, "checkout", "-q", "more")
         assert graph.get_node(added).prompt == "more"
         assert added in graph.get_flow().nodes
+
+
+def test_a_clone_with_the_line_ends_of_windows_is_clean(repository: Path, tmp_path: Path) -> None:
+    for name, attributes in (("with our rules", ""), ("without them", "* text=auto\n")):
+        if attributes:
+            (repository / ".gitattributes").write_text(attributes, encoding="utf-8")
+            commit(repository, "the rules of an older version")
+        git(tmp_path, "clone", "-q", "-c", "core.autocrlf=true", str(repository), name)
+        clone = tmp_path / name
+        crlf = b"\r\n" in (clone / "nodes/index.tsv").read_bytes()
+        assert crlf == bool(attributes)
+        with Graph(clone) as graph:
+            assert graph.check() == []
+            last = graph.get_flow().nodes[-1]
+            graph.create_node("one more", parents=[last], tags=["t"])
+            graph.update_node(last, response="edited")
+        assert graph.check() == []
+        changed = ["nodes/index.tsv", "flows/000/000.yaml", "nodes/000/005.xml", "metadata/index.yaml"]
+        for path in changed:
+            data = (clone / path).read_bytes()
+            assert data.count(b"\r\n") in (0, data.count(b"\n")), path
+
+
+def test_what_a_clone_says_to_git_does_not_bring_our_state_along(repository: Path) -> None:
+    (repository / ".gitignore").write_text("/.state/\n!*\n*.orig\n", encoding="utf-8")
+    (repository / ".gitattributes").write_text("*.xml merge=ours\n", encoding="utf-8")
+    with Graph(repository) as graph:
+        graph.create_node("q")
+        git(repository, "add", "-A")
+    assert ".state" not in git(repository, "ls-files").stdout
+    assert (repository / ".gitignore").read_text("utf-8") == "!*\n*.orig\n/.state/\n"
+    assert (repository / ".gitattributes").read_text("utf-8").startswith("*.xml merge=ours\n* -text\n")
+    with Graph(repository) as graph:
+        graph.create_node("q")
+    assert (repository / ".gitignore").read_text("utf-8") == "!*\n*.orig\n/.state/\n"

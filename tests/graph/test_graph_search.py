@@ -281,3 +281,18 @@ def test_many_tags_must_all_be_there(graph: Graph) -> None:
     graph.create_node("all", tags=[f"t{number}" for number in range(1200)])
     graph.create_node("most", tags=[f"t{number}" for number in range(1199)])
     assert found(graph, tags=[f"t{number}" for number in range(1200)]) == ["all"]
+
+
+def test_a_search_with_patience_is_whole(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        graph.create_node(f"needle {number}")
+    graph.close()
+    shutil.rmtree(derived_folder(graph.data_dir))
+    monkeypatch.setattr(search_module, "_PATIENCE", -1.0)
+    monkeypatch.setattr(node_index_module, "_BATCH", 4)
+    read_some = NodeIndex.read_some
+    monkeypatch.setattr(NodeIndex, "read_some", lambda self, limit=4: read_some(self, limit))
+    partial = graph.search_nodes(text="needle")
+    assert 0 < len(partial) < 20 and partial.unread == 20 - len(partial)
+    whole = graph.search_nodes(text="needle", patience=60)
+    assert (len(whole), whole.unread) == (20, 0)

@@ -583,6 +583,26 @@ def test_a_flow_that_cannot_be_read_is_shown_as_such_and_not_made_again(graph: G
         assert path.read_text("utf-8") == text
 
 
+@pytest.mark.parametrize(("old", "new"), [("  - index: 2", "\t- index: 2"), ("connections: []", "connections: [")])
+def test_a_flow_that_is_broken_below_its_head_is_not_made_again(graph: Graph, old: str, new: str) -> None:
+    graph.create_node("one")
+    graph.create_node("two")
+    graph.close()
+    path = Path(graph.data_dir) / "flows/000/000.yaml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    for _ in range(2):
+        with Graph(graph.data_dir) as again:
+            with pytest.raises(BadFile):
+                again.create_node("three")
+            with pytest.raises(BadFile):
+                again.get_flow("main")
+            with pytest.raises(BadFile):
+                again.create_flow("main")
+    assert [each.name for each in path.parent.iterdir()] == ["000.yaml"]
+
+
 def test_arguments_that_are_no_text_are_one_clear_error(graph: Graph) -> None:
     node = graph.create_node("q", tags="one tag")
     assert node.tags == ["one tag"]

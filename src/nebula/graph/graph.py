@@ -11,6 +11,7 @@ Synchronous, safe to use from several threads and processes at once. What a call
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -225,6 +226,14 @@ class Graph:
         with self._store.reading():
             return latest(self._store.node_index, limit, offset)
 
+    def list_nodes_outside(self) -> list[Node]:
+        """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
+        from nebula.graph.derived.search import latest
+
+        with self._store.reading():
+            inside = {entry.id for loaded in self._store.flows.all() for entry in loaded.flow.entries}
+            return latest(self._store.node_index, None, 0, without=inside)
+
     def count_nodes(self) -> int:
         """How many nodes there are, without reading them."""
         with self._store.reading():
@@ -297,15 +306,21 @@ class Graph:
         keywords: Iterable[str] | None = None,
         text: str | None = None,
         limit: int | None = None,
+        patience: float = 0.0,
         **filters: Any,
     ) -> Found:
         """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. `filters` are those of
         `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed).
         In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
-        nodes it left out."""
+        nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
         from nebula.graph.derived.search import Query, search
 
         query = Query.of(several(tags), several(keywords), text or "", **filters)
+        until = time.monotonic() + patience
+        if patience:
+            with self._store.reading():
+                self._store.node_index.refresh()
+            self._store.node_index.read_all(until)
         with self._store.reading():
             found, late = search(self._store.node_index, query, limit)
         if late:

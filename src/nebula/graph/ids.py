@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -26,6 +27,12 @@ def new_id() -> str:
     head, tail = f"{tick:015x}", os.urandom(8).hex()
     variant = "89ab"[int(tail[0], 16) & 3]
     return f"{head[:8]}-{head[8:12]}-7{head[12:]}-{variant}{tail[1:4]}-{tail[4:]}"
+
+
+def id_of_content(data: bytes) -> str:
+    """Return a UUIDv8 (RFC 9562) that is the same for the same bytes: what a check announces is what a repair does."""
+    digits = hashlib.sha256(data).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
 def shortest_unique(ids: Iterable[str], among: Iterable[str] = (), at_least: int = 4) -> dict[str, str]:

@@ -217,7 +217,7 @@ class Problem:
     """Something wrong in the store, found by `check` or met on the way."""
 
     kind: str
-    """`unreadable`, `clash`, `conflict`, `index`, `cycle`, `dangling`, `edge`, `repeated`, `metadata`."""
+    """`unreadable`, `clash`, `conflict`, `index`, `cycle`, `dangling`, `edge`, `repeated`, `metadata`, `stray`."""
     path: str
     what: Sentence
     done: Sentence | None = None

@@ -1,4 +1,4 @@
-"""vizprompt node: show, edit and delete a node."""
+"""vizprompt node: list, show, edit and delete nodes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     return run_on_graph(_parser(prog), data_dir, argv)
+
+
+def _list(graph: Graph, options: argparse.Namespace) -> int:
+    if options.limit is not None and options.limit < 1:
+        raise UsageError("--limit must be above zero")
+    nodes = graph.list_nodes_outside()[: options.limit] if options.outside else graph.list_nodes(options.limit)
+    if options.json:
+        print_json([node.to_json() for node in nodes])
+        return 0
+    shown = graph.shortest_unique_ids([node.id for node in nodes])
+    for node in nodes:
+        print_line(node_line(node, shown_id=shown[node.id]))
+    return 0
 
 
 def _show(graph: Graph, options: argparse.Namespace) -> int:
@@ -63,8 +76,9 @@ def _confirmed(line: str) -> bool:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Shows, edits and deletes a node."),
+        translate("Lists, shows, edits and deletes nodes."),
         examples=(
+            "vizprompt node list --outside",
             "vizprompt node show ID --json",
             'vizprompt node edit ID --prompt "asked better" --tags a,b',
             "vizprompt node delete ID --yes",
@@ -74,9 +88,15 @@ def _parser(prog: str) -> Parser:
 
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=about, description=about)
-        added.add_argument("id", metavar="ID", help=translate("id of the node"))
+        if run is not _list:
+            added.add_argument("id", metavar="ID", help=translate("id of the node"))
         added.set_defaults(run=run)
         return added
+
+    listing = command("list", translate("All nodes, newest first."), _list)
+    flag(listing, "--outside", translate("only those that are in no flow"))
+    listing.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
+    flag(listing, "--json", translate("print the nodes as one JSON list"))
 
     show = command("show", translate("Shows a node in full."), _show)
     flag(show, "--json", translate("print it as JSON"))

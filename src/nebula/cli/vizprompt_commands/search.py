@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.language import translate
+
+_PATIENCE = 10.0
+"""Seconds that somebody at a terminal waits for a search without having asked to."""
+
+
+def patience_for(output: TextIO, *, wait: bool) -> float:
+    """Return the seconds that a search may take. A program that reads the answer would take a part for the whole."""
+    return math.inf if wait or not output.isatty() else _PATIENCE
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -28,6 +39,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     parser.add_argument("--keywords", metavar="x,y", help=translate("keywords that it must have"))
     parser.add_argument("--text", metavar="T", help=translate("words that must occur; quote a run of words"))
     parser.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
+    flag(parser, "--wait", translate("wait until every node was read, however long (always, unless to a terminal)"))
     flag(parser, "--json", translate("print the nodes as one JSON list"))
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
@@ -40,10 +52,21 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             keywords=split_list(options.keywords),
             text=options.text or "",
             limit=options.limit,
+            patience=patience_for(sys.stdout, wait=options.wait),
         )
         if nodes.unread:
             print_remark(
-                translate("Not searched yet, the index is still being built: {count} nodes.", count=nodes.unread)
+                translate(
+                    "Not searched yet, the index is still being built: {count} nodes. --wait waits for them.",
+                    count=nodes.unread,
+                )
+            )
+        if nodes.unreadable:
+            print_remark(
+                translate(
+                    "Not searched, since they cannot be read: {count} files. vizprompt check names them.",
+                    count=nodes.unreadable,
+                )
             )
         shown = {} if options.json else graph.shortest_unique_ids([node.id for node in nodes])
     if options.json:

@@ -194,7 +194,7 @@ def _differ(old: str, new: str) -> bool:
 
 def _entries(text: str) -> list[str]:
     """What a file says apart from when and in which order."""
-    return sorted(re.split(r"\n(?=  \S)", _UPDATED.sub("", text).rstrip("\n")))
+    return sorted(re.split(r"\n(?=  \S)", _UPDATED.sub("", text.replace("\r\n", "\n")).rstrip("\n")))
 
 
 def _index_lines(node_id: str, timestamp: str, tags: Iterable[str], summary: str) -> str:

@@ -234,6 +234,9 @@ class NodeIndex:
     def count_unread(self) -> int:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 0")[0][0])
 
+    def count_unreadable(self) -> int:
+        return int(self.ask("SELECT count(*) FROM files WHERE state = 2")[0][0])
+
     def read_all(self, until: float = math.inf) -> int:
         """Reads every file that was not read yet, the newest first; on return search finds everything, unless the
         moment `until` came first. Returns how many are left."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -48,9 +48,11 @@ class Query:
 
 
 class Found(list[Node]):
-    """Nodes, best first. `unread` nodes were not looked at: there are many, and the index is still being built."""
+    """Nodes, best first. `unread` nodes were not looked at: there are many, and the index is still being built. Nor
+    were `unreadable` files: `check` says why."""
 
     unread = 0
+    unreadable = 0
     count_all: Callable[[], int] | None = None
 
     @cached_property
@@ -69,7 +71,7 @@ def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Foun
         unread = node_index.read_all(time.monotonic() + _PATIENCE)
         hits = _hits(node_index, query, limit)
     found = Found(_nodes(node_index, [row[0] for row in hits]))
-    found.unread = unread
+    found.unread, found.unreadable = unread, node_index.count_unreadable()
     if limit is not None and len(hits) >= limit:
         found.count_all = partial(_count, node_index, query)
     return found, late or unread > 0
@@ -221,15 +223,15 @@ def _score(node_index: NodeIndex, scores: dict[int, int], table: str, column: st
             scores[doc] += weight
 
 
-def latest(node_index: NodeIndex, limit: int | None, offset: int) -> list[Node]:
-    """Nodes, newest first."""
+def latest(node_index: NodeIndex, limit: int | None, offset: int, without: Container[str] = ()) -> list[Node]:
+    """Nodes, newest first, leaving some out."""
     node_index.catch_up()
     rows = node_index.ask(
-        "SELECT doc FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment DESC, doc DESC LIMIT ? OFFSET ?",
+        "SELECT doc, id FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment DESC, doc DESC LIMIT ? OFFSET ?",
         -1 if limit is None else limit,
         offset,
     )
-    return _nodes(node_index, [row[0] for row in rows])
+    return _nodes(node_index, [doc for doc, node_id in rows if node_id not in without])
 
 
 def due(node_index: NodeIndex) -> list[Node]:

@@ -22,12 +22,14 @@ from nebula.graph.errors import BadFile
 
 _GIT_IGNORE = f"/{STATE}/\n"
 _GIT_ATTRIBUTES = """\
+* -text
 /nodes/index.tsv merge=union
 /flows/index.tsv merge=union
 /metadata/*.yaml merge=union
 /nodes/*/*.xml conflict-marker-size=32
 /flows/*/*.yaml conflict-marker-size=32
 """
+_MAX_RULES = 1 << 20
 _MAX_FILE = 512 * 1024 * 1024
 
 
@@ -64,10 +66,18 @@ class DataFolder(Files):
         with self.lock:
             for name in KINDS:
                 self.make_folder(name)
-            for name, text in ((".gitignore", _GIT_IGNORE), (".gitattributes", _GIT_ATTRIBUTES)):
-                if not self.exists(name):
-                    self.replace(name, text.encode("utf-8"))
+            self._make_ours(".gitignore", _GIT_IGNORE)
+            self._make_ours(".gitattributes", _GIT_ATTRIBUTES)
         self._prepared = True
+
+    def _make_ours(self, name: str, rules: str) -> None:
+        """Lets our rules have the last word in a file for git, whatever stands in it: a clone may bring others."""
+        with contextlib.suppress(BadFile):  # no file at all: git reads none there either
+            lines = (self.read(name, _MAX_RULES) or b"").decode("utf-8", "replace").splitlines()
+            others = [line for line in lines if line not in rules.splitlines()]
+            text = "".join(f"{line}\n" for line in others) + rules
+            if lines != text.splitlines():
+                self.replace(name, text.encode("utf-8"))
 
     def can_write(self) -> bool:
         """True where somebody has written before and we may as well; a folder that was only read stays as it is."""

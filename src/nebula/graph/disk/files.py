@@ -258,7 +258,7 @@ class Files:
         """Removes a file, for good on return."""
         with self._as_bad_file(path):
             if self.folder.remove(path):
-                handle = self.folder.open(path.rpartition("/")[0], FOLDER_FLAGS)
+                handle = self.folder.open(path.rpartition("/")[0] or ".", FOLDER_FLAGS)
                 try:
                     REAL.fsync_dir(handle)
                 finally:

@@ -60,8 +60,12 @@ class Loaded:
         return self.signature == files.ABSENT
 
     def rewrite(self, flow: Flow) -> None:
-        """Makes it say what `flow` says, in memory."""
-        self.file = edit(self.file, flow)
+        """Makes it say what `flow` says, in memory. What git brought with the line ends of Windows gets those of the
+        repository back, rather than both."""
+        file = self.file
+        if "\r\n" in file.text:
+            file = load_flow(file.text.replace("\r\n", "\n").encode("utf-8"), self.path)
+        self.file = edit(file, flow)
         self._topology = None
 
 
@@ -170,7 +174,7 @@ class FlowFiles:
             self._refuse_unreadable(flow)
             return None
         self._found[flow] = found
-        return self._load_if_good(found)
+        return self.load(found)
 
     def unreadable(self) -> dict[str, BadFile]:
         """The files that cannot be read, by path."""

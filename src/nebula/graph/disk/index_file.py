@@ -78,12 +78,20 @@ class IndexFile:
     def _open(self) -> bytes:
         """Opens the file as it is now; returns what must come before the next line."""
         self.close()
+        self._unify_line_ends()
         self._handle = self._files.open_to_append(self._path)
         found = os.fstat(self._handle)
         self._end = (found.st_ino, found.st_size)
         if found.st_size == 0:
             return HEADER.encode("ascii")
         return b"" if os.pread(self._handle, 1, found.st_size - 1) == b"\n" else b"\n"
+
+    def _unify_line_ends(self) -> None:
+        """What git brought with the line ends of Windows gets those of the repository back, rather than both."""
+        data = self._files.head(self._path, len(HEADER) + 1)
+        if data.endswith(b"\r\n"):
+            whole, _ = self._files.load(self._path, MAX_BYTES)
+            self._files.replace(self._path, whole.replace(b"\r\n", b"\n"))
 
     def sync(self) -> None:
         """Flushes the lines that were added: a power cut before that costs lines, which `check --repair` adds again."""

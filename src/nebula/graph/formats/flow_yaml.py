@@ -12,6 +12,7 @@ import re
 
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import yaml_text
+from nebula.graph.formats.git_conflicts import explain_conflict
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.values import Edge, Flow, FlowEntry
 from nebula.language import Sentence
@@ -122,7 +123,10 @@ def load_flow(data: bytes, path: str) -> FlowFile:
         return own
     from nebula.graph.formats.flow_tree import read_any_shape
 
-    return read_any_shape(text, path)
+    try:
+        return read_any_shape(text, path)
+    except BadFile as error:
+        raise BadFile(path, explain_conflict(text, error.reason)) from None
 
 
 def load_head(data: bytes) -> Flow | None:

@@ -26,7 +26,9 @@ _Change = tuple[int, int, str]
 
 
 def edit_node(data: bytes, node: Node, path: str) -> bytes:
-    """The file's bytes changed to say what `node` says."""
+    """The file's bytes changed to say what `node` says. Line ends of Windows, which mean nothing to a reader of XML,
+    are not mixed with ours."""
+    data = data.replace(b"\r\n", b"\n")
     file = parse_node(data, path)
     if file.node == node:
         return data
@@ -99,6 +101,7 @@ def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
 
 def reidentified(data: bytes, node_id: str, path: str) -> bytes:
     """The file under another id, all else as it was."""
+    data = data.replace(b"\r\n", b"\n")
     old = parse_node(data, path).node
     edited = _ID.sub(lambda found: found[1] + node_id.encode("utf-8") + found[2], data, count=1)
     wanted = replace(old, id=node_id)

@@ -14,6 +14,7 @@ from xml.parsers import expat
 from nebula.attachments import Attachment, Kind
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import xml_text
+from nebula.graph.formats.git_conflicts import explain_conflict
 from nebula.graph.values import FileState, Node, NodeUsage, Utterance
 from nebula.language import Sentence
 
@@ -123,7 +124,8 @@ def parse_node(data: bytes, path: str) -> NodeFile:
     except BadFile:
         raise
     except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: an encoding that is none or unknown
-        raise BadFile(path, Sentence("not a node file: {problem}", problem=error)) from None
+        reason = Sentence("not a node file: {problem}", problem=error)
+        raise BadFile(path, explain_conflict(data.decode("utf-8", "replace"), reason)) from None
     return NodeFile(_node_of(reader.elements, path), reader.elements)
 
 

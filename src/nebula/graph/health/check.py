@@ -16,14 +16,14 @@ from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS
 from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.step import Operation, Put, checksum
 from nebula.graph.errors import BadFile
-from nebula.graph.formats import tsv
+from nebula.graph.formats import git_conflicts, tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from nebula.graph.formats.node_edit import reidentified
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
-from nebula.graph.health import git_conflicts
 from nebula.graph.health.flow_repair import merge, repaired_flow
-from nebula.graph.ids import new_id, now, sort_key
+from nebula.graph.health.strays import find_strays, kind_of, read_flow, read_node
+from nebula.graph.ids import id_of_content, new_id, now, sort_key
 from nebula.graph.store import GraphStore
 from nebula.graph.values import Node, Problem
 from nebula.language import Sentence
@@ -47,6 +47,7 @@ class Check:
         self._settings()
         # Before repairing: what that makes old is no problem of the folder's.
         old = self._old_metadata()
+        self._strays()
         self._node_conflicts()
         self._flow_conflicts()
         self._look()
@@ -112,6 +113,30 @@ class Check:
             if data is not None:
                 yield path, data
 
+    # Files under names that nobody reads
+
+    def _strays(self) -> None:
+        for path in list(find_strays(self._disk)):
+            try:
+                data, kind = self._disk.read(path, MAX_NODE_BYTES) or b"", kind_of(path)
+                content = (read_node if kind == NODES else read_flow)(self._store, path, data)
+            except BadFile as error:
+                sentence = "is not read, for its name is no number; nor could it be: {reason}"
+                self._note("stray", path, Sentence(sentence, reason=error.reason))
+                continue
+            what = Sentence("is not read, for its name is no number")
+            if content is None:
+                self._note("stray", path, what, Sentence("removed: it says the same as the one that is read"))
+            else:
+                index_file = self._store.nodes.index_file if kind == NODES else self._store.flows.index_file
+                target = index_file.free_path(self._step)
+                self._note("stray", path, what, Sentence("moved to {path}", path=f"{kind}/{target}"))
+                self._commit([Put(f"{kind}/{target}", content.data, -1)])
+                if self._repair:
+                    index_file.append(target, content.id, content.timestamp)
+            if self._repair:
+                self._disk.remove(path)
+
     # Conflicts of a merge
 
     def _node_conflicts(self) -> None:
@@ -137,7 +162,7 @@ class Check:
             self._commit([Put(where, dump_node(ours), checksum(data))])
             return
         if ours.id == theirs.id:
-            theirs = replace(theirs, id=new_id())
+            theirs = replace(theirs, id=id_of_content(dump_node(theirs)))
         target = self._store.nodes.index_file.free_path(self._step) if self._repair else ""
         what = Sentence("holds two nodes, {ours} and {theirs}, from a merge", ours=ours.id, theirs=theirs.id)
         self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{NODES}/{target}"))
@@ -185,11 +210,11 @@ class Check:
 
     def _clashes(self) -> None:
         for path, node_id, winner in self._store.node_index.clashes():
-            fresh = new_id()
+            data = self._store.nodes.read_bytes(path)
+            fresh = id_of_content(path.encode("ascii") + data)
             what = Sentence("has the id {node_id} of {path}, which counts", node_id=node_id, path=f"{NODES}/{winner}")
             self._note("clash", f"{NODES}/{path}", what, Sentence("got the id {node_id}", node_id=fresh))
             if self._repair:
-                data = self._store.nodes.read_bytes(path)
                 self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path), checksum(data))])
 
     def _flow_clashes(self) -> None:

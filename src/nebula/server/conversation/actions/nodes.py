@@ -19,6 +19,7 @@ from nebula.server.conversation.protocol import ActionError, ActionResult
 
 MAX_NODES_AT_ONCE: Final = 500
 MAX_FOUND: Final = 1000
+LONGEST_WAIT_S: Final = 600.0
 
 
 def node_json(node: Node) -> dict[str, Any]:
@@ -134,22 +135,21 @@ async def search_nodes(
     path: str = "",
     limit: int = MAX_FOUND,
     brief: bool = False,
+    wait: bool = False,
 ) -> ActionResult:
-    """`since` and `until` are ISO 8601 moments; `path` is a part of one that the turn changed."""
-    nodes = await in_thread(
-        server.graph.search_nodes,
-        tags=tags,
-        keywords=keywords,
-        text=text,
-        limit=limit or MAX_FOUND,
-        model=model,
-        since=_moment("since", since),
-        until=_moment("until", until),
-        path=path,
-    )
-    shown = brief_node if brief else node_json
-    found = {"nodes": [shown(node) for node in nodes], "total": nodes.total}
-    return ActionResult(found | ({"unread": nodes.unread} if nodes.unread else {}))
+    """`since` and `until` are ISO 8601 moments; `path` is a part of one that the turn changed. With `wait` the answer
+    comes when every node was read."""
+    filters = {"model": model, "path": path, "since": _moment("since", since), "until": _moment("until", until)}
+
+    def search() -> dict[str, Any]:
+        patience = LONGEST_WAIT_S if wait else 0.0
+        nodes = server.graph.search_nodes(tags, keywords, text, limit or MAX_FOUND, patience=patience, **filters)
+        shown = brief_node if brief else node_json
+        left_out = {"unread": nodes.unread, "unreadable": nodes.unreadable}
+        counted = {"nodes": [shown(node) for node in nodes], "total": nodes.total}
+        return counted | {name: count for name, count in left_out.items() if count}
+
+    return ActionResult(await in_thread(search))
 
 
 def _moment(key: str, text: str) -> float | None:

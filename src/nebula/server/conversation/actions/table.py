@@ -18,7 +18,7 @@ _ACTIONS = (
     Action.of(nodes.delete_nodes),
     Action.of(nodes.undo),
     Action.of(nodes.redo),
-    Action.of(nodes.search_nodes),
+    Action.of(nodes.search_nodes, takes_long=True),
     Action.of(nodes.list_filters),
     Action.of(nodes.list_tags),
     Action.of(nodes.list_due),

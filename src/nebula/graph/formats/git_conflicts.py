@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from nebula.language import Sentence
+
 OWN_SIZE = 32
 """Length of the markers our `.gitattributes` asks for: no conversation holds that by chance."""
 
@@ -33,6 +35,11 @@ def sides(text: str) -> tuple[str, str] | None:
     if not found or side != "both":
         return None
     return "".join(versions[0]), "".join(versions[1])
+
+
+def explain_conflict(text: str, reason: Sentence) -> Sentence:
+    """Return why a file cannot be read: a merge conflict, where it holds one, else the reason that a reader found."""
+    return Sentence("holds a merge conflict: run vizprompt check --repair") if sides(text) else reason
 
 
 def _is_mark(line: str, sign: str, size: int) -> bool:
