@@ -377,6 +377,10 @@ class ToolResult(Event):
     secret: bool = False
     """It came from a secret file: what it says is for the model alone."""
     evidence: tuple[Evidence, ...] = ()
+    problem: Sentence | None = None
+    """What went wrong, for a person."""
+    unchanged: bool = False
+    """The file was already as the call wants it: nothing was to be done."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -391,6 +395,8 @@ class ToolResult(Event):
             "refused": self.refused or None,
             "check": self.check.to_json() if self.check else None,
             "evidence": [each.to_json() for each in self.evidence] or None,
+            "problem": str(self.problem) if self.problem else None,
+            "unchanged": self.unchanged or None,
         }
         return _without_none(body)
 

@@ -69,7 +69,7 @@ def test_why_a_step_failed_is_said_in_japanese_too(bench):
         "a に依存しています",
         "種類が「http」のチェックは設定されていません",
         "write_file の返答: ",
-        "変更は拒否され、行われませんでした",
+        "許可する種類は EC_ALLOW_EXT で決まります",
     ):
         assert said in ran.out and said in ran.err, said
     english = [event for event in bench.trace() if event["type"] == "progress" and "remark" in event]
@@ -340,3 +340,40 @@ def test_a_command_in_a_plan_is_held_to_the_same_policy(bench):
         assert ran.code == 1
         return
     assert tree(bench) == {"a.py": "hi\n"}
+
+
+def test_the_answer_is_printed_before_the_outcome(bench):
+    looked = hermes(Turn("I look.", [Call("list_files", {"path": "."})]))
+    with ollama(plan(step("1"), step("2")), looked, say("Retries are decided in a.py."), say("Once\x1b[2J.")) as server:
+        ran = run(bench, server, "--task", "where are retries decided?")
+    assert ran.code == 0
+    assert ran.out.startswith("Retries are decided in a.py.\n\nOnce␛[2J.\n\ndone · 2 of 2 steps done")
+    assert "I look." not in ran.out
+
+
+def test_a_plan_that_is_there_needs_no_planner(bench):
+    bench.write("plan.json", json.dumps({"tasks": [step("1")]}))
+    with ollama(say("Done."), say("Done.")) as server:
+        for words in (("--executor", "ollama/hermes3:8b"), ()):
+            ran = run(bench, server, "--plan", "plan.json", *words)
+            assert ran.code == 0 and "planner" not in ran.err
+    assert len(server.turns) == 2
+
+
+def test_advice_that_is_followed_helps(bench):
+    """What is refused names the option; with it the same task succeeds."""
+    steps = [plan(step("1")), write(".env", "KEY=1\n"), say("Done.")]
+    with ollama(*steps, *steps) as server:
+        refused = run(bench, server, "--task", "x")
+        assert refused.code == 2 and "--allow .env" in refused.err
+        allowed = run(bench, server, "--task", "x", "--allow", ".env")
+    assert (allowed.code, bench.read(".env")) == (0, "KEY=1\n")
+
+
+def test_a_refused_kind_of_file_names_the_setting_and_with_it_the_task_succeeds(bench):
+    steps = [plan(step("1")), write("src/app.ts", "let x\n"), say("Done.")]
+    with ollama(*steps, *steps) as server:
+        refused = run(bench, server, "--task", "x")
+        assert refused.code == 2 and "src/app.ts" in refused.out and "EC_ALLOW_EXT" in refused.out
+        allowed = run(bench, server, "--task", "x", EC_ALLOW_EXT=".ts,.py")
+    assert (allowed.code, bench.read("src/app.ts")) == (0, "let x\n")

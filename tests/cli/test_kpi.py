@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
@@ -139,3 +140,26 @@ def test_plans_that_were_made_again_are_a_figure(bench: Bench) -> None:
     with ollama(plan(step("1")), plan(step("one", "Reach 1.")), plan(step("2"))) as model:
         assert run_here(bench, "evercontext", "plan", "--task", "x", "--repeat", "3", **model.env("ollama")).code == 0
     assert run_here(bench, "evercontext", "kpi", "--json").json["plan_reproducibility"] == 2 / 3
+
+
+def test_writes_that_change_nothing_and_senseless_calls_are_no_refusals(bench: Bench) -> None:
+    bench.write("a.py", "x = 1\n")
+    read = Call("readFile", {"path": "a.py"})
+    same = Call("editFile", {"path": "a.py", "new_content": "x = 1\n"})
+    senseless = Call("editFile", {"path": "a.py"})
+    script = [Turn("", [read]), Turn("", [same]), Turn("", [senseless]), Turn("", [same]), Turn("It is so already.")]
+    with ScriptedModel(script) as model:
+        ran = run_here(bench, "nebula", "-p", "x", "--yes", **model.env())
+    found = run_here(bench, "nebula", "kpi", "--json").json
+    assert found["policy_refusals"] == 0
+    lines = map(json.loads, bench.read(".nebula/audit.jsonl").splitlines())
+    statuses = [line["status"] for line in lines if line["method"] == "write_file"]
+    assert statuses == [409, 422, 409]
+    assert ran.code == 1  # what made no sense was a write that failed
+
+
+def test_an_audit_log_that_is_no_file_is_one_line(bench: Bench) -> None:
+    for words in (("nebula", "kpi"), ("evercontext", "kpi")):
+        ran = run_here(bench, *words, EC_AUDIT_LOG=str(bench.project))
+        assert (ran.code, ran.out) == (64, "")
+        assert ran.err == f"{words[0]}: {bench.project} is not a file; see EC_AUDIT_LOG\n"

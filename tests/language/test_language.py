@@ -169,7 +169,7 @@ DATA = {
     Error: "kind sentence values task_id detail",
     Final: "text node_id forecast",
     Stamped: "trace_id session_id ts",
-    StepEnd: "answer",
+    StepEnd: "answer removed",
     TaskOutcome: "id digest root trace_id status files",
 }
 """What may be bare text in the events and in what they are made from: names, and what models, people, programs and

@@ -61,7 +61,9 @@ EDIT = DeclaredSpec(
     "Change a file.",
     {"type": "object", "properties": {"path": TEXT, "new_content": TEXT, "edits": TEXT}, "required": ["path"]},
     (
-        DialectForm("write_file", "overwrite", (("content", "new_content"),), ("path", "new_content")),
+        DialectForm(
+            "write_file", "overwrite", (("content", "new_content"),), ("path", "new_content"), sets=(("makes", True),)
+        ),
         DialectForm("edit_file", "", (("changes", "edits"),), ("path", "edits"), "Change parts of a file."),
     ),
 )
@@ -216,7 +218,9 @@ def test_a_call_there_and_back() -> None:
         ("mcpThing", {"e": 1}, "mcpThing", {"e": 1}),
     ):  # fmt: skip
         assert offer.spoken(ours, args) == (theirs, spoken)
-        assert offer.translate(theirs, spoken) == (ours, args, None)
+        makes = {"makes": True} if spoken.get("mode") == "overwrite" else {}
+        assert offer.translate(theirs, spoken) == (ours, args | makes, None)
+        assert offer.spoken(ours, args | makes) == (theirs, spoken)
     assert offer.spoken("editFile", {"odd": 1}) == ("write_file", {"odd": 1, "mode": "overwrite"})
     assert offer.translate("write_file", {"path": "a", "content": "x"}) == (
         "writeFile",

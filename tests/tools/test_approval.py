@@ -437,3 +437,34 @@ async def test_an_earlier_yes_reaches_a_command_only_if_it_reaches_all_that_woul
     decision = await command._decide("make", changes, approvals, Call(use, lambda _: None, (use,)))
     assert (decision.allowed, bool(questions)) == (stands, not stands)
     assert all(question.text == "make" and question.changes == shown for question in questions)
+
+
+@pytest.mark.parametrize(
+    "args", [{"append": "b\n"}, {"new_content": "b\n", "makes": True}], ids=["append", "overwrite"]
+)
+async def test_a_file_that_is_made_while_somebody_thinks_is_looked_at_again(
+    tmp_path: Path, args: dict[str, Any]
+) -> None:
+    ledger, asked = ReadLedger(), []
+    tool = EditFile(open_workspace(str(tmp_path)), ledger)
+
+    async def approver(question: Approval) -> Decision:
+        asked.append(question)
+        if len(asked) == 1:
+            (tmp_path / "log.txt").write_text("a\n")  # another task, at the same time
+            ledger.saw("log.txt", "a\n")
+        return Decision(True)
+
+    use = AssistantToolUse("1", "editFile", "editFile", {}, {"path": "log.txt", **args})
+    outcome = await Approved(tool, Approvals(approver), WritersOfTurn()).run(use.orig_args, Call(use, peers=(use,)))
+    assert outcome.code == 200 and len(asked) == 2
+    assert (tmp_path / "log.txt").read_text() == ("a\nb\n" if "append" in args else "b\n")
+
+
+def test_only_the_dialect_s_overwrite_makes_a_file(tmp_path: Path) -> None:
+    tool = EditFile(open_workspace(str(tmp_path)), ReadLedger())
+    with pytest.raises(ToolFailure, match="does not exist"):
+        tool.propose({"path": "a.txt", "new_content": "x"})
+    with pytest.raises(ToolFailure, match="does not exist"):
+        tool.propose({"path": "a.txt", "edits": [{"old_text": "x", "new_text": "y"}], "makes": True})
+    assert tool.propose({"path": "a.txt", "new_content": "x", "makes": True}).old is None

@@ -62,7 +62,7 @@ def of(audited):
         ("readFile", {"path": "a.txt"}, ("read_file", "a.txt", 4, 200)),
         ("readFile", {"path": "../x"}, ("read_file", "../x", None, 400)),
         ("readFile", {"path": "none"}, ("read_file", "none", None, 404)),
-        ("readFile", {}, ("read_file", "", None, 400)),
+        ("readFile", {}, ("read_file", "", None, 422)),
         ("searchInDirectory", {"directory": ".", "keyword": "あ"}, ("search", ".", None, 200)),
         ("writeFile", {"path": "b.txt", "content": "x"}, ("write_file", "b.txt", 1, 200)),
         ("writeFile", {"path": "a.txt", "content": "x"}, ("write_file", "a.txt", None, 409)),
@@ -70,7 +70,7 @@ def of(audited):
         ("editFile", {"path": "none", "new_content": "x"}, ("write_file", "none", None, 404)),
         ("editFile", {"path": "a.txt", "new_content": "x"}, ("write_file", "a.txt", None, 409)),
         ("runCheck", {"name": "true"}, ("run_check", "true", None, 200)),
-        ("readNode", {"id": "none"}, ("read_node", "none", None, 400)),
+        ("readNode", {"id": "none"}, ("read_node", "none", None, 404)),
         ("unknown", {"path": "p"}, ("unknown", "p", None, 404)),
     ],
 )

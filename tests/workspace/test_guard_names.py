@@ -267,8 +267,16 @@ def test_what_may_be_read_and_written_unless_somebody_allows_it(path: str) -> No
 def test_a_kind_of_file_that_is_not_allowed_is_named_with_those_that_are() -> None:
     judge = Judge(Policy(extensions=(".TXT", ".md"), allowed=frozenset({"b.txt"})))
     assert told(judge, "a.Txt", "writing") is None
-    no = (ExtensionRefused, "a.py: files of this kind are not allowed here; allowed are .txt, .md.")
+    no = (ExtensionRefused, "a.py: files of this kind are not allowed here; EC_ALLOW_EXT says which are: .txt, .md.")
     assert (told(judge, "a.py", "reading"), told(judge, "a.py", "writing")) == (no, no)
+
+
+def test_a_file_that_was_allowed_by_name_may_be_of_any_kind() -> None:
+    judge = Judge(Policy(extensions=(".txt",), allowed=frozenset({".env", "a", "c/run.sh"})))
+    for path in (".env", "c/run.sh"):
+        assert (told(judge, path, "reading"), told(judge, path, "writing")) == (None, None)
+    for path in ("a/b.sh", "c/other.sh", "d/.env"):
+        assert told(judge, path, "writing") is not None
 
 
 def test_the_root_itself_cannot_be_allowed() -> None:

@@ -257,7 +257,13 @@ async def run_tool(
     how = (outcome.decision, seconds, turn.task_id, outcome.refused, outcome.check, outcome.secret, outcome.evidence)
     turn.tell(
         *(Diff(it.path, it.diff, it.added, it.removed, it.before, it.after, turn.task_id) for it in outcome.changes),
-        ToolResult(use.name, ToolUseResult(use.id, outcome.content, outcome.status), *how),
+        ToolResult(
+            use.name,
+            ToolUseResult(use.id, outcome.content, outcome.status),
+            *how,
+            problem=outcome.problem,
+            unchanged=outcome.unchanged,
+        ),
     )
     if late is not None:
         raise late

@@ -72,6 +72,15 @@ class Round:
     """How long the tools worked."""
 
 
+@value
+class Refusal:
+    """A change that a rule or a person refused."""
+
+    round: int
+    """How many messages with calls there had been."""
+    problem: Sentence | None = None
+
+
 @record
 class TurnResult:
     """Grows with the turn; `final` reads the sum off it."""
@@ -94,7 +103,8 @@ class TurnResult:
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
-    _refused: set[str] = field(default_factory=set)
+    _refused: dict[str, Refusal] = field(default_factory=dict)
+    """By path, or by the name of a tool of somebody else's server."""
     _failed: set[str] = field(default_factory=set)
 
     def __call__(self, stamped: Stamped) -> None:
@@ -137,8 +147,9 @@ class TurnResult:
     def _read_change(self, diff: Diff) -> None:
         """Several writes to one file add up; the first one's `before` and the last one's `after` stand.
 
-        A check that ran before a change says nothing about it any more. Done under its right name, a write that was
-        refused under a wrong one (an absolute path) is done.
+        A check that ran before a change says nothing about it any more. A change that was refused is settled where it
+        is done under its right name (instead of an absolute path), and where the model, told of the refusal, did
+        something else.
         """
         added, removed, before = diff.added, diff.removed, diff.before
         earlier = self._changes.get(diff.path)
@@ -146,7 +157,11 @@ class TurnResult:
             added, removed, before = added + earlier.added, removed + earlier.removed, earlier.before
         self._changes[diff.path] = FileChange(diff.path, added, removed, before, diff.after)
         self._checks.clear()
-        self._refused = {each for each in self._refused if not f"/{each}".endswith(f"/{diff.path}")}
+        self._refused = {
+            path: refusal
+            for path, refusal in self._refused.items()
+            if refusal.round >= len(self.rounds) and not f"/{path}".endswith(f"/{diff.path}")
+        }
         self._failed = {each for each in self._failed if not _same_file(each, diff.path)}
 
     def _read_result(self, event: ToolResult) -> None:
@@ -158,11 +173,13 @@ class TurnResult:
         step = self._steps.get(event.result.tool_use_id)
         name = (step.orig_name or step.name) if step is not None else ""
         if step is not None and event.refused and name in WRITERS:
-            self._refused.add(_path_of(step.args))
+            self._refused[_path_of(step.args)] = Refusal(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
-            self._failed |= {path for path in [_path_of(step.args)] if path}
+            self._failed |= {path for path in [_path_of(step.args)] if path and not event.unchanged}
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
-            (self._refused.add if event.refused else self._refused.discard)(name)
+            self._refused.pop(name, None)
+            if event.refused:
+                self._refused[name] = Refusal(len(self.rounds), event.problem)
 
     @property
     def files(self) -> tuple[FileChange, ...]:
@@ -179,9 +196,9 @@ class TurnResult:
         ]
 
     @property
-    def was_refused(self) -> bool:
-        """A write was refused for good: by a rule or a person, and not done otherwise since."""
-        return bool(self._refused)
+    def refusal(self) -> Refusal | None:
+        """The first change that was refused for good: by a rule or a person, and not done otherwise since."""
+        return next(iter(self._refused.values()), None)
 
     @property
     def answer(self) -> str:
@@ -220,14 +237,22 @@ class TurnResult:
         return bool(self._checks) and all(check.passed for check in self._checks.values())
 
     def _judged(self, ending: Ending) -> Ending:
-        """A turn that ended by itself is not ok without a word of answer, nor where a write was refused for good."""
+        """Return how the turn really ended: not well without a word of answer, nor where a change was refused for good
+        (also where the model insisted on it until a limit), nor where nothing of what was to be written was."""
+        if ending.status == "limit" and self._refused:
+            return replace(ending, status="refused")
         if ending.status != "ok":
             return ending
         if not self.answer.strip():
             last = self.messages[-1] if self.messages else None
             dialect = EXIT_FORMAT if last is not None and last.rung is not None else None
             return Ending("error", why_no_answer(last.stop if last else None), dialect)
-        return replace(ending, status="refused") if self._refused else ending
+        if self._refused:
+            return replace(ending, status="refused")
+        if self._failed and not self._changes:
+            paths = ", ".join(sorted(self._failed))
+            return Ending("error", Sentence("What was to be written was not: {paths}", paths=paths))
+        return ending
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -27,6 +27,8 @@ class DialectForm:
     """Those of our arguments that it takes; empty: all."""
     description: str = ""
     """Empty: as the tool describes itself."""
+    sets: tuple[tuple[str, Any], ...] = ()
+    """Arguments of ours that a call under this form has besides, each with its value."""
 
 
 @value

@@ -20,13 +20,23 @@ from nebula.value import value
 class ToolFailure(Exception):
     """What the model reads, as it stands: a sentence that says what to do instead."""
 
-    def __init__(self, sentence: str, *, code: int = 400, policy: bool = False, decision: str | None = None) -> None:
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        code: int = 422,
+        policy: bool = False,
+        decision: str | None = None,
+        unchanged: bool = False,
+    ) -> None:
         super().__init__(sentence)
         self.code = code
-        """What kind of failure, as HTTP would number it; for the audit log."""
+        """What kind of failure, as HTTP would number it, for the audit log; of a call that makes no sense 422."""
         self.policy = policy
         """Refused by a rule or a person, not failed: a task that ends without it did not do what was asked."""
         self.decision = decision
+        self.unchanged = unchanged
+        """The file is already as the call wants it."""
 
 
 @value
@@ -57,6 +67,8 @@ class Outcome:
     code: int = 200
     problem: Sentence | None = None
     """What went wrong, for a person; None where only the model was told."""
+    unchanged: bool = False
+    """The file was already as the call wants it: nothing was to be done."""
     size: int | None = None
     """Bytes of the file that was read or written."""
     evidence: tuple[Evidence, ...] = ()
@@ -76,6 +88,7 @@ class Outcome:
             decision=failure.decision,
             refused=failure.policy,
             code=failure.code,
+            unchanged=failure.unchanged,
         )
 
 

@@ -37,7 +37,8 @@ class ReadNode:
         if node is None and (listed := await asyncio.to_thread(self._look_up, node_id)):
             return Outcome.ok({"turns": listed})
         if node is None:
-            raise ToolFailure(f"There is no turn with the id '{node_id}'. Use an id exactly as a summary names it.")
+            said = f"There is no turn with the id '{node_id}'. Use an id exactly as a summary names it."
+            raise ToolFailure(said, code=404)
         prompt, _ = cut_middle(node.prompt, call.room // 4)
         response, _ = cut_middle(node.response, call.room // 4)
         return Outcome.ok({"id": node.id, "timestamp": node.timestamp, "prompt": prompt, "response": response})

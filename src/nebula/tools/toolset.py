@@ -184,6 +184,7 @@ def _enough(failure: _Failure) -> Outcome:
         ToolFailure(
             f"This same call has now failed {failure.count + 1} times. It said: {failure.sentence} "
             "Do something different, or tell the user what is in the way.",
+            code=403 if failure.refused else 409,
             policy=failure.refused,
         )
     )

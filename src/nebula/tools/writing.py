@@ -17,6 +17,7 @@ from nebula.tools.ledger import ReadLedger
 from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.diff import TextDiff, apply_hunks, diff_texts
+from nebula.workspace.errors import AlreadyExists, Stale
 
 
 @value
@@ -71,8 +72,14 @@ class WritingTool(ABC):
         """Raises `ToolFailure` or a workspace error where the write must fail; changes nothing."""
 
     def carry_out(self, proposal: Proposal, decision: str | None = None, remark: str = "") -> Outcome:
-        """Makes the change; the remark is for the model."""
-        result = self.workspace.write_file(proposal.path, proposal.new, proposal.mode, expected=proposal.before)
+        """Make the change and return its outcome; the remark is for the model. Raises Stale where the file is not what
+        was proposed to change, as one that was made meanwhile."""
+        try:
+            result = self.workspace.write_file(proposal.path, proposal.new, proposal.mode, expected=proposal.before)
+        except AlreadyExists:
+            if proposal.tool == "writeFile":
+                raise
+            raise Stale("{path}: was made meanwhile; read it first.", path=proposal.path) from None
         if proposal.old is None:
             self.ledger.saw(proposal.path, proposal.new)
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nebula.agent.checks.repair import Repairer
+from nebula.agent.turn_result import TurnLimit
 from nebula.events import Checked, EventStream, Notice, Repair
 from nebula.tools.declaration import Checks
 from nebula.workspace import open_workspace
@@ -88,3 +89,31 @@ async def test_a_missing_module_of_the_project_is_for_the_model_to_make(tmp_path
     repairer, _, reports = make(tmp_path, f"{sys.executable} -S -m app --selftest", ask=ask)
     assert await repairer.verify()
     assert "No module named app" in reports[0]
+
+
+async def test_a_repair_that_was_ended_by_a_limit_is_looked_at(tmp_path):
+    def ask(_: int) -> bool:
+        tmp_path.joinpath("fixed").touch()
+        return False  # it wrote the right file, and then did not come to an end
+
+    repairer, seen, _ = make(tmp_path, "test -e fixed", ask=ask)
+    assert await repairer.verify()
+    assert [event.check.passed for event in seen if isinstance(event, Checked)] == [False, True]
+    assert not any(isinstance(event, Notice) for event in seen)
+
+
+async def test_a_limit_of_the_whole_turn_is_raised_once_the_checks_have_run(tmp_path):
+    def ask(_: int) -> bool:
+        tmp_path.joinpath("fixed").touch()
+        raise TurnLimit("enough")
+
+    repairer, seen, _ = make(tmp_path, "test -e fixed", ask=ask)
+    with pytest.raises(TurnLimit):
+        await repairer.verify()
+    assert isinstance(seen[-1], Checked) and seen[-1].check.passed
+
+
+async def test_a_model_that_could_not_be_asked_has_repaired_nothing(tmp_path):
+    repairer, seen, _ = make(tmp_path, "exit 3", ask=lambda _: False, rounds=5)
+    assert not await repairer.verify()
+    assert not any(isinstance(event, Notice) for event in seen)  # nothing was tried, so nothing was left as it was

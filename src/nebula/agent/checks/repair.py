@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.checks.failures import condense, fingerprint
 from nebula.agent.checks.run import never_started, run_checks, why_missing
+from nebula.agent.turn_result import TurnLimit
 from nebula.events import Event, Notice, Repair
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.declaration import Checks
@@ -26,7 +27,7 @@ REPORT = (
 )
 
 Ask = Callable[[str, int], Awaitable[bool]]
-"""(report, round): has the model repair it; False where it could not be asked to the end."""
+"""(report, round): has the model repair it; False where it did not get to its end, and is not asked again."""
 
 
 @record
@@ -51,9 +52,14 @@ class Repairer:
             before = now
             report = self._report(failing)
             self.emit(Repair(number, self.rounds, tuple(each.command for each in failing), report))
-            if not await self.ask(report, number):
-                break
+            try:
+                goes_on = await self.ask(report, number)
+            except TurnLimit:  # the repair may be done all the same, and only the checks can tell
+                await run_checks(names, self.checks, self.layers, self.emit, number)
+                raise
             failing = await run_checks(names, self.checks, self.layers, self.emit, number)
+            if not goes_on:
+                return not failing
         if failing and sorted(fingerprint(each.output) for each in failing) == before:
             self.emit(Notice("The repair left the failure exactly as it was; it was not tried again."))
         return not failing

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.reading import open_below
 from nebula.value import record
 
@@ -69,11 +70,23 @@ def _open(root: str, name: str) -> int | None:
     return None
 
 
+class NoRecords(NebulaError):
+    """Raised where the records that the user named cannot be read."""
+
+    exit_code = EXIT_USAGE
+
+
 def _open_named(path: str) -> int | None:
     try:
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
+    except OSError as problem:
+        raise NoRecords("{path} cannot be read: {reason}", path=path, reason=problem.strerror) from None
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise NoRecords("{path} is not a file; see EC_AUDIT_LOG", path=path)
 
 
 def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:

@@ -1,4 +1,7 @@
-"""Carrying out one step: a goal is a turn of its own for the model, a named tool is called as it stands."""
+"""Carrying out one step: a goal is a turn of its own for the model, a named tool is called as it stands.
+
+Whether a step is done is what its calls and the files say, never what the model says of it.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,22 @@ from nebula.agent.checks.repair import Repairer
 from nebula.agent.conversation import Fit
 from nebula.agent.loop import Turn, errors_as_events, run_rounds, run_tool
 from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
+from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.step_prompt import step_prompt
-from nebula.agent.orchestrator.tool_steps import WatchedTools, conflict_goal, error_of, prepared_call
+from nebula.agent.orchestrator.tool_steps import conflict_goal, error_of, prepared_call, problem_of
 from nebula.agent.plan.plan import PlanStep
 from nebula.agent.plan.planner import SEED
 from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
-from nebula.events import EventStream, Final, Stamped
+from nebula.events import EventStream
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
-from nebula.messages import (
-    MAX_USER_MESSAGE_SIZE,
-    ToolResultStatus,
-    UserMessage,
-    strip_hidden_characters,
-)
+from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
+from nebula.tools.contract import Outcome
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
-from nebula.value import field, record, value
+from nebula.value import field, record, replace, value
 from nebula.workspace.contract import Workspace
 
 SHARE_FOR_STEP = 0.8
@@ -45,6 +45,8 @@ class StepEnd:
     exit_code: int
     answer: str = ""
     remark: Sentence | None = None
+    removed: tuple[str, ...] = ()
+    """Files that it took away."""
 
     @property
     def ok(self) -> bool:
@@ -67,31 +69,42 @@ class Executor:
     """What the steps that are done came to, by id."""
     repairer: Repairer | None = None
     """Runs the checks that a step names; None where there are none to run."""
-    _reader: TurnResult = field(default_factory=TurnResult)
-
-    def __call__(self, stamped: Stamped) -> None:
-        """Reads the stream for the attempt that is going on."""
-        self._reader(stamped)
 
     async def carry_out(self, step: PlanStep) -> StepEnd:
+        """Carry out a step once. It has failed where a file that it declares is not there afterwards."""
         if step.tool.startswith(CHECK_TOOLS):
-            return await self._check(step)
-        if step.tool:
-            return await self._call(step)
-        return await self.reach(step.goal, step.id, step)
+            end = await self._check(step)
+        elif step.tool:
+            end = await self._call(step)
+        else:
+            end = await self.reach(step.goal, step.id, step)
+        if not end.ok or not step.files:
+            return end
+        missing = await asyncio.to_thread(missing_files, step.files, self.files, end.removed)
+        return replace(end, exit_code=EXIT_FAILED, remark=not_there(missing)) if missing else end
 
     async def reach(self, goal: str, task_id: str, step: PlanStep | None = None) -> StepEnd:
-        """A turn of its own; the goal alone is what the user says in it."""
-        self._reader = TurnResult()
-        final = await self._turn(goal, task_id, step)
-        return StepEnd(final.exit_code, final.text, final.remark or _why(final))
-
-    async def _turn(self, goal: str, task_id: str, step: PlanStep | None) -> Final:
+        """Have the model reach a goal in a turn of its own; the goal alone is what the user says in it."""
         turn = self._new_turn(task_id, step)
-        turn.history.append(UserMessage.new_prompt(strip_hidden_characters(goal)).truncate_safe(MAX_USER_MESSAGE_SIZE))
         with errors_as_events(self.stream, task_id) as work:
+            turn.say(UserMessage.new_prompt(strip_hidden_characters(goal)))
             await run_rounds(turn)
-        return self._reader.final(work.ending, None)
+        final, result = turn.result.final(work.ending, None), turn.result
+        removed = tuple(change.path for change in result.files if not change.after)
+        answer = self.stream.redactor.text(final.text)  # it is kept with the plan
+        if final.status != "refused":
+            return StepEnd(final.exit_code, answer, final.remark, removed)
+        if work.ending.status == "ok" and step is not None and await self._left_its_files(step, result):
+            return StepEnd(EXIT_OK, answer, removed=removed)
+        problem = result.refusal.problem if result.refusal is not None else None
+        return StepEnd(final.exit_code, answer, problem or Sentence("A change was refused and not made."), removed)
+
+    async def _left_its_files(self, step: PlanStep, result: TurnResult) -> bool:
+        """Return whether a step wrote what it declares: then something else that was refused was no part of it."""
+        written = {change.path for change in result.files if change.after}
+        if written.isdisjoint(path.removeprefix("./") for path in step.files):
+            return False
+        return not await asyncio.to_thread(missing_files, step.files, self.files)
 
     def _new_turn(self, task_id: str, step: PlanStep | None) -> Turn:
         room = int(self.chosen.context * SHARE_FOR_STEP)
@@ -117,7 +130,7 @@ class Executor:
         return end.ok
 
     async def _check(self, step: PlanStep) -> StepEnd:
-        """`run.test` and its kind: the configured checks of that kind, repaired where they fail."""
+        """Run the configured checks of one kind (`run.test`), and have the model repair what fails."""
         kind = step.tool.removeprefix(CHECK_TOOLS)
         checks = self.repairer.checks.commands if self.repairer is not None else ()
         names = [name for name in checks if kind_of(name) == kind]
@@ -132,25 +145,20 @@ class Executor:
         return StepEnd(EXIT_OK) if passed else StepEnd(EXIT_FAILED, "", failed)
 
     async def _call(self, step: PlanStep) -> StepEnd:
-        """The tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
-        self._reader = TurnResult()
+        """Call the tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
         call = await asyncio.to_thread(prepared_call, step, self.tools.specs, self.files, self.ledger)
         if call is None:
             return StepEnd(EXIT_OK, "It was so already.")
         turn = self._new_turn(step.id, step)
-        turn.tools = watched = WatchedTools(turn.tools)
+        ran: list[Outcome] = []
         with errors_as_events(self.stream, step.id) as work:
-            await run_tool(turn, call.use, [call.use], call.invalid)
-        outcome = watched.last
-        if outcome is None or work.ending.status != "ok":
+            ran.append(await run_tool(turn, call.use, [call.use], call.invalid))
+        if not ran:
             return StepEnd(work.ending.code, "", work.ending.remark)
-        if outcome.status is ToolResultStatus.Success:
-            return StepEnd(EXIT_OK)
+        [outcome] = ran
         if outcome.code == CONFLICT and call.use.orig_name == "writeFile":
             return await self.reach(conflict_goal(step, error_of(outcome)), step.id, step)
-        said = outcome.problem or Sentence("{tool} answered: {problem}", tool=step.tool, problem=error_of(outcome))
-        return StepEnd(EXIT_POLICY if self._reader.was_refused else EXIT_FAILED, "", said)
-
-
-def _why(final: Final) -> Sentence | None:
-    return Sentence("A change was refused and not made.") if final.status == "refused" else None
+        problem = problem_of(outcome, step.tool)
+        if problem is not None:
+            return StepEnd(EXIT_POLICY if outcome.refused else EXIT_FAILED, "", problem)
+        return StepEnd(EXIT_OK, removed=tuple(change.path for change in outcome.changes if not change.after))

@@ -32,8 +32,11 @@ class TaskModels:
         await asyncio.gather(*(connector.aclose() for connector in connectors.values()))
 
 
-async def choose_models(settings: Settings) -> TaskModels:
-    """Raises ModelError where neither can be had."""
+async def choose_models(settings: Settings, *, plans: bool = True) -> TaskModels:
+    """Return the models for a task; one that `plans` nothing needs the executor alone. Raises ModelError where there is
+    none."""
+    if not plans:
+        return await _only_executor(settings)
     if settings.planner and settings.executor:
         return TaskModels(await _planner(settings), await choose_model(settings, role="executor"))
     if settings.planner:
@@ -45,6 +48,15 @@ async def choose_models(settings: Settings) -> TaskModels:
             return TaskModels(planner, await choose_model(settings))
         return TaskModels(planner, planner, (_stands_in("executor", planner),))
     return await _without_planner(settings)
+
+
+async def _only_executor(settings: Settings) -> TaskModels:
+    executor = await choose_model(settings, role="executor") if settings.executor else await _local_executor(settings)
+    if executor is not None:
+        return TaskModels(executor, executor)
+    named = settings.planner and settings.planner.partition("/")[0] != GEMINI_COMMAND
+    other = await (_planner(settings) if named else _default_planner(settings)) or await choose_model(settings)
+    return TaskModels(other, other, (_stands_in("executor", other),))
 
 
 async def _without_planner(settings: Settings) -> TaskModels:

@@ -13,6 +13,7 @@ from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.models import TaskModels, choose_models
 from nebula.agent.orchestrator.plan_run import PlanRun
+from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.task import TaskRequest, TaskResult
 from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress
 from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
@@ -71,6 +72,8 @@ class TaskRun:
     _steps: PlanRun | None = None
     _progress: PlanInProgress | None = None
     _unverified: bool = False
+    _missing: Sequence[str] = ()
+    """Files that the plan declares, and that are not there in the end."""
     _archive: TurnArchive | None = None
 
     def close(self) -> None:
@@ -99,7 +102,7 @@ class TaskRun:
         """The first event names the model; one that cannot be had is the second."""
         mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
         try:
-            self.models = models or await choose_models(self.settings)
+            self.models = models or await choose_models(self.settings, plans=self.request.plan is None)
         except (ModelError, asyncio.CancelledError):
             self.stream.emit(Task(self.request.prompt, mode, self.settings.executor or self.settings.model))
             raise
@@ -123,13 +126,20 @@ class TaskRun:
             self.stream.emit(Plan(self.plan.to_json(), given=True))
         self._begin_plan(self.plan)
         executor = self._executor(access, self.plan, tools)
-        self.stream.read_first_by(executor)
         self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
         await self._steps.carry_out()
         if self._steps.exit_code == EXIT_OK and executor.repairer is not None:
             self._unverified = not await executor.repairer.verify()
-        if self._steps.exit_code == EXIT_OK and not self._unverified and self._progress is not None:
-            self._progress.finished()
+        if self._steps.exit_code == EXIT_OK:
+            self._missing = await asyncio.to_thread(self._find_missing, access)
+            if self._progress is not None and not self._unverified and not self._missing:
+                self._progress.finished()
+
+    def _find_missing(self, access: TaskAccess) -> list[str]:
+        """Look for what all steps declare, now that the last one, or a repair, is done."""
+        assert self.plan is not None  # noqa: S101 - it was carried out
+        declared = [path for step in self.plan.steps for path in step.files]
+        return missing_files(declared, access.files, [each.path for each in self.result.files if not each.after])
 
     async def _plan_and_tools(self, access: TaskAccess) -> tuple[StepPlan, ToolSet]:
         """The tools are made while the planner thinks: whether this machine has layers takes a while to find out."""
@@ -207,8 +217,9 @@ class TaskRun:
     def _final(self, ending: Ending) -> Final:
         steps = self._steps
         if ending.status == "ok" and steps is not None:
-            code = EXIT_FAILED if self._unverified else steps.exit_code
-            remark = Sentence("The checks still fail.") if self._unverified else steps.remark
+            code = EXIT_FAILED if self._unverified or self._missing else steps.exit_code
+            lost = not_there(self._missing) if self._missing else steps.remark
+            remark = Sentence("The checks still fail.") if self._unverified else lost
             ending = Ending(_STATUS.get(code, "error"), remark, code)
         is_real = not (self.request.dry_run or self.request.only_plan)
         keeps_node = self.state.keeps_records and self.state.has_graph and is_real

@@ -9,31 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nebula.agent.loop import Tools
 from nebula.agent.plan.plan import PlanStep
+from nebula.language import Sentence
 from nebula.llm.dialect.tools import make_offer
-from nebula.messages import AssistantToolUse, Json, ToolSpec
-from nebula.tools.contract import Call, Outcome
+from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
+from nebula.tools.contract import Outcome
 from nebula.tools.ledger import ReadLedger
-from nebula.value import record, value
+from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
-
-
-@record
-class WatchedTools:
-    """The tools, and what the last call came to."""
-
-    tools: Tools
-    last: Outcome | None = None
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return self.tools.specs
-
-    async def run(self, call: Call) -> Outcome:
-        self.last = await self.tools.run(call)
-        return self.last
 
 
 @value
@@ -46,7 +30,7 @@ class PreparedCall:
 def prepared_call(
     step: PlanStep, specs: Sequence[ToolSpec], files: Workspace, ledger: ReadLedger
 ) -> PreparedCall | None:
-    """None where the file is already as the step wants it."""
+    """Return the call that does a step; None where the file is already as the step wants it."""
     name, args, invalid = make_offer(specs).translate(step.tool, step.parameters)
     args = {key: given for key, given in args.items() if given is not None}
     wanted, path = _content(name, args), args.get("path")
@@ -63,13 +47,29 @@ def prepared_call(
 
 
 def error_of(outcome: Outcome) -> str:
-    """What a model gets to read of a call that failed."""
+    """Return what a model gets to read of a call that failed."""
+    return " ".join(str(each.get("error", "")) for each in _objects(outcome)).strip()
+
+
+def _objects(outcome: Outcome) -> list[Mapping[str, Any]]:
     said = [block.value for block in outcome.content if isinstance(block, Json)]
-    return " ".join(str(each.get("error", "")) for each in said if isinstance(each, Mapping)).strip()
+    return [each for each in said if isinstance(each, Mapping)]
+
+
+def problem_of(outcome: Outcome, tool: str) -> Sentence | None:
+    """Return why a planned call did not do what it was planned for; None where it did."""
+    if outcome.status is not ToolResultStatus.Success:
+        return outcome.problem or Sentence("{tool} answered: {problem}", tool=tool, problem=error_of(outcome))
+    for report in _objects(outcome):
+        if report.get("stopped"):
+            return Sentence("The command was stopped: {why}", why=report["stopped"])
+        if report.get("exit_code"):
+            return Sentence("The command ended with exit code {code}.", code=report["exit_code"])
+    return None
 
 
 def conflict_goal(step: PlanStep, error: str) -> str:
-    """What the model is asked where the file of a step is there already with another content."""
+    """Return what the model is asked where the file of a step is there already with another content."""
     path = step.parameters.get("path")
     content = step.parameters.get("content")
     return (
@@ -80,7 +80,7 @@ def conflict_goal(step: PlanStep, error: str) -> str:
 
 
 def _content(name: str, args: Mapping[str, Any]) -> str | None:
-    """The whole content that a call would give a file."""
+    """Return the whole content that a call would give a file."""
     found = args.get({"writeFile": "content", "editFile": "new_content"}.get(name, ""))
     return found if isinstance(found, str) else None
 

@@ -20,6 +20,9 @@ OnError = Literal["stop", "skip", "retry"]
 
 MAX_STEPS = 200
 """A plan longer than this is a model gone astray."""
+LONGEST: Mapping[str, int] = {"id": 100, "title": 1_000, "goal": 50_000, "tool": 200, "files": 1_000, "depends_on": 100}
+"""Characters of each text, as all of them are printed and sent."""
+MOST_LISTED = 1_000
 _KEYS = frozenset({"id", "title", "goal", "tool", "parameters", "files", "depends_on", "on_error"})
 
 
@@ -131,6 +134,10 @@ def _text(task: Mapping[str, Any], key: str, number: int) -> str:
         return ""
     if not isinstance(found, str):
         raise BadPlan('"{key}" of task {number} must be a string.', key=key, number=number)
+    if len(found) > LONGEST[key]:
+        raise BadPlan(
+            '"{key}" of task {number} is longer than {most} characters.', key=key, number=number, most=LONGEST[key]
+        )
     return found
 
 
@@ -140,6 +147,14 @@ def _texts(task: Mapping[str, Any], key: str, step_id: str) -> tuple[str, ...]:
         return ()
     if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
         raise BadPlan('"{key}" of task {id!r} must be a list of strings.', key=key, id=step_id)
+    if len(found) > MOST_LISTED or any(len(item) > LONGEST[key] for item in found):
+        raise BadPlan(
+            '"{key}" of task {id!r} has more than {count} entries, or one longer than {most} characters.',
+            key=key,
+            id=step_id,
+            count=MOST_LISTED,
+            most=LONGEST[key],
+        )
     return tuple(found)
 
 

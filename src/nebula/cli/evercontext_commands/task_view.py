@@ -49,7 +49,8 @@ class TaskView:
         """Step id → "2/5"."""
         self._steps = 0
         self._dry_run = self._only_plan = False
-        self._model = ""
+        self._answers: list[str] = []
+        """What the model said in the end of each step."""
         self._executor = ""
 
     def __call__(self, stamped: Stamped) -> None:
@@ -105,6 +106,7 @@ class TaskView:
 
     def message(self, event: Message) -> None:
         if not event.message.tool_uses:
+            self._answers.append(event.message.content)
             self._wait(translate("working"))
 
     def diff(self, event: Diff) -> None:
@@ -132,6 +134,8 @@ class TaskView:
         self._remark(event.in_language(self._lang))
 
     def _report(self, final: Final, trace_id: str) -> None:
+        if answer := "\n\n".join(filter(None, map(str.strip, self._answers))):
+            print_line(neutralise(answer) + "\n")
         if final.forecast is not None:
             print_line(neutralise(final.forecast).rstrip("\n") or translate("Nothing would change."))
         for line in report(final, trace_id, self._lang):

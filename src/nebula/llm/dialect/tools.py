@@ -87,13 +87,14 @@ class Offer:
             return name, rest, f"{MODE} of {name} must be {modes}. Nothing was run."
         form, spec = chosen
         ours = dict(form.rename)
-        return spec.name, {ours.get(key, key): value for key, value in rest.items()}, None
+        return spec.name, {ours.get(key, key): value for key, value in rest.items()} | dict(form.sets), None
 
     def spoken(self, tool: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The other way round: a call of one of our tools as this dialect would say it."""
         found = [form for offered in self.by_name.values() for form, spec in offered.forms if spec.name == tool]
         if not found:
             return tool, dict(args)
+        args = {key: value for key, value in args.items() if not any(key in dict(form.sets) for form in found)}
         form = next((each for each in found if not each.arguments or args.keys() <= {*each.arguments}), found[0])
         theirs = {ours: offered for offered, ours in form.rename}
         said = {theirs.get(key, key): value for key, value in args.items()}

@@ -19,6 +19,9 @@ from nebula.workspace.guard.paths import normal_path
 if TYPE_CHECKING:
     from nebula.tools.files.text_edits import TextEdit
 
+MAKES = "makes"
+"""An argument of the dialect's `write_file` alone: its mode overwrite makes a file that is not there."""
+
 SPEC = DeclaredSpec(
     "editFile",
     "Change an existing file that you have read. Give either edits, each replacing a text that stands exactly once in "
@@ -44,7 +47,9 @@ SPEC = DeclaredSpec(
         new_content={"type": "string", "description": "The complete new content of the file, not a part of it."},
     ),
     (
-        DialectForm("write_file", "overwrite", (("content", "new_content"),), ("path", "new_content")),
+        DialectForm(
+            "write_file", "overwrite", (("content", "new_content"),), ("path", "new_content"), sets=((MAKES, True),)
+        ),
         DialectForm("write_file", "append", (("content", "append"),), ("path", "append")),
         DialectForm(
             "edit_file",
@@ -64,6 +69,8 @@ class EditFile(WritingTool):
             return self._appending(path, content_argument(args, "append"))
         edits, content = _wanted(args)
         state = self.workspace.check_write(path, "overwrite", content)
+        if state.kind == "missing" and content is not None and args.get(MAKES) is True:
+            return Proposal.of("editFile", state.path, None, content, ABSENT)
         if state.kind == "missing":
             raise ToolFailure(f"{path} does not exist. Use writeFile to create it.", code=404)
         present, sha256 = state.content, state.expected
@@ -78,7 +85,8 @@ class EditFile(WritingTool):
 
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
         if present == content:
-            raise ToolFailure(f"Nothing to change: {path} already has exactly this content.")
+            said = f"Nothing to change: {path} already has exactly this content."
+            raise ToolFailure(said, code=409, unchanged=True)
         proposal = Proposal.of("editFile", state.path, present, content, sha256)
         if not self._has_read(proposal, whole=not edits):
             raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)

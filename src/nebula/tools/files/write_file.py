@@ -11,7 +11,7 @@ from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.contract import ABSENT
-from nebula.workspace.errors import AlreadyExists
+from nebula.workspace.errors import AlreadyExists, WorkspaceError
 
 SPEC = DeclaredSpec(
     "writeFile",
@@ -41,8 +41,15 @@ class WriteFile(WritingTool):
         try:
             state = self.workspace.check_write(path, "create", content)
         except AlreadyExists:
-            raise ToolFailure(f"{path} exists already. Use editFile to change it, after readFile.", code=409) from None
+            said = f"{path} exists already. Use editFile to change it, after readFile."
+            raise ToolFailure(said, code=409, unchanged=self._has(path, content)) from None
         return Proposal.of("writeFile", state.path, None, content, ABSENT)
+
+    def _has(self, path: str, content: str) -> bool:
+        try:
+            return self.workspace.read_file(path).content == content
+        except WorkspaceError:
+            return False
 
 
 def _learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:

@@ -71,8 +71,12 @@ class Judge:
     def _file(self, path: NormalPath) -> None:
         if path.names_directory:
             raise PathRefused("{path}: names a directory; give the name of a file.", path=path.text)
-        if self._extensions is not None and not path.name.lower().endswith(self._extensions):
+        if self._extensions is None or is_named(path.parts, self._allowed, with_folders=False):
+            return  # a file that the user allowed by name is allowed, of whatever kind
+        if not path.name.lower().endswith(self._extensions):
             kinds = ", ".join(self._extensions)
             raise ExtensionRefused(
-                "{path}: files of this kind are not allowed here; allowed are {kinds}.", path=path.text, kinds=kinds
+                "{path}: files of this kind are not allowed here; EC_ALLOW_EXT says which are: {kinds}.",
+                path=path.text,
+                kinds=kinds,
             )
