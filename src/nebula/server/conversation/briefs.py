@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from nebula.graph.values import Flow, Node
@@ -93,13 +94,18 @@ def _leading_to(flow: Flow, place: int) -> list[str]:
     return [entry.id for entry in flow.entries if entry.index in wanted]
 
 
-def parents_of(flow: Flow, node_id: str) -> list[dict[str, Any]]:
-    """The connections that lead to a node, in the order of the file."""
-    index = next((entry.index for entry in reversed(flow.entries) if entry.id == node_id), None)
-    edges = [edge for edge in flow.edges if edge.target == index]
-    sources = {edge.source for edge in edges}
-    id_of = {entry.index: entry.id for entry in flow.entries if entry.index in sources} if edges else {}
-    return [{"source": id_of[edge.source], "branch": edge.branch} for edge in edges if edge.source in id_of]
+def parents_of(flow: Flow, node_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the connections that lead to each of these nodes, in the order of the file: in one pass, for many may
+    come at once."""
+    found: dict[str, list[dict[str, Any]]] = {node_id: [] for node_id in node_ids}
+    if not found:
+        return found
+    id_of = {entry.index: entry.id for entry in flow.entries}
+    for edge in flow.edges:
+        target, source = id_of.get(edge.target), id_of.get(edge.source)
+        if target in found and source is not None:
+            found[target].append({"source": source, "branch": edge.branch})
+    return found
 
 
 def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:

@@ -36,6 +36,10 @@ class GraphWatch:
         self._lock = threading.RLock()
         self._told: dict[str, Flow] = {}
         """Each flow as it was when its last event went out."""
+        self._members: dict[str, set[str]] = {}
+        """The nodes of each of them."""
+        self._heard: deque[tuple[str, dict[str, Any]]] = deque()
+        """What the graph reported, until somebody has the time to tell of it."""
         self._broken: dict[str, str] = {}
         """Flows that were reported and cannot be read now, with the reason."""
         self._gone: set[str] = set()
@@ -76,23 +80,37 @@ class GraphWatch:
 
     def _begin(self) -> None:
         with self._lock:
-            self._told = {flow.id: flow for flow in self._graph.list_flows()}
+            for flow in self._graph.list_flows():
+                self._remember(flow)
             self._changed_nodes()
 
     # Reported by the graph
 
     def _hear(self, name: str, data: dict[str, Any]) -> None:
+        """Called by whoever changed the graph, an agent at its turn for instance, who does not wait for a look that is
+        under way: that tells of it when it is done."""
+        self._heard.append((name, data))
+        self._tell_heard()
+
+    def _tell_heard(self) -> None:
+        while self._heard and self._lock.acquire(blocking=False):
+            try:
+                while self._heard:
+                    self._tell(*self._heard.popleft())
+            finally:
+                self._lock.release()
+
+    def _tell(self, name: str, data: dict[str, Any]) -> None:
         node_id = data.get("node_id", "")
-        with self._lock:
-            if name == events.NODE_DELETED:
-                self._tell_deleted(node_id)
-            elif name == events.FLOW_UPDATED:
-                self._compare_by_id(data["flow_id"])
-            elif name == events.NODE_CREATED:
-                # Reported together with whatever else is new in its flow, whose own event comes next.
-                self._fresh[node_id] = data["node"]
-            else:
-                self._tell_updated(name, data["node"])
+        if name == events.NODE_DELETED:
+            self._tell_deleted(node_id)
+        elif name == events.FLOW_UPDATED:
+            self._compare_by_id(data["flow_id"])
+        elif name == events.NODE_CREATED:
+            # Reported together with whatever else is new in its flow, whose own event comes next.
+            self._fresh[node_id] = data["node"]
+        else:
+            self._tell_updated(name, data["node"])
 
     def _compare_by_id(self, flow_id: str) -> None:
         known = self._told.get(flow_id)
@@ -124,25 +142,31 @@ class GraphWatch:
                 node = self._read(node_id)
                 if node is not None:
                     self._tell_updated(events.NODE_UPDATED, node)
+        self._tell_heard()
+
+    def _remember(self, flow: Flow) -> None:
+        self._told[flow.id] = flow
+        self._members[flow.id] = {entry.id for entry in flow.entries}
 
     def _compare(self, flow: Flow) -> None:
         old = self._told.get(flow.id)
         readable_again = self._broken.pop(flow.id, None) is not None
         if (old is flow or old == flow) and not readable_again:
             return
-        self._told[flow.id] = flow
+        self._remember(flow)
         added, removed = difference(old, flow)
         for node_id in removed:
             if not self._exists(node_id):
                 self._tell_deleted(node_id)
-        for node_id in added:
-            self._tell_created(flow, node_id)
+        for node_id, parents in parents_of(flow, added).items():
+            self._tell_created(flow, node_id, parents)
         brief = {key: value for key, value in brief_flow(flow).items() if key != "id"}
         data = {"flow_id": flow.id} | brief | {"only_grew": only_grew(old, flow)}
         self._put(events.FLOW_UPDATED, data, (flow.id, flow.name))
 
     def _forget(self, flow_id: str) -> None:
         flow = self._told.pop(flow_id, None)
+        self._members.pop(flow_id, None)
         if flow is not None:
             data = {"flow_id": flow_id, "name": flow.name, "deleted": True}
             self._put(events.FLOW_UPDATED, data, (flow_id, flow.name))
@@ -172,13 +196,13 @@ class GraphWatch:
 
     # Telling
 
-    def _tell_created(self, flow: Flow, node_id: str) -> None:
+    def _tell_created(self, flow: Flow, node_id: str, parents: list[dict[str, Any]]) -> None:
         node = self._fresh.pop(node_id, None) or self._read(node_id)
         if node is None:
             return  # a place in a flow without a node: `check` reports it
         self._gone.discard(node_id)
         self._content[node_id] = _content(node)
-        data = {"node_id": node_id, "flow_id": flow.id, "parents": parents_of(flow, node_id), "node": brief_node(node)}
+        data = {"node_id": node_id, "flow_id": flow.id, "parents": parents, "node": brief_node(node)}
         self._put(events.NODE_CREATED, data, (flow.id, flow.name))
 
     def _tell_updated(self, name: str, node: Node) -> None:
@@ -203,7 +227,7 @@ class GraphWatch:
 
     def _flows_with(self, node_id: str) -> list[str]:
         """Ids and names of the flows that have this node."""
-        flows = [flow for flow in self._told.values() if any(entry.id == node_id for entry in flow.entries)]
+        flows = [flow for flow in self._told.values() if node_id in self._members[flow.id]]
         return [alias for flow in flows for alias in (flow.id, flow.name)]
 
     def _put(self, name: str, data: dict[str, Any], flows: Iterable[str]) -> None:
