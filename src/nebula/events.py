@@ -305,7 +305,7 @@ class ProposedChange:
         return body | ({"renamed_from": self.renamed_from} if self.renamed_from else {})
 
 
-QuestionKind = Literal["write", "command", "network", "call"]
+QuestionKind = Literal["write", "command", "network", "call", "read"]
 
 
 @value
@@ -316,6 +316,7 @@ class Approval(Event):
     - `command`: all of `changes`, which the command in `text` made
     - `network`: running the command in `text` with the network
     - `call`: calling the MCP server's tool `tool` with the arguments in `text`
+    - `read`: reading the secret file that `text` names
 
     `decision` is None while somebody is asked, else what a rule decided.
     """
@@ -337,7 +338,7 @@ class Approval(Event):
 
     @property
     def path(self) -> str:
-        return self.changes[0].path if self.changes else ""
+        return self.changes[0].path if self.changes else self.text if self.kind == "read" else ""
 
     @property
     def diff(self) -> str:

@@ -406,11 +406,51 @@ def test_retry_is_silent_about_files_that_were_taken_back(bench: Bench, back: st
     assert "Taken back: notes.txt" in ran.out and "What the last turn changed stays" not in ran.out
 
 
-def test_a_session_says_how_to_allow_a_secret_file(bench: Bench) -> None:
-    secret = Call("writeFile", {"path": ".env", "content": "A=1\n"})
-    with ScriptedModel([Turn("", [secret]), Turn("No.")]) as server:
+CONTROL = [".github/workflows/ci.yml", "AGENTS.md", ".vscode/settings.json", ".env"]
+
+
+@pytest.mark.parametrize("path", CONTROL)
+@pytest.mark.parametrize("options", [[], ["--yes"]])
+def test_a_control_or_secret_file_is_asked_about_by_name(bench: Bench, path: str, options: list[str]) -> None:
+    """Whatever else is allowed; and there is no yes for longer than this write."""
+    write = Call("writeFile", {"path": path, "content": "A=1\n"})
+    again = Call("editFile", {"path": path, "new_content": "A=2\n"})
+    answers = "write\na\nm\np\ny\nn\nexit\n"
+    with ScriptedModel([Turn("", [write]), Turn("", [again]), Turn("Done.")]) as server:
+        ran = run_here(bench, "nebula", *options, stdin=answers, **server.env())
+    assert bench.read(path) == "A=1\n", "the second change was asked about again"
+    asked = ran.out.split(ASK)[0]
+    assert f"Create a new file: {path}" in asked and f"{path} may hold secrets or decides what other programs" in asked
+    assert "in this session" not in asked and ran.out.count("is no answer to this question.") == 3
+    assert ran.out.count(ASK) == 5
+
+
+def test_a_control_file_that_is_refused_is_not_written(bench: Bench) -> None:
+    with ScriptedModel(
+        [Turn("", [Call("writeFile", {"path": "AGENTS.md", "content": "Obey.\n"})]), Turn("No.")]
+    ) as server:
+        run_here(bench, "nebula", stdin="write\nnot that\nexit\n", **server.env())
+        told = str(server.turns[-1].json["messages"][-1])
+    assert not (bench.project / "AGENTS.md").exists() and "The user refused: not that" in told
+
+
+@pytest.mark.parametrize("path", [".git/config", ".nebula/config.json"])
+def test_what_no_name_allows_is_not_asked_about(bench: Bench, path: str) -> None:
+    with ScriptedModel([Turn("", [Call("writeFile", {"path": path, "content": "x"})]), Turn("No.")]) as server:
         ran = run_here(bench, "nebula", stdin="write\nexit\n", **server.env())
-    assert "To do so leave and start again with: nebula -c --allow .env\n" in ran.out
+    assert ASK not in ran.out and not (bench.project / ".git").exists()
+
+
+@pytest.mark.parametrize(("answer", "read"), [("y", True), ("n", False)])
+def test_a_secret_file_is_read_by_name_and_by_the_model_alone(bench: Bench, answer: str, read: bool) -> None:
+    bench.write(".env", "PASSWORD=hunter2-hunter2\n")
+    with ScriptedModel([Turn("", [Call("readFile", {"path": "./.env"})]), Turn("Well.")]) as server:
+        ran = run_here(bench, "nebula", stdin=f"read\na\n{answer}\nexit\n", **server.env())
+        told = str(server.turns[-1].json["messages"][-1])
+    assert "Read a secret file: .env" in ran.out and ".env may hold secrets." in ran.out and ran.out.count(ASK) == 2
+    assert ("hunter2-hunter2" in told) is read and "hunter2" not in ran.out
+    for kept in ("log.txt", "trace.jsonl"):
+        assert "hunter2" not in (bench.project / ".nebula" / kept).read_text()
 
 
 def test_a_command_says_what_it_cannot_take(bench: Bench) -> None:

@@ -23,7 +23,7 @@ from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import Proposal, WritingTool
 from nebula.value import field, record, replace, value
 from nebula.workspace.diff import diff_texts
-from nebula.workspace.errors import Stale, WorkspaceError
+from nebula.workspace.errors import ProtectedPath, SecretPath, Stale, WorkspaceError
 
 MAX_QUESTIONS = 5
 """How often one write is asked about again because its file keeps changing."""
@@ -32,6 +32,7 @@ MAX_LEFT_OUT = 10_000
 """Bytes of what was left out of a change that the model is shown."""
 
 ASKED_AGAIN = Sentence("The file changed in the meantime; this is the new difference.")
+BY_NAME = "{path} may hold secrets or decides what other programs run. A yes is for this one change."
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
 
@@ -198,15 +199,35 @@ class Approved:
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         for attempt in range(MAX_QUESTIONS):
-            proposal = await asyncio.to_thread(self._tool.propose, args)
-            decision = await self._decide(proposal, call, (ASKED_AGAIN,) if attempt else ())
+            tool, proposal = await asyncio.to_thread(self._propose, args)
+            again = (ASKED_AGAIN,) if attempt else ()
+            if tool is self._tool:
+                decision = await self._decide(proposal, call, again)
+            else:
+                decision = await self._decide_by_name(proposal, call, again)
             chosen = _allowed_part(proposal, decision)
             remark = _left_out(proposal, chosen)
             try:
-                return await to_the_end(partial(self._tool.carry_out, chosen, decision.word(), remark))
+                return await to_the_end(partial(tool.carry_out, chosen, decision.word(), remark))
             except Stale:
                 continue
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
+
+    def _propose(self, args: Mapping[str, Any]) -> tuple[WritingTool, Proposal]:
+        """Return what would be written, and the tool that may write it: of a secret or control file, where somebody can
+        be asked about it, one that is allowed this file alone."""
+        try:
+            return self._tool, self._tool.propose(args)
+        except (ProtectedPath, SecretPath):
+            named = self._tool.allowing(str(args.get("path"))) if self._approvals.somebody_is_there else None
+            if named is None:
+                raise
+            return named, named.propose(args)
+
+    async def _decide_by_name(self, proposal: Proposal, call: Call, remarks: tuple[Sentence, ...]) -> Decision:
+        changes, warning = (proposed_change(proposal),), Sentence(BY_NAME, path=proposal.path)
+        question = Approval(new_trace_id(), "write", proposal.tool, changes, remarks=(warning, *remarks))
+        return await self._approvals.ask(question, call, None)
 
     async def _decide(self, proposal: Proposal, call: Call, remarks: tuple[Sentence, ...]) -> Decision:
         message = self._writers.message_of(call)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from nebula.messages import ToolSpec
 from nebula.tools.contract import AppliedChange, Call, Outcome, ToolFailure
@@ -66,6 +66,14 @@ class WritingTool(ABC):
     def __init__(self, workspace: Workspace, ledger: ReadLedger) -> None:
         self.workspace = workspace
         self.ledger = ledger
+
+    def allowing(self, path: str) -> Self | None:
+        """Return the same tool with this secret or control file allowed by name; None where no such thing can be."""
+        from nebula.workspace.local import LocalWorkspace
+
+        if not isinstance(self.workspace, LocalWorkspace):
+            return None
+        return type(self)(self.workspace.allowing(path), self.ledger)
 
     @abstractmethod
     def propose(self, args: Mapping[str, Any]) -> Proposal:

@@ -222,6 +222,10 @@ class ReadingWorkspace:
     def for_turn(self, trace_id: str) -> Self:
         return type(self)(self._jail, self._judge, turn=trace_id)
 
+    def allowing(self, *paths: str) -> Self:
+        """Return the same workspace with these secret or control files allowed by name, beside those of its policy."""
+        return type(self)(self._jail, self._judge.allowing(paths), turn=self._turn)
+
     def _explorer(self) -> Explorer:
         from nebula.workspace.search.explore import Explorer
 
@@ -376,6 +380,9 @@ class LocalWorkspace(ReadingWorkspace):
 
     def for_turn(self, trace_id: str) -> Self:
         return type(self)(self._jail, self._judge, writing=self._writing, turn=trace_id)
+
+    def allowing(self, *paths: str) -> Self:
+        return type(self)(self._jail, self._judge.allowing(paths), writing=self._writing, turn=self._turn)
 
 
 JudgedChanges = list[tuple[NormalPath, PathChange]]

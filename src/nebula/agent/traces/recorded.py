@@ -109,5 +109,5 @@ class RecordedAnswers:
         if isinstance(stamped.event, Step):
             self._at = stamped.event.tool_use_id
 
-    async def decide(self, _: Approval) -> Decision:
-        return Decision.read(self._decided.get(self._at, "yes"))
+    async def decide(self, question: Approval) -> Decision:
+        return Decision.read(self._decided.get(self._at, "no" if question.once else "yes"))

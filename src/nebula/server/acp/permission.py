@@ -29,6 +29,10 @@ def shown(asked: Approval, root: str, lang: str) -> dict[str, Any]:
         )
         content = [_fenced(question.text), _text(warning), *remarks]
         return {"title": translate("A command asks for the network:"), "kind": "fetch", "content": content}
+    if question.kind == "read":
+        title = translate("Read a secret file: {path}", path=question.path)
+        places = [{"path": os.path.join(root, asked.path)}]
+        return {"title": title, "kind": "read", "content": remarks, "locations": places}
     if question.kind == "call":
         title = translate("Call {tool} with:", tool=question.tool)
         return {"title": title, "kind": "other", "content": [_fenced(question.text), *remarks]}

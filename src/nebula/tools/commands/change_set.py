@@ -65,6 +65,12 @@ class CommandChanges:
         """Nothing that anybody has to be asked about."""
         return not self.proposed and not self.repository and not self.ignored
 
+    @property
+    def needs_names(self) -> tuple[str, ...]:
+        """Paths that were left out only because nobody allowed them by name; `.git` stands for its changes."""
+        files = [each.path for each in self.left_out if each.why == "permission"]
+        return (*files, *((".git",) if self.git and not self.repository else ()))
+
     def remarks(self) -> tuple[Sentence, ...]:
         """What else there is to know before the answer."""
         said = []
@@ -282,6 +288,12 @@ def _git_meanings(found: ChangeSet) -> Iterable[str]:
     for each in found.git:
         subject = f"({each.subject})" if each.subject else ""
         yield " ".join(filter(None, (each.kind, _shown(each.name), subject)))
+    stored = [change for change in found.git_files if "/objects/" in change.path and not change.is_folder]
+    if removed := sum(change.after is None for change in stored):
+        yield f"objects removed: {removed:,}"
+    for change in stored:
+        if change.path.endswith("alternates"):
+            yield f"objects of another repository: {_shown(change.path)}"
 
 
 def _named(paths: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
@@ -132,9 +132,16 @@ class RunCommand:
         changes = await asyncio.to_thread(read_command_changes, result, workspace)
         approvals = self._approvals
         assert approvals is not None  # noqa: S101 - there is a workspace to write to
+        named: tuple[str, ...] = ()
+        if changes.needs_names and approvals.somebody_is_there:
+            from nebula.tools.commands.by_name import ask_by_name
+
+            named = await ask_by_name(line, result, changes, workspace, approvals, call)
+            workspace = workspace.allowing(*named)
+            changes = await asyncio.to_thread(read_command_changes, result, workspace)
         if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
             return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
-        decision = await self._decide(line, changes, approvals, call)
+        decision = await self._decide(line, changes, approvals, call, named)
         chosen = changes.known(decision.paths) if decision.paths else None
         if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
@@ -151,8 +158,14 @@ class RunCommand:
 
         return await to_the_end(apply)
 
-    async def _decide(self, line: str, changes: CommandChanges, approvals: Approvals, call: Call) -> Decision:
-        if approvals.permissions.reach(changes.paths):
+    async def _decide(
+        self, line: str, changes: CommandChanges, approvals: Approvals, call: Call, named: Sequence[str] = ()
+    ) -> Decision:
+        """Ask about the set; `named` are paths and folders that were asked about by name before."""
+        unnamed = [path for path in changes.paths if not any(f"{path}/".startswith(f"{each}/") for each in named)]
+        if not unnamed:
+            return Decision(True)
+        if approvals.permissions.reach(unnamed):
             return Decision(True, "session")
         question = Approval(new_trace_id(), "command", call.use.name, changes.proposed, line, remarks=changes.remarks())
         return await approvals.ask(question, call, Permission("write", EVERY_FILE))

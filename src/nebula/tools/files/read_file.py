@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
-from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.contract import Call, Outcome, Tool, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.result_limits import cut_middle, fitting_lines, quoted_size, whole_lines
+from nebula.tools.secret_read import ReadByName
 from nebula.workspace.contract import FileLines, Workspace
 from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import TooLarge
@@ -111,6 +112,10 @@ def _part(lines: FileLines, end: int, room: int) -> dict[str, Any]:
     return part | {"content": "".join(kept), "cut": cut, "shown": [each for each in ranges if each[0] <= each[1]]}
 
 
-TOOL = ToolDeclaration(
-    "readFile", lambda kit: ReadFile(kit.workspace, kit.ledger), over_mcp=True, learn=_learn, method="read_file"
-)
+def _build(kit: ToolKit) -> Tool:
+    if kit.approvals is None:
+        return ReadFile(kit.workspace, kit.ledger)
+    return ReadByName(kit.workspace, kit.approvals, lambda files: ReadFile(files, kit.ledger))
+
+
+TOOL = ToolDeclaration("readFile", _build, over_mcp=True, learn=_learn, method="read_file")

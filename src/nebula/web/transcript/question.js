@@ -19,7 +19,7 @@ export function question({ ask, traceId }, say, page) {
     <div class="answers">
       <button type="button" class="primary" @click=${(event) => agree(event, ask, page)}>${say("yes")}</button>
       <button type="button" @click=${decide("no")}>${say("no")}</button>
-      <button type="button" @click=${decide("all")}>${say("all")}</button>
+      ${ask.once ? nothing : html`<button type="button" @click=${decide("all")}>${say("all")}</button>`}
       <button type="button" @click=${() => page.stop(traceId)}>${say("stop")}</button>
       <form class="refuse" @submit=${refuse}>
         <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off"><button type="submit">${say("refuse")}</button>
@@ -41,13 +41,20 @@ function agree(event, ask, page) {
 function heading(ask, say) {
   if (ask.network) return say("ask_network");
   if (ask.call) return say("ask_call", { tool: ask.tool });
+  if (ask.read) return say("ask_read", { path: ask.path });
   return ask.changes ? say("ask_set", { count: ask.changes.length }) : say("ask_write", { path: ask.path });
 }
 
-/** What the answer is about: one diff, a set of them to choose from, or the command that asks for the network. */
 function subject(ask, say) {
+  const command = ask.command ? diffOf(ask.command, say("diff")) : nothing;
+  return [command, about(ask, say), ...(ask.remarks ?? []).map((remark) => html`<p>${remark}</p>`)];
+}
+
+/** What the answer is about: one diff, a set of them to choose from, or the command that asks for the network. */
+function about(ask, say) {
   if (ask.network) return diffOf(ask.network, say("diff"));
   if (ask.call) return diffOf(ask.call, say("diff"));
+  if (ask.read) return nothing;
   if (!ask.changes) return hunks(ask, say);
   const one = (
     change,
@@ -55,7 +62,7 @@ function subject(ask, say) {
     <summary>${change.kind} ${change.renamed_from ? `${change.renamed_from} → ` : ""}${change.path} (+${change.added} −${change.removed})</summary>
     ${change.diff ? diffOf(change.diff, say("diff")) : nothing}
   </details></div>`;
-  return [...ask.changes.map(one), ...(ask.remarks ?? []).map((remark) => html`<p>${remark}</p>`)];
+  return ask.changes.map(one);
 }
 
 // A change in several places is taken place by place.

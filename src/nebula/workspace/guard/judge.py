@@ -6,6 +6,9 @@ Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, st
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from nebula.value import replace
 from nebula.workspace.errors import (
     ExtensionRefused,
     MalformedRequest,
@@ -30,6 +33,10 @@ class Judge:
         if () in self._allowed:
             raise MalformedRequest("The root itself cannot be allowed; name the files.")
         self._extensions = None if policy.extensions is None else tuple(map(str.lower, policy.extensions))
+
+    def allowing(self, paths: Iterable[str]) -> Judge:
+        """Return a judge that also allows these by name."""
+        return Judge(replace(self.policy, allowed=self.policy.allowed | frozenset(paths)))
 
     def reading(self, path: NormalPath) -> None:
         """Refuse a file that may not be read."""

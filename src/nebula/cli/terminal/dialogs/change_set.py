@@ -109,7 +109,7 @@ class ChangeSetDialog:
 
 
 class CallDialog:
-    """The network, or a tool of somebody else's server: what is called is all that can be shown beforehand."""
+    """The network, a tool of somebody else's server or a secret file: what is named is all that can be shown."""
 
     def __init__(self, terminal: TerminalSession, shown: Approval) -> None:
         self._screen = terminal.screen
@@ -121,6 +121,12 @@ class CallDialog:
             line(translate("Call {tool} with:", tool=shown.tool), "bold")
             show_lines(self._screen, shown.text)
             line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
+            return
+        if shown.kind == "read":
+            line(translate("Read a secret file: {path}", path=shown.path), "bold")
+            for remark in shown.remarks:
+                line(str(remark), "yellow")
+            line(translate("y yes, once · n no · or say why not"), "dim")
             return
         line(translate("A command asks for the network:"), "bold")
         show_lines(self._screen, shown.text)

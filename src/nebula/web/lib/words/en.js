@@ -28,6 +28,7 @@ export const EN = {
   ask_write: "Write {path}?",
   ask_set: "A command wants to change {count} {count|file|files}. Apply?",
   ask_call: "Call {tool} with:",
+  ask_read: "Read the secret file {path}?",
   ask_network: "This command asks for the network, servers of this machine included:",
   take: "Take {path}",
   yes: "Yes",

@@ -28,6 +28,7 @@ export const JA = {
   ask_write: "{path} に書き込みますか？",
   ask_set: "コマンドが {count} 個のファイルを変更しようとしています。適用しますか？",
   ask_call: "{tool} を次の引数で呼び出します:",
+  ask_read: "秘密のファイル {path} を読みますか？",
   ask_network: "このコマンドはネットワークを求めています（このマシンのサーバーも含む）:",
   take: "{path} を採用",
   yes: "はい",

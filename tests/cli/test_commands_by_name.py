@@ -1,0 +1,113 @@
+"""What a command changed in control files and in the repository: asked about by name in a session."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from conftest import Bench
+from in_process import Ran, run_here
+from scripted_model import Call, ScriptedModel, Turn
+
+ASK = "Go ahead? (y/N):"
+COMMIT = "echo hi > new.txt; git add -A && git commit -qm second"
+
+
+@pytest.fixture
+def repository(bench: Bench) -> Bench:
+    bench.write("a.txt", "one\n")
+    for line in (
+        "git init -q -b main",
+        "git config user.name Hana",
+        "git config user.email hana@example.org",
+        "git add a.txt",
+        "git commit -qm first",
+    ):
+        subprocess.run(line.split(), cwd=bench.project, check=True)
+    return bench
+
+
+def ran(bench: Bench, line: str, answers: str, *options: str) -> tuple[Ran, str]:
+    """What is printed, and what the model is told at last."""
+    with ScriptedModel([Turn("", [Call("runCommand", {"command": line})]), Turn("Done.")]) as server:
+        printed = run_here(bench, "nebula", *options, stdin=f"do what I said\n{answers}exit\n", **server.env())
+        return printed, str(server.turns[-1].json["messages"][-1])
+
+
+def subjects(bench: Bench) -> list[str]:
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=bench.project, check=True, capture_output=True, text=True)
+    return log.stdout.split()
+
+
+@pytest.mark.parametrize(("answer", "log"), [("y", ["second", "first"]), ("n", ["first"])])
+def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str, log: list[str]) -> None:
+    printed, _ = ran(repository, COMMIT, f"a\n{answer}\ny\n")
+    assert "It changes the repository itself, not restorable by undo: commit main (second)" in printed.out
+    assert f"  $ {COMMIT}\n" in printed.out
+    assert "a is no answer to this question." in printed.out, "no yes for longer"
+    assert subjects(repository) == log and (repository.project / "new.txt").exists()
+    state = subprocess.run(["git", "fsck"], cwd=repository.project, check=True, capture_output=True, text=True)
+    assert "missing" not in state.stdout + state.stderr
+
+
+def test_a_yes_to_all_writes_is_none_to_the_repository(repository: Bench) -> None:
+    printed, told = ran(repository, COMMIT, "n\n", "--yes")
+    assert printed.out.count(ASK) == 1 and subjects(repository) == ["first"]
+    assert (repository.project / "new.txt").exists() and "Left out, because it changes the repository" in told
+
+
+def test_a_hook_is_named_for_what_it_is(repository: Bench) -> None:
+    line = "printf '#!/bin/sh\\n' > .git/hooks/pre-commit"
+    printed, _ = ran(repository, line, "n\n")
+    assert "These make git run programs: .git/hooks/pre-commit." in printed.out
+    assert not (repository.project / ".git/hooks/pre-commit").exists()
+    printed, _ = ran(repository, line, "y\n")
+    assert printed.out.count(ASK) == 1 and (repository.project / ".git/hooks/pre-commit").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rm -rf .git/objects/??", "objects removed: 3"),
+        (
+            "echo /elsewhere > .git/objects/info/alternates",
+            "objects of another repository: .git/objects/info/alternates",
+        ),
+    ],
+)
+def test_what_is_done_to_the_objects_is_said(repository: Bench, line: str, said: str) -> None:
+    printed, _ = ran(repository, line, "n\n")
+    assert said in printed.out and subjects(repository) == ["first"]
+    printed, _ = ran(repository, line, "n\n", "--allow", ".git")
+    assert said in printed.out
+
+
+def test_control_files_are_asked_about_one_by_one_and_the_rest_as_ever(bench: Bench) -> None:
+    line = "mkdir -p .github/workflows; echo on: > .github/workflows/ci.yml; echo Obey > AGENTS.md; echo one > a.txt"
+    printed, told = ran(bench, line, "y\nn\ny\n")
+    first, second, rest, *_ = printed.out.split(ASK)
+    assert ".github/workflows/ci.yml may hold secrets or decides" in first and "in this session" not in first
+    assert "AGENTS.md may hold secrets or decides" in second and "in this session" not in second
+    assert "A command wants to change 2 files:" in rest and "AGENTS.md" in rest
+    there = [(bench.project / path).exists() for path in (".github/workflows/ci.yml", "AGENTS.md", "a.txt")]
+    assert there == [True, False, True]
+    assert "Left out, because secret and control files need a permission by name" in told
+
+
+def test_where_only_control_files_changed_one_question_is_enough(bench: Bench) -> None:
+    printed, _ = ran(bench, "echo Obey > AGENTS.md", "y\n")
+    assert printed.out.count(ASK) == 1 and bench.read("AGENTS.md") == "Obey\n"
+
+
+def test_a_secret_file_that_the_command_saw_empty_is_never_replaced(bench: Bench) -> None:
+    bench.write(".env", "PASSWORD=hunter2\n")
+    printed, _ = ran(bench, "echo DEBUG=1 >> .env", "y\ny\n")
+    assert bench.read(".env") == "PASSWORD=hunter2\n" and ASK not in printed.out
+
+
+def test_without_anybody_to_ask_they_are_left_out(repository: Bench) -> None:
+    turns = [Turn("", [Call("runCommand", {"command": f"{COMMIT}; echo Obey > AGENTS.md"})]), Turn("Done.")]
+    with ScriptedModel(turns) as server:
+        run_here(repository, "nebula", "-p", "go", "--yes", **server.env())
+    assert subjects(repository) == ["first"] and not (repository.project / "AGENTS.md").exists()
