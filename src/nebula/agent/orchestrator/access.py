@@ -6,17 +6,14 @@ import asyncio
 
 from nebula.agent.assembly import open_project_access
 from nebula.agent.orchestrator.task import TaskRequest
-from nebula.agent.workbench import ProjectAccess
+from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.events import Error, EventStream, Notice
 from nebula.tools.approval import Approvals, allow_all
-from nebula.tools.contract import AppliedChange, Call
-from nebula.tools.declaration import ToolKit
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.registry import agent_tools
-from nebula.tools.toolset import CallAudit, ToolSet
-from nebula.value import field, record, replace
+from nebula.tools.toolset import ToolSet
+from nebula.value import record, replace
 from nebula.workspace.contract import Workspace
 from nebula.workspace.held_back import HeldBackWorkspace
 from nebula.workspace.state_folder import StateFolder
@@ -24,25 +21,21 @@ from nebula.workspace.state_folder import StateFolder
 
 @record
 class TaskAccess:
-    project: ProjectAccess
+    bench: Workbench
     files: Workspace
     """Its calls and changes are recorded under the task's trace id."""
     stream: EventStream
-    ledger: ReadLedger = field(default_factory=ReadLedger)
+
+    @property
+    def project(self) -> ProjectAccess:
+        return self.bench.project
+
+    @property
+    def ledger(self) -> ReadLedger:
+        return self.bench.ledger
 
     def tools(self) -> ToolSet:
-        project, trace_id = self.project, self.stream.trace_id
-        held_back = isinstance(self.files, HeldBackWorkspace)
-        commands = None if held_back else project.commands  # a command would not see what is held back
-        kit = ToolKit(self.files, self.ledger, commands=commands, code=project.code, trace_id=trace_id)
-        if not held_back:
-            kit = replace(kit, checks=project.checks)
-        audit = CallAudit(project.audit, trace_id, self.stream.redactor.text) if project.audit is not None else None
-        return agent_tools(kit, project.approvals, audit=audit, after_change=() if held_back else (self._tell_index,))
-
-    async def _tell_index(self, change: AppliedChange, _: Call) -> None:
-        if self.project.code is not None:
-            await asyncio.to_thread(self.project.code.changed, change.path)
+        return self.bench.tools(self.stream.trace_id)
 
     def forecast(self) -> str | None:
         if not isinstance(self.files, HeldBackWorkspace):
@@ -50,7 +43,7 @@ class TaskAccess:
         return "".join(diff.text for diff in self.files.forecast())
 
     async def roll_back(self) -> bool:
-        """Puts every file back that the task changed; whether that could be done."""
+        """Put every file back that the task changed; return whether that could be done."""
         try:
             paths = await asyncio.to_thread(self.files.roll_back)
         except NebulaError as problem:
@@ -65,11 +58,14 @@ class TaskAccess:
         return True
 
     async def close(self) -> None:
-        await asyncio.to_thread(self.project.close)
+        await self.bench.close()
 
 
 def open_access(settings: Settings, request: TaskRequest, state: StateFolder, stream: EventStream) -> TaskAccess:
     approvals = Approvals(allow_all, "yes")
     project = open_project_access(settings, approvals, request.allow, state, settings.allow_ext)
-    files = project.workspace.for_turn(stream.trace_id)
-    return TaskAccess(project, HeldBackWorkspace(files) if request.dry_run else files, stream)
+    project.external = None  # its tools answer to a user, and nobody is asked here
+    if request.dry_run:  # a command would not see what is held back, and the index has nothing to hear of
+        held_back = HeldBackWorkspace(project.workspace)
+        project = replace(project, workspace=held_back, commands=None, checks=replace(project.checks, commands=()))
+    return TaskAccess(Workbench(project, stream.redactor), project.workspace.for_turn(stream.trace_id), stream)

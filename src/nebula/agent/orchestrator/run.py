@@ -19,6 +19,7 @@ from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress
 from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
+from nebula.agent.plan.rollbacks import finish_rollbacks, noted_rollback
 from nebula.agent.session_nodes import SessionNodes
 from nebula.agent.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
@@ -116,7 +117,7 @@ class TaskRun:
             self.stream.emit(Notice(remark.sentence, remark.values))
 
     async def _carry_out(self, access: TaskAccess) -> None:
-        for remark in await asyncio.to_thread(take_back_half_applied, access.project, self.state):
+        for remark in await asyncio.to_thread(self._finish_what_was_cut_short, access):
             self.stream.emit(Notice(remark.sentence, remark.values))
         if self.request.only_plan:
             await self._only_plan(access)
@@ -134,6 +135,14 @@ class TaskRun:
             self._missing = await asyncio.to_thread(self._find_missing, access)
             if self._progress is not None and not self._unverified and not self._missing:
                 self._progress.finished()
+
+    def _finish_what_was_cut_short(self, access: TaskAccess) -> list[Sentence]:
+        """Take back what earlier processes left half done; a dry run touches nothing."""
+        if self.request.dry_run:
+            return []
+        derived = derived_folder(self.settings.root, self.settings.home)
+        taken_back = take_back_half_applied(access.project, self.state)
+        return [*taken_back, *finish_rollbacks(derived, access.project.workspace)]
 
     def _find_missing(self, access: TaskAccess) -> list[str]:
         """Look for what all steps declare, now that the last one, or a repair, is done."""
@@ -163,7 +172,7 @@ class TaskRun:
             plan.in_order(),
             done=dict(self.request.done),
         )
-        if access.project.checks.commands and not self.request.dry_run:
+        if access.project.checks.commands:
             executor.repairer = Repairer(
                 self.stream.emit,
                 access.project.checks,
@@ -227,10 +236,12 @@ class TaskRun:
         return replace(final, steps=tuple(steps.outcomes.values()) if steps is not None else None)
 
     async def _rolled_back(self, final: Final, access: TaskAccess) -> Final:
-        if not await access.roll_back():
-            return replace(final, rolled_back=False)
-        if self._progress is not None:
-            self._progress.restart()
+        derived = derived_folder(self.settings.root, self.settings.home)
+        with noted_rollback(derived, self.stream.trace_id, self.request.done):
+            if not await access.roll_back():
+                return replace(final, rolled_back=False)
+            if self._progress is not None:
+                self._progress.restart()
         return replace(final, rolled_back=True, files_changed=(), node_id=None)
 
     def _result(self, final: Final) -> TaskResult:

@@ -1,0 +1,83 @@
+"""Putting back what a failed task changed; where that is cut short, the next start finishes it.
+
+A note in the user's home says that a rollback is under way. Who rolls back holds its lock, so that a note is taken up
+only where its process is gone. Files that are back already stay as they are: the journal says what each one was.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+from nebula.agent.plan.kept_plans import NoSuchPlan, PlanInProgress, find_plan
+from nebula.errors import NebulaError
+from nebula.language import Sentence, sentence_of
+from nebula.value import replace
+from nebula.workspace.contract import Workspace
+
+NOTES = "rollbacks"
+_NAME = re.compile(r"[0-9a-f-]{36}")
+
+
+@contextmanager
+def noted_rollback(folder: str, trace_id: str, done: Mapping[str, str]) -> Iterator[None]:
+    """Leave a note in `folder`, the project's own in the user's home, until the block has come to its end.
+
+    `done` are the steps that were done before the task began, which stay done."""
+    os.makedirs(os.path.join(folder, NOTES), mode=0o700, exist_ok=True)
+    path = os.path.join(folder, NOTES, trace_id)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        os.write(handle, json.dumps(dict(done)).encode())
+        os.fsync(handle)
+        yield
+        os.unlink(path)
+    finally:
+        os.close(handle)
+
+
+def finish_rollbacks(folder: str, files: Workspace) -> list[Sentence]:
+    """Finish what a process that is gone was putting back in these files; return what there is to say of it."""
+    try:
+        names = sorted(name for name in os.listdir(os.path.join(folder, NOTES)) if _NAME.fullmatch(name))
+    except OSError:
+        return []
+    return [said for name in names if (said := _finish(folder, name, files)) is not None]
+
+
+def _finish(folder: str, trace_id: str, files: Workspace) -> Sentence | None:
+    path = os.path.join(folder, NOTES, trace_id)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            paths = files.for_turn(trace_id).roll_back()
+        except NebulaError as problem:
+            return Sentence(
+                "A task was being rolled back when it was ended, and that could not be finished: {problem}",
+                problem=sentence_of(problem),
+            )
+        finally:
+            os.unlink(path)
+        _begin_again(folder, trace_id, os.read(handle, os.fstat(handle).st_size))
+        said = "A task was being rolled back when it was ended. That was finished: {paths}"
+        return Sentence(said, paths=", ".join(paths)) if paths else None
+    except BlockingIOError:  # somebody is at it
+        return None
+    finally:
+        os.close(handle)
+
+
+def _begin_again(folder: str, trace_id: str, note: bytes) -> None:
+    """Let the plan of a task that was rolled back begin where that task began."""
+    with suppress(NoSuchPlan, ValueError):
+        done = {str(step): str(said) for step, said in json.loads(note or b"{}").items()}
+        PlanInProgress(folder, replace(find_plan(folder, trace_id), done=done)).restart()

@@ -1,0 +1,83 @@
+"""A rollback that was cut short is finished by the next task, and said."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nebula.agent.plan.kept_plans import find_plan
+from nebula.agent.plan.rollbacks import NOTES, noted_rollback
+from nebula.events import Notice
+from nebula.files.home import derived_folder
+from scripted_model.planned import say, step, write
+
+FINISHED = "A task was being rolled back when it was ended. That was finished: {paths}"
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing after it runs."""
+
+
+def notices(done):
+    return [str(each.message) for each in done.events if isinstance(each, Notice)]
+
+
+@pytest.fixture
+def derived(root: Path, tmp_path: Path) -> str:
+    return derived_folder(str(root), str(tmp_path / "home"))
+
+
+async def failed_task(carry_out, root):
+    """Two files made and one changed by a task that then failed; its trace id."""
+    (root / "old.py").write_text("old = 1\n")
+    planned = {"path": "old.py", "content": "new = 1\n", "mode": "overwrite"}
+    turns = [write("a.py", "a\n"), write("b/c.py", "c\n"), say("Done."), say("I wrote it.")]
+    done = await carry_out(turns, step("0", tool="write_file", parameters=planned), step("1"), step("2", files=["no"]))
+    assert (done.code, done.states) == (1, ["done", "done", "failed"])
+    return done.final.node_id
+
+
+def begin_rollback(derived, trace_id, done):
+    with pytest.raises(Killed), noted_rollback(derived, trace_id, done):
+        raise Killed
+
+
+async def test_the_next_task_finishes_it_and_says_so(carry_out, root, derived):
+    trace_id = await failed_task(carry_out, root)
+    begin_rollback(derived, trace_id, {"0": "before"})
+    (root / "a.py").unlink()  # one file was put back already
+    done = await carry_out([say("Hello.")], step("1"))
+    assert done.code == 0
+    [said] = [each for each in notices(done) if "rolled back" in each]
+    assert said == FINISHED.format(paths="b/c.py, old.py")
+    assert (root / "old.py").read_text() == "old = 1\n" and not (root / "b").exists()
+    assert find_plan(derived, trace_id).done == {"0": "before"}  # all that it did is to be done again
+    assert os.listdir(os.path.join(derived, NOTES)) == []
+    assert not notices(await carry_out([say("Hello.")], step("1")))
+
+
+async def test_a_file_edited_since_is_left_and_that_is_said_once(carry_out, root, derived):
+    begin_rollback(derived, await failed_task(carry_out, root), {})
+    (root / "old.py").write_text("mine\n")
+    done = await carry_out([say("Hello.")], step("1"))
+    assert any("could not be finished: old.py: changed since" in each for each in notices(done))
+    assert ((root / "old.py").read_text(), (root / "a.py").read_text()) == ("mine\n", "a\n")
+    assert not notices(await carry_out([say("Hello.")], step("1")))
+
+
+async def test_a_rollback_of_a_living_process_and_of_a_dry_run_are_left_alone(carry_out, root, derived):
+    trace_id = await failed_task(carry_out, root)
+    with noted_rollback(derived, trace_id, {}):
+        assert not notices(await carry_out([say("Hello.")], step("1")))
+    begin_rollback(derived, trace_id, {})
+    assert not notices(await carry_out([say("Hello.")], step("1"), dry_run=True))
+    assert (root / "a.py").exists() and os.listdir(os.path.join(derived, NOTES)) == [trace_id]
+
+
+async def test_a_rollback_that_comes_to_its_end_leaves_no_note(carry_out, root, derived):
+    turns = [write("a.py", "a\n"), say("Done.")]
+    done = await carry_out(turns, step("1", files=["no.py"]), rollback=True)
+    assert done.final.rolled_back and not (root / "a.py").exists()
+    assert os.listdir(os.path.join(derived, NOTES)) == []
