@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here
-from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 
 LONG = "A sentence that says little. " * 380
 """Some 11 KB."""
@@ -99,3 +99,44 @@ def test_a_request_that_cannot_be_made_smaller_says_which_setting_helps(bench: B
         ran = run_here(bench, "nebula", "-p", "one", **server.env())
     assert ran.code == 1 and "`context_tokens`" in ran.err
     assert len(server.turns) == 1
+
+
+def test_references_take_a_quarter_of_the_context_at_most_and_it_is_said(bench: Bench) -> None:
+    (bench.home / ".nebula").mkdir()
+    (bench.home / ".nebula" / "config.json").write_text(json.dumps({"context_tokens": 16_000}))
+    with ScriptedModel([Turn("Small."), Turn("x y " * 9_000), Turn("ok"), Turn("ok")]) as server:
+        small, large = (
+            run_here(bench, "nebula", "-p", each, "--output-format", "json", **server.env()) for each in "ab"
+        )
+        fits = run_here(bench, "nebula", "-p", f"@{small.json['node_id'][:13]}の詳細は？", **server.env())
+        cut = run_here(bench, "nebula", "-p", f"@{large.json['node_id'][:13]}の詳細は？", **server.env())
+    assert "go as summaries" not in fits.err and "go as summaries" in cut.err
+    shown = [turn.json["messages"][0]["content"] for turn in server.turns[2:]]
+    assert "[prompt]\na\n[answer]\nSmall." in shown[0]
+    assert large.json["node_id"] in shown[1] and len(shown[1]) - len(shown[0]) < 4_000
+
+
+def test_the_model_may_name_a_turn_by_the_beginning_of_its_id(bench: Bench) -> None:
+    with ScriptedModel(lambda request: Turn("Harbour.") if len(server.turns) == 1 else script.pop(0)) as server:
+        first = run_here(bench, "nebula", "-p", "a", "--output-format", "json", **server.env()).json["node_id"]
+        calls = [Call("readNode", {"id": first[:13]}), Call("readNode", {"id": "ffffffff"})]
+        script = [Turn("", calls), Turn("ok")]
+        run_here(bench, "nebula", "-p", "b", **server.env())
+    results = [each["content"] for each in server.turns[-1].json["messages"] if each["role"] == "tool"]
+    assert first in results[0] and "Harbour." in results[0]
+    assert "no turn with the id" in results[1]
+
+
+def test_with_summaries_the_past_goes_as_those_and_what_is_missing_is_made(bench: Bench) -> None:
+    answers = iter(("First. " * 300, "Second. " * 300, "Third. " * 300, "Fourth."))
+
+    def play(request: RecordedRequest) -> Turn:
+        is_summary = "要約とタグ付けを行う専門家" in json.dumps(request.json, ensure_ascii=False)
+        return Turn("要約: in short\nタグ: a") if is_summary else Turn(next(answers))
+
+    with ScriptedModel(play) as server:
+        said = run_here(bench, "vizprompt", "chat", "--openai", stdin="a\nb\nc\nd\n/q\n", **server.env())
+    assert said.code == 0
+    last = server.turns[-1]
+    assert answers_sent(last) == [len("Third. " * 300)]
+    assert last.json["messages"][0]["content"].count("in short") == 2

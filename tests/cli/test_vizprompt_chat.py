@@ -92,8 +92,9 @@ def test_a_conversation_is_a_flow_and_the_model_hears_what_was_said(vizprompt: V
     assert len(flows) == 1 and flows[0]["name"].startswith("Chat Session ")
     assert vizprompt("flow", "show", "1").out == "1→2→3\n"
     said = [(message["role"], message["content"]) for message in heard[1:]]
-    assert [role for role, _ in said] == ["user", "assistant", "user", "assistant", "user"]
-    assert [text for role, text in said if role == "assistant"] == ["echo: first", "echo: second"]
+    assert [role for role, _ in said] == ["user", "assistant", "user"]
+    assert [text for role, text in said if role == "assistant"] == ["echo: second"]
+    assert "first → echo: first" in heard[0]["content"]  # what came before the predecessor, in short
     assert str(vizprompt.folder) not in heard[0]["content"]  # nothing of the project
 
 
@@ -173,12 +174,13 @@ def test_the_model_reads_a_node_by_a_call(vizprompt: Vizprompt, provider: str, t
     long_answer = "It begins here. " + "Many words follow. " * 400 + "The secret is at the very end"
     first = vizprompt.create("tell me", long_answer)
     second = vizprompt.create("and?", "well", "--parent", first)
-    script = [Turn("One moment.", [Call("readNode", {"id": first})]), Turn("Found it.")]
+    summary = Turn("要約: A long tale\nタグ: tale")
+    script = [summary, Turn("One moment.", [Call("readNode", {"id": first[:18]})]), Turn("Found it.")]
     with ScriptedModel(script) as server:
         words = ("chat", f"--{provider}", "--budget", "600", "--from", second, "what is it?")
         ran = vizprompt(*words, env=server.env(provider))
-        before, after = (request.body.decode() for request in server.turns)
-    assert first in before and "The secret" not in before and "The secret" in after
+        _, before, after = (request.body.decode() for request in server.turns)
+    assert first in before and "A long tale" in before and "The secret" not in before and "The secret" in after
     assert ran.out == "One moment.\n\nFound it.\n" and first not in ran.err
     node = vizprompt("search", "--text", "Found", "--json").json[0]
     assert (node["prompt"], node["response"]) == ("what is it?", "One moment.\n\nFound it.")

@@ -79,7 +79,7 @@ async def open_session(
         memory, forgetful = _open_memory(settings, folder)
         opened.callback(memory.close)
         bench = open_workbench(settings, Approvals(approver, by_rule), allow, state, mode)
-        bench.find_node = archive.find
+        bench.find_node = archive.find_by_beginning
         opened.push_async_callback(bench.close)
         # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
         home = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
@@ -151,7 +151,7 @@ def preview_context(
     unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)
     archive = TurnArchive(lambda: graph)
     bench = open_workbench(settings, Approvals(allow_all), state=prepare_state_folder(settings.root), mode=mode)
-    bench.find_node = archive.find
+    bench.find_node = archive.find_by_beginning
     session = Session("", settings, unasked, bench, archive, (), BackgroundSummaries(archive), mode=mode)
     return preview_turn(session, node_ids, prompt, references, flow, without, attachments)
 

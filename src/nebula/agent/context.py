@@ -79,8 +79,16 @@ class PastContext:
         return [*self.packed, *whole, *self.beside]
 
 
-def build_context(conversation: Conversation, room: int, find: FindNode, references: Sequence[str] = ()) -> PastContext:
+def build_context(
+    conversation: Conversation,
+    room: int,
+    find: FindNode,
+    references: Sequence[str] = (),
+    most_beside: int | None = None,
+) -> PastContext:
     """Return the past within `room` tokens as estimated. `find` gives a node with the summary that it has by now.
+
+    `references` get at most `most_beside` tokens of it.
 
     Turns go in full while they fit, the newest first; the direct predecessor is cut only where it does not fit alone.
     """
@@ -102,14 +110,34 @@ def build_context(conversation: Conversation, room: int, find: FindNode, referen
     beside = [each for each in dict.fromkeys(references) if each not in shown]
     if not older and not beside:
         return PastContext(tuple(reversed(whole)))
-    past = _packed(tuple(reversed(whole)), older, beside, room - used - estimate_tokens(kept), find)
+    left = room - used - estimate_tokens(kept)
+    most_beside = left if most_beside is None else min(left, most_beside)
+    past = _packed(tuple(reversed(whole)), older, beside, left, most_beside, find)
     return replace(past, earlier=kept + past.earlier) if kept else past
 
 
+def past_sizes(conversation: Conversation, find: FindNode) -> tuple[int, int]:
+    """Return about how many tokens the past takes in full, and how many as summaries before the predecessor."""
+    full = sum(turn.tokens for turn in conversation.turns)
+    before = max(conversation.predecessor, conversation.compact_until)
+    short = build_context(Conversation(conversation.turns, before, conversation.digest), max(full, 1), find)
+    return full, min(full, short.tokens)
+
+
+def shortened_references(past: PastContext, references: Sequence[str]) -> int:
+    """Return how many of the references are not sent in full."""
+    in_full = {part.node_id for part in past.parts() if part.form == "full"}
+    return sum(each not in in_full for each in dict.fromkeys(references))
+
+
 def _packed(
-    whole: tuple[WholeTurn, ...], older: Sequence[PastTurn], beside: Sequence[str], room: int, find: FindNode
+    whole: tuple[WholeTurn, ...],
+    older: Sequence[PastTurn],
+    beside: Sequence[str],
+    room: int,
+    most_beside: int,
+    find: FindNode,
 ) -> PastContext:
-    from nebula.graph.context.packing import Packer
     from nebula.graph.context.text import AGENT, layout
 
     near = max(0, len(older) - MOST_PACKED)
@@ -118,14 +146,14 @@ def _packed(
     references = [each for each in beside if each not in path]
     nodes = _Nodes(path, find)
     room -= SMALLEST_FRAME
-    packer = _fill(Packer(nodes, AGENT, room), path, references)
+    packer = _fill(nodes, room, most_beside, path, references)
     chapters: list[str] = []
     if len(packer.parts) < len(path) + len(references) or near:
         from nebula.agent.past.chapters import TOKENS_A_LINE, outline
 
         chapters = outline(older[: _first_packed(older, packer.parts)], room // SHARE_OF_CHAPTERS)
         room -= sum(estimate_tokens(line) + 1 for line in chapters)
-        packer = _fill(Packer(nodes, AGENT, room), path, references)
+        packer = _fill(nodes, room, most_beside, path, references)
         if chapters:
             chapters = outline(older[: _first_packed(older, packer.parts)], len(chapters) * TOKENS_A_LINE)
     flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))
@@ -138,10 +166,16 @@ def _packed(
     return PastContext(whole, strip_hidden_characters(text), tuple(flow), tuple(named), left_out)
 
 
-def _fill(packer: Packer, path: Iterable[str], references: Sequence[str]) -> Packer:
+def _fill(nodes: _Nodes, room: int, most_beside: int, path: Iterable[str], references: Sequence[str]) -> Packer:
+    """Pack references, in full where they fit into their part of the room, then the path into all that is left."""
+    from nebula.graph.context.packing import Packer
+    from nebula.graph.context.text import AGENT
+
+    packer = Packer(nodes, AGENT, min(room, most_beside))
     packer.pack_references(references)
-    packer.pack_earlier(list(path))
     packer.complete(references)
+    packer.widen(max(0, room - most_beside))
+    packer.pack_earlier(list(path))
     return packer
 
 

@@ -16,6 +16,10 @@ SHARE_OF_ANSWER = 12
 """So much of the context is left for what the model says."""
 TOKENS_PER_SUMMARY = 60
 """About what a turn takes that goes as its summary."""
+SHORT_TURN = 3 * TOKENS_PER_SUMMARY
+"""A turn of so many tokens is hardly longer than its summary; none is made for want of room."""
+SHARE_OF_REFERENCES = 4
+"""The most of the context that goes to turns that a prompt refers to."""
 SURE_BYTES_PER_TOKEN = 2
 """Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
 
@@ -35,6 +39,11 @@ class ContextBudget:
         """Tokens that the past may take."""
         room = max(0, int(self.context * SHARE_FOR_PAST) - self.fixed)
         return room if self.most_past is None else min(room, self.most_past)
+
+    @property
+    def references(self) -> int:
+        """Tokens that turns which a prompt refers to may take of the past's."""
+        return self.context // SHARE_OF_REFERENCES
 
     def turn(self, past_tokens: int) -> int:
         """Tokens that the turn itself may grow to: its share, or less where all before it takes more of the context."""

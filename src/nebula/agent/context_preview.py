@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.attached.gather import gather
 from nebula.agent.budget import message_tokens
+from nebula.agent.context import past_sizes
 from nebula.agent.place import Place
 from nebula.attachments import Attachment, attach
 from nebula.graph.context.preview import ContextPreview
@@ -46,4 +47,5 @@ def preview_turn(
     whole = (part.text for part in parts if part.form == "full")
     text = "\n\n".join((system, *whole, said.content_with_context()))
     frame = context.budget.fixed + message_tokens(said)
-    return ContextPreview(parts, list(past.left_out), frame, context.budget.past, text, system, attached)
+    sizes = past_sizes(here, session.archive.find)
+    return ContextPreview(parts, list(past.left_out), frame, context.budget.past, text, system, attached, sizes)

@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
 from nebula.agent.budget import tool_tokens
-from nebula.agent.context import PastContext, build_context
-from nebula.agent.context_budget import ContextBudget, TurnContext, count_fixed
+from nebula.agent.context import PastContext, build_context, past_sizes, shortened_references
+from nebula.agent.context_budget import SHORT_TURN, ContextBudget, TurnContext, count_fixed
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.past.background import BackgroundSummaries
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MODES = ("agent", "plan")
 """The modes that a user of the project may switch between."""
+REFERENCE_SIGNS = ("@", "#", "[")
+"""What every reference in a prompt has one of."""
 CHAT = "chat"
 """The mode of a conversation over the graph alone, which works at a `ChatBench`."""
 
@@ -148,7 +150,7 @@ class Session:
     async def _read_prompt(self, task: Task, trace_id: str) -> tuple[Task, list[Notice]]:
         """Return the task with everything that its prompt names, and what there is to say about that."""
         prompt, notices = task.prompt, []
-        if "@" in prompt or "#" in prompt:
+        if any(sign in prompt for sign in REFERENCE_SIGNS):
             named = await asyncio.to_thread(self.find_references, prompt, task.references)
             task = replace(task, references=named)
         if task.attachments or "@" in prompt:
@@ -160,8 +162,13 @@ class Session:
         """Build what the model is told beside the turn itself."""
         for problem in await self.bench.open_servers():
             self.remark(problem)
+        if self.settings.past == "summaries":
+            await self.compact(shortest=SHORT_TURN)
         here, beside = self.conversation.without(without), turn.result.references
         context = await asyncio.to_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)
+        if count := shortened_references(context.past, beside):
+            said = "{count} of the turns that you refer to go as summaries: there is no room."
+            self.remark(Sentence(said, count=count))
         turn.system, turn.tools, turn.fit = context.system_with_past, context.tools, context.fit()
         turn.room_for_results = context.result_bytes
         self._tell_remarks(turn)
@@ -219,7 +226,7 @@ class Session:
         self._fixed_tokens = count_fixed(system, tools)
         budget = self.budget
         here = self.conversation if conversation is None else conversation
-        past = build_context(here, budget.past, self.archive.find, references)
+        past = build_context(here, budget.past, self.archive.find, references, budget.references)
         return TurnContext(system, tools, past, budget)
 
     @property
@@ -253,9 +260,9 @@ class Session:
 
     def find_references(self, prompt: str, references: Sequence[str]) -> tuple[str, ...]:
         """Return `references` and the nodes that the prompt names; a word that is ambiguous is remarked on."""
-        if "@" not in prompt and "#" not in prompt:
+        if not any(sign in prompt for sign in REFERENCE_SIGNS):
             return tuple(references)
-        from nebula.graph.context.references import mentions, referenced_nodes
+        from nebula.graph.context.references import mentioned_nodes, mentions
         from nebula.graph.errors import AmbiguousId, NotFound
 
         found = list(references)
@@ -263,7 +270,7 @@ class Session:
             if self.archive.graph is None:
                 break
             try:
-                found += referenced_nodes(self.archive.graph, [word])
+                found += mentioned_nodes(self.archive.graph, word)
             except AmbiguousId as several:
                 self.remark(Sentence(several.sentence, **several.values))
             except NotFound:
@@ -288,6 +295,10 @@ class Session:
         context = self.build_context("preview")
         return context.system, context.past, tool_tokens(context.tools.specs)
 
+    def past_sizes(self) -> tuple[int, int]:
+        """Return about how many tokens the past takes in full, and how many as summaries."""
+        return past_sizes(self.conversation, self.archive.find)
+
     def tokens_at_hand(self) -> int:
         """Return about what the next request takes beside its prompt; nothing is read for it."""
         return self.budget.estimate_next(self.conversation)
@@ -299,18 +310,19 @@ class Session:
         self._keep()
         return "Carry out the plan." if self.settings.lang != "ja" else "計画を実行してください。"
 
-    async def compact(self, focus: str = "") -> int:
+    async def compact(self, focus: str = "", *, shortest: int = 0) -> int:
         """Send all turns but the newest as summaries from now on; return how many more that are.
 
-        Summaries are made now where there are none. With a focus the model also writes down what is to be kept in
-        sight. Where it cannot be asked, the turns go as extracts, and what was wrong is remarked on.
+        Summaries are made now where there are none, but for turns of at most `shortest` tokens. With a focus the model
+        also writes down what is to be kept in sight. Where it cannot be asked, the turns go as extracts, and what was
+        wrong is remarked on.
         """
         from nebula.agent.past import compaction
         from nebula.agent.past.summaries import without_summary
 
         turns = self.conversation.turns[: self.conversation.predecessor]
         if turns:
-            newest = turns[-compaction.MOST_SUMMARIES :]
+            newest = [turn for turn in turns[-compaction.MOST_SUMMARIES :] if turn.tokens > shortest]
             due = await asyncio.to_thread(without_summary, newest, self.archive.find)
             await self.background.make(due, self.chosen)
         try:

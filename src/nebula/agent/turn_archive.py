@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 
+SHORTEST_BEGINNING = 4
+"""Characters of an id that may stand for it."""
 _LOOK_AT = 20
 """Nodes that are looked at for what cannot be read; `vizprompt check` looks through everything."""
 
@@ -110,6 +112,20 @@ class TurnArchive:
         try:
             return self.graph.get_node(node_id)
         except GraphError:
+            return None
+
+    def find_by_beginning(self, node_id: str) -> Node | None:
+        """Return the node with this id, or the only one whose id begins so. Raises AmbiguousId."""
+        from nebula.graph.errors import AmbiguousId, NotFound
+
+        found = self.find(node_id)
+        if found is not None or self.graph is None or len(node_id) < SHORTEST_BEGINNING:
+            return found
+        try:
+            return self.find(self.graph.resolve_id(node_id))
+        except AmbiguousId:
+            raise
+        except NotFound:
             return None
 
 

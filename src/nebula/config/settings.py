@@ -109,6 +109,8 @@ class Settings:
     editor_url: str = setting("vscode://file{path}:{line}", string)
     """What the page links a path of the project to; empty: no link."""
     auto_summary: bool = setting(False, flag, file=PROJECT)
+    past: str = setting("full", one_of("full", "summaries"), file=PROJECT)
+    """How earlier turns are sent: in full while they fit, or as summaries, all but the one that is continued."""
 
     allow_ext: tuple[str, ...] = setting((".py", ".md", ".txt", ".json", ".yaml", ".yml"), extensions, "EC_ALLOW_EXT")
     max_bytes: int = setting(524_288, positive, "EC_MAX_BYTES")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nebula.errors import NebulaError
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
@@ -33,11 +34,14 @@ class ReadNode:
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         node_id = text_argument(args, "id").strip()
-        node = await asyncio.to_thread(self._find, node_id)
+        try:
+            node = await asyncio.to_thread(self._find, node_id)
+        except NebulaError as problem:  # several turns have ids that begin so
+            raise ToolFailure(f"{problem}.", code=400) from None
         if node is None and (listed := await asyncio.to_thread(self._look_up, node_id)):
             return Outcome.ok({"turns": listed})
         if node is None:
-            said = f"There is no turn with the id '{node_id}'. Use an id exactly as a summary names it."
+            said = f"There is no turn with the id '{node_id}'. Use an id as a summary or a list names it."
             raise ToolFailure(said, code=404)
         prompt, _ = cut_middle(node.prompt, call.room // 4)
         response, _ = cut_middle(node.response, call.room // 4)

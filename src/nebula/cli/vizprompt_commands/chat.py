@@ -60,7 +60,10 @@ async def _open(settings: Settings, graph: Graph, options: argparse.Namespace) -
     from nebula.agent.session import CHAT
     from nebula.llm.choose import choose_model
     from nebula.tools.approval import allow_all
+    from nebula.value import replace
 
+    if "past" not in settings.origins:
+        settings = replace(settings, past="summaries")
     wish = graph.settings.suggested_model
     chosen = await choose_model(settings, options.model or "", provider=options.provider, suggested=wish)
     session = await open_session(

@@ -50,6 +50,10 @@ class Packer:
         self.say = say
         self._room = room
 
+    def widen(self, tokens: int) -> None:
+        """Give it more room."""
+        self._room += tokens
+
     def pack_direct(self, node_ids: Sequence[str]) -> None:
         """Small ones first, so that each has its fair share and what it does not need goes to the larger."""
         whole = {i: context_text.full_text(node, self.say) for i in node_ids if (node := self._nodes.get(i))}

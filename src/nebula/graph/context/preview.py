@@ -42,6 +42,8 @@ class ContextPreview:
     """The context alone, for a system message before a prompt sent as a message of its own; empty without parts."""
     attached: tuple[Mapping[str, Any], ...] = ()
     """What comes with the prompt, each by `name`, `kind` and `tokens`, which `frame_tokens` has as well."""
+    past_sizes: tuple[int, int] | None = None
+    """Tokens of the path in full, and as summaries before the direct predecessor."""
 
     @property
     def total_tokens(self) -> int:
@@ -49,7 +51,8 @@ class ContextPreview:
         return sum(part.tokens for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        sizes = dict(zip(("full_tokens", "summary_tokens"), self.past_sizes or (), strict=False))
+        return sizes | {
             "parts": [part.to_json() for part in self.parts],
             "total_tokens": self.total_tokens,
             "left_out": list(self.left_out),

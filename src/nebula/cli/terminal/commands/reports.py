@@ -67,6 +67,15 @@ async def context(terminal: TerminalSession, _: str = "") -> None:
     for name, tokens in ((translate("system prompt"), system_tokens), (translate("tools"), tool_tokens)):
         line(f"  {tokens:>9,}  {name}")
     line(f"  {sent.tokens:>9,}  {past}", hang=13)
+    full, short = await asyncio.to_thread(session.past_sizes)
+    if session.conversation.turns:
+        line(
+            translate(
+                "the past in full: {full:,} tokens · as summaries: {short:,} (`past` in the configuration)",
+                full=full,
+                short=short,
+            )
+        )
     limit = session.chosen.context
     dollars = price(session.chosen.provider, session.chosen.name, Usage(all_tokens, 0))
     line(
