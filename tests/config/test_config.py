@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -170,13 +171,36 @@ def test_language_comes_from_the_locale_unless_said(places):
     assert load(places, {"LANG": "ja_JP.UTF-8", "NEBULA_LANG": "en"}).lang == "en"
 
 
-def test_saving_a_choice_keeps_the_rest_and_the_file_private(places):
+def test_a_new_file_of_choices_is_private_and_one_that_is_there_keeps_its_mode_and_link(places, tmp_path):
+    home, _ = places
+    home.mkdir(exist_ok=True)
+    save_choice(load(places), model="gpt-4.1-mini")
+    assert os.stat(home / "config.json").st_mode & 0o077 == 0
+    kept = tmp_path / "dotfiles.json"
+    (home / "config.json").rename(kept)
+    kept.chmod(0o640)
+    (home / "config.json").symlink_to(kept)
+    save_choice(load(places), curtain="paths")
+    assert (home / "config.json").is_symlink()
+    assert os.stat(kept).st_mode & 0o777 == 0o640
+    assert json.loads(kept.read_text(encoding="utf-8")) == {"model": "gpt-4.1-mini", "curtain": "paths"}
+
+
+def test_choices_made_at_once_are_all_kept(places):
+    settings = load(places)
+    names = [f"choice_{number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: save_choice(settings, **{name: 1}), names))
+    saved = json.loads((places[0] / "config.json").read_text(encoding="utf-8"))
+    assert saved == dict.fromkeys(names, 1)
+
+
+def test_saving_a_choice_keeps_the_rest(places):
     home, _ = places
     write(home, curtain="paths", mine="kept")
     save_choice(load(places), model="gpt-4.1-mini")
     saved = json.loads((home / "config.json").read_text(encoding="utf-8"))
     assert saved == {"curtain": "paths", "mine": "kept", "model": "gpt-4.1-mini"}
-    assert os.stat(home / "config.json").st_mode & 0o077 == 0
     assert [p.name for p in home.iterdir()] == ["config.json"]
 
 

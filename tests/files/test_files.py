@@ -196,3 +196,16 @@ def test_what_stands_in_a_schema_may_call_nothing_dangerous(tmp_path: Path) -> N
     with pytest.raises(sqlite3.OperationalError, match="unsafe"):
         connection.execute("SELECT * FROM v")
     connection.close()
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o077])
+def test_the_home_is_private_whatever_the_umask_says(tmp_path: Path, mask: int) -> None:
+    home = tmp_path / "home" / ".nebula"
+    home.parent.mkdir()
+    before = os.umask(mask)
+    try:
+        folder = derived_folder(str(tmp_path), str(home))
+    finally:
+        os.umask(before)
+    for each in (home, home / "projects", Path(folder)):
+        assert stat.S_IMODE(each.stat().st_mode) == 0o700, each

@@ -17,7 +17,7 @@ from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import ollama_base_url
 from nebula.llm.openai import OpenAIModel, add_call
 from nebula.llm.replay import ReplayModel
-from nebula.llm.wire import Draft, RawCall
+from nebula.llm.wire import Draft, RawCall, read_arguments
 from nebula.messages import AssistantMessage, AssistantToolUse, UserMessage
 from scripted_model import ScriptedModel, Turn, refused_url
 
@@ -347,3 +347,10 @@ async def test_closing_the_wrapper_closes_the_connector() -> None:
         kept = [idle.connection for waiting in inner._client._idle.values() for idle in waiting]
         await model.aclose()
         assert len(kept) == 1 and not kept[0].is_open
+
+
+@pytest.mark.parametrize("arguments", ['{"content": "a\\ud800"}', {"edits": [{"new_text": "\udc00"}]}])
+def test_half_a_character_in_arguments_is_an_error_and_no_question_mark(arguments):
+    value, why = read_arguments(RawCall("writeFile", value=arguments), cut=False)
+    assert value == {}
+    assert "lone surrogate" in str(why)

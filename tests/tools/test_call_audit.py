@@ -81,6 +81,13 @@ def test_one_call_one_line(project, tool, args, line):
     assert [list(each) for each in audited.lines] == [["ts", "trace_id", "method", "path", "size", "status"]]
 
 
+def test_a_change_that_cannot_be_recorded_is_not_made(project):
+    audited = Audited(project, log=AuditLog("/dev/full"))
+    outcome = audited.run("writeFile", path="b.txt", content="x")
+    assert outcome.changes == () and "audit" in str(outcome.content)
+    assert not (project / "b.txt").exists()
+
+
 def test_an_edit_is_one_line(project):
     audited = Audited(project)
     audited.run("readFile", path="a.txt")
@@ -149,4 +156,5 @@ def test_a_log_that_cannot_be_written_is_no_success(project):
     place.mkdir()
     outcome = audited.run("writeFile", path="b.txt", content="x")
     assert "audit log" in outcome.content[0].value["error"]
-    assert [change.path for change in outcome.changes] == ["b.txt"]  # what was done is known all the same
+    assert outcome.changes == ()
+    assert not (project / "b.txt").exists()

@@ -77,7 +77,8 @@ def test_list_marks_folders(desk, tmp_path):
 
 def test_read_gives_the_exact_content(desk, tmp_path):
     put(tmp_path, "a.txt", "\ufeffeins\r\nzwei\u2028三")
-    assert desk.run("readFile", path="a.txt")[1] == {"content": "\ufeffeins\r\nzwei\u2028三"}
+    assert desk.run("readFile", path="a.txt")[1] == {"content": "eins\r\nzwei\u2028三"}
+    assert desk.run("readFile", path="a.txt", start_line=1, end_line=1)[1]["content"] == "eins\r\n"
 
 
 def test_read_in_ranges(desk, tmp_path):
@@ -434,4 +435,25 @@ def test_ranges_of_a_file_of_any_size_can_be_read_and_edited_around(tmp_path):
     assert "left out" in value["cut"]
     assert desk.ledger.knows_lines("huge.txt", value["sha256"], *value["shown"][0])
     edits = [{"old_text": "line 99999\n", "new_text": "x\n"}]
-    assert "bytes" in desk.run("editFile", path="huge.txt", edits=edits)[1]["error"]  # told before anybody is asked
+    assert desk.run("editFile", path="huge.txt", edits=edits)[1] == {"success": True}
+    assert (tmp_path / "huge.txt").read_text(encoding="utf-8").endswith("line 99998\nx\nline 100000\n")
+    too_much = [{"old_text": "x\n", "new_text": "y" * 600_000}]
+    assert "bytes" in desk.run("editFile", path="huge.txt", edits=too_much)[1]["error"]  # told before anybody is asked
+
+
+def test_a_write_keeps_the_byte_order_mark_of_the_file_and_brings_none(tmp_path):
+    desk = Desk(tmp_path)
+    for name, mark in (("with.txt", "\ufeff"), ("without.txt", "")):
+        put(tmp_path, name, f"{mark}one\n")
+        desk.run("readFile", path=name)
+        for content in ("two\n", "\ufeffthree\n"):
+            assert desk.run("editFile", path=name, new_content=content)[1] == {"success": True}
+            now = (tmp_path / name).read_text(encoding="utf-8")
+            assert now == mark + content.removeprefix("\ufeff")
+
+
+def test_what_was_read_without_its_byte_order_mark_counts_in_a_later_session(tmp_path):
+    desk = Desk(tmp_path)
+    put(tmp_path, "a.txt", "\ufeffone\n")
+    desk.ledger.saw("a.txt", "one\n")  # as the conversation shows it
+    assert desk.run("editFile", path="a.txt", new_content="two\n")[1] == {"success": True}

@@ -35,6 +35,7 @@ from nebula.workspace.errors import (
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
 from nebula.workspace.remote.client import GatewayClient, GatewayFailed, _dropped
+from nebula.workspace.remote.composed import MAX_FOLDERS
 from nebula.workspace.remote.workspace import RemoteWorkspace
 from scripted_model import refused_url
 
@@ -120,6 +121,19 @@ class TestReading:
         with pytest.raises(error) as caught:
             workspace.read_file(path)
         assert str(root.parent) not in str(caught.value)
+
+
+class TestAGatewayWithTheSeedsEndpoints:
+    def test_says_where_it_has_not_looked_into_every_folder(self, gateway: Gateway, root: Path) -> None:
+        for number in range(MAX_FOLDERS + 5):
+            (root / f"d{number:03}").mkdir()
+        remote = RemoteWorkspace(gateway.url, trace_id=new_trace_id(), client=WithoutExtras(gateway.url))
+        listing, hits = remote.list_files(".", recursive=True), remote.search(".", "alpha")
+        remote.close()
+        assert (listing.truncated, hits.truncated) == (True, True)
+        assert (
+            listing.remark == hits.remark == f"Only {MAX_FOLDERS} directories were looked into; choose a smaller one."
+        )
 
 
 class TestRollingBack:

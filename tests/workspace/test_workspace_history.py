@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +77,49 @@ def test_changed_between_preview_and_apply(two_turns: LocalWorkspace, root: Path
     with pytest.raises(Stale):
         two_turns.history.apply(plan)
     assert see() == before
+
+
+def test_all_files_are_looked_at_before_the_first_is_touched(workspace: LocalWorkspace, root: Path, see: See) -> None:
+    turn = workspace.for_turn("turn")
+    for name in ("a.txt", "b.txt", "c.txt"):
+        turn.write_file(name, "agent's\n")
+    plan = workspace.history.plan_undo()
+    (root / "b.txt").write_text("edited by hand\n")
+    before = see()
+    with pytest.raises(Stale):
+        workspace.history.apply(plan)
+    assert see() == before
+    assert [each.kind for each in workspace.history.changes("turn")] == ["write"] * 3
+
+
+def test_a_long_history_is_read_in_a_time_that_grows_with_it(two_turns: LocalWorkspace, root: Path) -> None:
+    row = {"kind": "write", "path": "kept.txt", "before": None, "after": None}
+    rows = [json.dumps({**row, "group": f"turn-{number}"}) for number in range(40_000)]
+    with (root / ".nebula/journal" / CHANGES_FILE).open("a", encoding="utf-8") as file:
+        file.write("\n".join(rows) + "\n")
+    began = time.process_time()
+    two_turns.history.plan_undo("first")
+    assert time.process_time() - began < 4
+
+
+def test_a_copied_project_says_once_whose_history_it_has(
+    two_turns: LocalWorkspace, root: Path, tmp_path: Path, open_at: Open
+) -> None:
+    shutil.copytree(root, tmp_path / "copy")
+    copy = open_at(at=tmp_path / "copy")
+    for sentence in ("made in another folder", "There is nothing to undo."):
+        with pytest.raises(NotKept, match=sentence):
+            undo(copy.history)
+    assert two_turns.history.plan_undo().group == "second"
+
+
+def test_a_huge_object_of_the_journal_is_not_read(two_turns: LocalWorkspace, root: Path) -> None:
+    name = digest(b"agent's\n")
+    kept = root / ".nebula/journal/objects" / name[:2] / name[2:]
+    os.truncate(kept, 6 * 2**30)
+    with pytest.raises(Stale, match="not kept"):
+        undo(two_turns.history)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20  # KiB
 
 
 def test_deleted_by_the_user_is_a_change_too(two_turns: LocalWorkspace, root: Path) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from nebula.config.errors import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
 from nebula.files.digest import digest
+from nebula.files.home import make_private
 from nebula.value import replace
 
 
@@ -32,13 +37,24 @@ def read_user_file(path: str) -> dict[str, Any]:
 
 
 def save_choice(settings: Settings, **choices: Any) -> None:
-    """Puts choices of the user, such as the model, into the user's config.json and leaves the rest of it as it is.
+    """Put choices of the user, such as the model, into the user's config.json and leave the rest of it as it is.
 
     None takes a choice back. A file that cannot be read as JSON is not overwritten.
     """
-    said = {**read_user_file(settings.config_path), **choices}
-    kept = {key: each for key, each in said.items() if each is not None}
-    write_private(settings.config_path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
+    _change(settings.config_path, lambda found: {**found, **choices})
+
+
+def _change(path: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Read, edit and write the file while no other process does."""
+    folder = os.path.dirname(path)
+    make_private(folder)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        kept = {key: each for key, each in edit(read_user_file(path)).items() if each is not None}
+        _write(path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
+    finally:
+        os.close(handle)
 
 
 def is_trusted(settings: Settings) -> bool:
@@ -56,8 +72,14 @@ def is_declined(settings: Settings) -> bool:
 def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
     """What was shown is trusted from now on, or is not; changed commands are asked about again."""
     word = _fingerprint(settings) if trusted else DECLINED + _fingerprint(settings)
-    folders = {**settings.trusted_folders, os.path.realpath(settings.root): word}
-    save_choice(settings, trusted_folders=folders)
+    this = {os.path.realpath(settings.root): word}
+
+    def add(found: dict[str, Any]) -> dict[str, Any]:
+        known = found.get("trusted_folders")
+        return {**found, "trusted_folders": {**(known if isinstance(known, dict) else {}), **this}}
+
+    _change(settings.config_path, add)
+    folders = {**settings.trusted_folders, **this}
     return replace(settings, trusted_folders=folders, trust=trusted)
 
 
@@ -69,13 +91,24 @@ def _unreadable(path: str, reason: str) -> ConfigError:
     return ConfigError("{path} cannot be read ({reason}); fix or remove it", path=printable(path), reason=reason)
 
 
-def write_private(path: str, text: str) -> None:
-    """Whole or not at all, readable by its owner alone."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+def _write(path: str, text: str) -> None:
+    """Write the file whole or not at all: where the user's links lead, with the mode that it has; a new one is readable
+    by its owner alone."""
+    path = os.path.realpath(path)
+    try:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        mode = 0o600
     temporary = f"{path}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, mode)
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise

@@ -36,14 +36,17 @@ def derived_folder(root: str, home: str | None = None) -> str:
     """The folder for what is derived from the project at `root`, made if need be, readable by its owner alone."""
     folder = os.path.join(home or nebula_home(), "projects", project_id(root))
     try:
-        _make_private(folder)
+        for each in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
+            make_private(each)
         _note_place(folder, os.path.realpath(root))
     except OSError:
         return _temporary_folder(folder)
     return folder
 
 
-def _make_private(folder: str) -> None:
+def make_private(folder: str) -> None:
+    """Make a folder that its owner alone can use, whatever the umask says. Raises PermissionError where it is
+    another's, or cannot be written."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

@@ -215,7 +215,8 @@ def read_arguments(call: RawCall, *, cut: bool) -> tuple[dict[str, Any], str | N
         cleaned: dict[str, Any] = clean_tool_arguments(value)
         _encode(cleaned).encode()
     except UnicodeEncodeError:
-        cleaned = json.loads(_encode(cleaned).encode("utf-8", "replace"))
+        why = "hold a lone surrogate, which is no character"
+        return {}, f"The arguments of {call.name} {why}. Nothing was run; send the call again."
     except (ValueError, TypeError, RecursionError) as error:
         return {}, f"The arguments of {call.name} cannot be used ({error}). Nothing was run; send the call again."
     return cleaned, None

@@ -106,7 +106,9 @@ async def to_the_end(work: Callable[[], Outcome]) -> Outcome:
     try:
         return await asyncio.shield(making)
     except asyncio.CancelledError:
-        await asyncio.wait([making])
+        while not making.done():  # it may be cancelled more than once
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([making])
         if making.exception() is not None:  # nothing was changed, and being given up is what counts now
             raise
         raise CancelledLate(making.result()) from None

@@ -16,6 +16,7 @@ from nebula.value import field, record
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.diff import split_lines
 
+BOM = "\ufeff"
 Range = tuple[int, int]
 """The first and the last line, counted from 1, both included."""
 
@@ -74,7 +75,10 @@ class ReadLedger:
         self._shown.setdefault(_normal(path), set()).add((first, last, _hash(text)))
 
     def recognise(self, path: str, sha256: str, content: str) -> None:
-        """Of lines that were shown, those that stand in this content just where they were count as read."""
+        """Of lines that were shown, those that stand in this content just where they were count as read. A byte order
+        mark is never shown: who has read all but that has read the file."""
+        if content.startswith(BOM) and self.knows(path, digest(content.removeprefix(BOM).encode())):
+            self._saw_whole(_normal(path), sha256)
         shown = self._shown.get(_normal(path), ())
         lines = split_lines(content) if shown else []
         for first, last, known in shown:

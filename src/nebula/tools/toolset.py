@@ -80,6 +80,7 @@ class ToolSet:
                 tool, args = self._called(call)
                 # Yield once: a turn that is being cancelled must not start another write.
                 await asyncio.sleep(0)
+                self._require_audit(call.use)
                 outcome = await _run_to_outcome(tool, args, call)
         except asyncio.CancelledError as cancelled:
             done = cancelled.outcome if isinstance(cancelled, CancelledLate) else Outcome((), code=_CANCELLED)
@@ -132,6 +133,15 @@ class ToolSet:
             return replace(outcome, content=_enough(earlier).content)
         self._failures[signature] = _Failure(earlier.count + 1 if earlier else 1, sentence, outcome.refused)
         return outcome
+
+    def _require_audit(self, use: AssistantToolUse) -> None:
+        """Refuse a tool that writes where its line could not be recorded."""
+        declared = self.declared.get(use.orig_name)
+        if self.audit is not None and (declared is None or declared.writes):
+            try:
+                self.audit.log.require_room()
+            except WorkspaceError as error:
+                raise ToolFailure(f"{error} Nothing was run.", code=error.status) from None
 
     def _audit_line(self, use: AssistantToolUse) -> Callable[[int | None, int], None]:
         """Writes the line of a call, once it is given the size and the status."""

@@ -24,6 +24,7 @@ from nebula.workspace.state_folder import close_to_others, open_state_dir
 
 AUDIT_FILE: Final = "audit.jsonl"
 MAX_PATH_CHARACTERS: Final = 1_024
+_LEAST_ROOM: Final = 16 * MAX_PATH_CHARACTERS
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -91,6 +92,22 @@ class AuditLog:
                 raise StorageFailed("The audit log cannot be written ({reason}).", reason=error.strerror) from None
             self._is_torn = is_cut = written != len(data)
         if is_cut:
+            raise StorageFailed("The audit log cannot be written (the disk is full).")
+
+    def require_room(self) -> None:
+        """Raise StorageFailed where no line could be written now: a change that nobody may make unrecorded is refused
+        before it is made."""
+        with self._guard:
+            self._follow_rotation()
+            try:
+                if stat.S_ISREG(os.fstat(self._fd).st_mode):
+                    disk = os.fstatvfs(self._fd)
+                    is_full = disk.f_bavail * disk.f_frsize < _LEAST_ROOM
+                else:
+                    is_full = os.write(self._fd, b"\n") != 1
+            except OSError as error:
+                raise StorageFailed("The audit log cannot be written ({reason}).", reason=error.strerror) from None
+        if is_full:
             raise StorageFailed("The audit log cannot be written (the disk is full).")
 
     def close(self) -> None:

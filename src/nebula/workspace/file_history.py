@@ -57,8 +57,9 @@ class FilePlan:
 class _Timeline:
     """The groups as they stand after replaying the journal."""
 
-    done: list[str] = field(default_factory=list)
-    undone: list[str] = field(default_factory=list)
+    done: dict[str, None] = field(default_factory=dict)
+    """Groups in their order, as keys: one is found and taken out at once."""
+    undone: dict[str, None] = field(default_factory=dict)
     changes: dict[str, list[RecordedChange]] = field(default_factory=dict)
     moved_by: dict[str, str] = field(default_factory=dict)
     """The session that took back a group, or did it again, last."""
@@ -75,11 +76,10 @@ class _Timeline:
             self.undone.clear()
             self._move(group, self.done)
 
-    def _move(self, group: str, to: list[str]) -> None:
+    def _move(self, group: str, to: dict[str, None]) -> None:
         for groups in (self.done, self.undone):
-            if group in groups:
-                groups.remove(group)
-        to.append(group)
+            groups.pop(group, None)
+        to[group] = None
 
 
 class FileHistory:
@@ -98,7 +98,13 @@ class FileHistory:
         """Take back a turn's changes; without a group, those of the last turn that changed something and is none of
         those to be passed over."""
         timeline = self._timeline()
-        group = _choose(group, [each for each in timeline.done if each not in passing], "undo")
+        candidates = [each for each in timeline.done if each not in passing]
+        if group is None and not candidates and self._writer.log.has_news_of_foreign():
+            raise NotKept(
+                "There is nothing to undo: the history of changes in .nebula/journal was made in another folder, "
+                "of which this one is a copy."
+            )
+        group = _choose(group, candidates, "undo")
         changed = ends(timeline.changes[group]).items()
         steps = [self._step(path, {last.after, last.before}, first.before) for path, (first, last) in changed]
         made = tuple(folder for change in timeline.changes[group] for folder in change.made)
@@ -107,7 +113,7 @@ class FileHistory:
     def plan_redo(self, group: str | None = None) -> FilePlan:
         """Do again what was undone last, as long as nothing was written since."""
         timeline = self._timeline()
-        group = _choose(group, timeline.undone, "redo")
+        group = _choose(group, list(timeline.undone), "redo")
         changed = ends(timeline.changes[group]).items()
         steps = [self._step(path, {first.before}, last.after) for path, (first, last) in changed]
         return replace(_plan("redo", group, steps), undone_by=timeline.moved_by[group])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
-from nebula.tools.ledger import ReadLedger
+from nebula.tools.ledger import BOM, ReadLedger
 from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.contract import ABSENT
@@ -84,14 +84,18 @@ class EditFile(WritingTool):
             from nebula.tools.files.text_edits import apply_edits
 
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
+        elif present.startswith(BOM) != content.startswith(BOM):  # the file's own stays, and none is brought along
+            content = BOM + content if present.startswith(BOM) else content.removeprefix(BOM)
         if present == content:
             said = f"Nothing to change: {path} already has exactly this content."
             raise ToolFailure(said, code=409, unchanged=True)
         proposal = Proposal.of("editFile", state.path, present, content, sha256)
         if not self._has_read(proposal, whole=not edits):
             raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)
-        if edits and (state.max_bytes is None or len(content.encode()) > state.max_bytes):
+        if edits and state.max_bytes is None:
             self.workspace.check_write(path, "overwrite", content)  # how large it becomes is known only now
+        elif edits and (more := len(content.encode()) - len(present.encode())) > (state.max_bytes or 0):
+            raise ToolFailure(f"{path} would get {more} bytes more; {state.max_bytes} are allowed at once.", code=413)
         return proposal
 
     def _appending(self, path: str, text: str) -> Proposal:

@@ -9,9 +9,10 @@ from typing import Any
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, Outcome, Tool, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
-from nebula.tools.ledger import ReadLedger
+from nebula.tools.ledger import BOM, ReadLedger
 from nebula.tools.result_limits import cut_middle, fitting_lines, quoted_size, whole_lines
 from nebula.tools.secret_read import ReadByName
+from nebula.value import replace
 from nebula.workspace.contract import FileLines, Workspace
 from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import TooLarge
@@ -61,15 +62,18 @@ class ReadFile:
             raise ToolFailure(
                 f"{error} Read a part of it with start_line and end_line.", code=error.status, policy=True
             ) from None
-        if quoted_size(file.content) <= room:
+        shown = file.content.removeprefix(BOM)
+        if quoted_size(shown) <= room:
             self._ledger.saw(path, file.content)
-            return Outcome.ok({"content": file.content}, secret=file.secret, size=file.size)
+            return Outcome.ok({"content": shown}, secret=file.secret, size=file.size)
         return self._outcome(path, FileLines.of(file, 1, None), None, room)
 
     def _outcome(self, path: str, lines: FileLines, last: int | None, room: int) -> Outcome:
         if lines.first > max(lines.total_lines, 1):
             wanted = f"{lines.first} to {last or 'the end'}"
             raise ToolFailure(f"There are no lines {wanted}: {path} has {lines.total_lines} lines.")
+        if lines.first == 1:
+            lines = replace(lines, content=lines.content.removeprefix(BOM))
         part = _part(lines, min(last or lines.total_lines, lines.total_lines), room)
         self._ledger.saw_part(path, lines.sha256, lines.total_lines, part["shown"])
         if "cut" not in part:

@@ -10,14 +10,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, Final
 
 from nebula.tools.contract import ToolFailure, whole_characters
+from nebula.tools.ledger import BOM
 from nebula.value import value
 
-BOM: Final = "\ufeff"
 LINE_BREAK: Final = re.compile(r"\r\n|(?<!\r)\n")
 MAX_QUOTED: Final = 200
 MAX_PLACES_NAMED: Final = 5
@@ -55,13 +54,13 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
     text = text.removeprefix(BOM)
     for number, edit in enumerate(edits, start=1):
         pattern = re.compile(f"(?:{LINE_BREAK.pattern})".join(map(re.escape, _unix(edit.old_text).split("\n"))))
-        places = list(_places(pattern, text))
+        places = list(islice(_places(pattern, text), 1 if edit.all else None))
         if not places:
             where = _nearest(text, edit.old_text) if quote else "Read the file again."
             raise ToolFailure(f"Edit {number}: old_text is in 0 places of {path}. {where}")
         if len(places) > 1 and not edit.all:
             raise ToolFailure(_too_many(number, path, text, places))
-        text = pattern.sub(partial(_put_in, text, edit), text)
+        text = pattern.sub(_Replacement(text, edit), text)
     return mark + text
 
 
@@ -73,13 +72,22 @@ def _places(pattern: re.Pattern[str], text: str) -> Iterator[int]:
         found = pattern.search(text, found.start() + 1)
 
 
-def _put_in(text: str, edit: TextEdit, found: re.Match[str]) -> str:
-    """The new text, with the line break that is used where it goes."""
-    new = _unix(edit.new_text)
-    if "\n" not in new:
-        return new
-    line_break = LINE_BREAK.search(found[0]) or LINE_BREAK.search(text, found.end()) or LINE_BREAK.search(text)
-    return new.replace("\n", line_break[0]) if line_break else new
+class _Replacement:
+    """Returns the new text for one match after the other, with the line break that is used where it goes. The text is
+    looked through once, however many matches there are."""
+
+    def __init__(self, text: str, edit: TextEdit) -> None:
+        self._text = text
+        self._new = _unix(edit.new_text)
+        self._first = self._next = LINE_BREAK.search(text) if "\n" in self._new else None
+
+    def __call__(self, found: re.Match[str]) -> str:
+        if self._first is None:
+            return self._new
+        while self._next is not None and self._next.start() < found.end():
+            self._next = LINE_BREAK.search(self._text, max(self._next.end(), found.end()))
+        line_break = LINE_BREAK.search(found[0]) or self._next or self._first
+        return self._new.replace("\n", line_break[0])
 
 
 def _unix(text: str) -> str:

@@ -28,6 +28,7 @@ from nebula.workspace.records import timestamp
 ChangeKind = Literal["write", "undo", "redo", "restore"]
 
 CHANGES_FILE: Final = "changes.jsonl"
+_FOREIGN: Final = "foreign-"
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = frozenset({"write", "undo", "redo", "restore"})
 
@@ -117,6 +118,13 @@ class ChangeLog:
                 raise
             return end + torn
 
+    def has_news_of_foreign(self) -> bool:
+        """Return whether a history of another folder was set aside here; True once, so that it is told once."""
+        found = [name for name in os.listdir(self._folder_fd) if name.startswith(_FOREIGN)]
+        for name in found:
+            self._calls.rename(name, self._folder_fd, f"told-{name}", self._folder_fd)
+        return bool(found)
+
     def end(self) -> int:
         """The number that the next record gets at least."""
         with self._locked() as fd:
@@ -170,7 +178,8 @@ class ChangeLog:
         if first == header:
             return
         if first:
-            self._calls.rename(CHANGES_FILE, self._folder_fd, f"foreign-{os.urandom(4).hex()}.jsonl", self._folder_fd)
+            name = f"{_FOREIGN}{os.urandom(4).hex()}.jsonl"
+            self._calls.rename(CHANGES_FILE, self._folder_fd, name, self._folder_fd)
             fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
             try:
                 self._write_header(fd, header)

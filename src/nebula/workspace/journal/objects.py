@@ -14,6 +14,8 @@ from nebula.files.syscalls import Syscalls
 from nebula.workspace.state_folder import close_to_others
 
 HASH_LENGTH: Final = 64
+KEPT_BYTES: Final = 64 * 1024 * 1024
+"""A file above this is not replaced, because its old content would have to be kept."""
 
 
 class ObjectStore:
@@ -68,7 +70,7 @@ class ObjectStore:
         except FileNotFoundError:
             return None
         try:
-            content = read_all(fd, os.fstat(fd).st_size)
+            content = read_all(fd, KEPT_BYTES + 1)
         finally:
             os.close(fd)
         if digest(content) == name:

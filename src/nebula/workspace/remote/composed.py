@@ -8,6 +8,7 @@ between, which our own gateway rules out.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 MAX_FOLDERS: Final = 500
 MAX_READ: Final = 2_000
+_CUT = f"Only {MAX_FOLDERS} directories were looked into; choose a smaller one."
 _UNSIFTED = "This gateway cannot tell what git ignores; everything it lists is here."
 
 
@@ -49,7 +51,8 @@ def list_tree(gateway: RemoteWorkspace, path: str, extensions: Sequence[str] | N
     cap = max_items or DEFAULT_LIST_ITEMS
     kinds = tuple(kind.lower() if kind.startswith(".") else f".{kind.lower()}" for kind in extensions or ())
     files: list[FileEntry] = []
-    for entry in _walk(gateway, path):
+    walk = _Walk(gateway, path)
+    for entry in walk:
         if kinds and (entry.is_dir or not entry.name.lower().endswith(kinds)):
             continue
         name = "/".join(entry.path.split("/")[len(base.parts) :])
@@ -60,6 +63,8 @@ def list_tree(gateway: RemoteWorkspace, path: str, extensions: Sequence[str] | N
     if len(files) > cap:
         more = f"There are more than {cap} entries, some are shown; list a smaller directory."
         return Listing(base.text, tuple(files[:cap]), True, more)
+    if walk.was_cut:
+        return Listing(base.text, tuple(files), True, _CUT)
     return Listing(base.text, tuple(files), remark=_UNSIFTED)
 
 
@@ -68,7 +73,8 @@ def search(gateway: RemoteWorkspace, directory: str, keyword: str, max_files: in
         raise MalformedRequest("The keyword must be a string of at least 1 character.")
     hits: list[str] = []
     read = 0
-    for entry in _walk(gateway, directory):
+    walk = _Walk(gateway, directory)
+    for entry in walk:
         if entry.is_dir:
             continue
         read += 1
@@ -85,7 +91,7 @@ def search(gateway: RemoteWorkspace, directory: str, keyword: str, max_files: in
         if len(hits) > max_files:
             remark = f"More than {max_files} files match, some are shown; narrow the search."
             return SearchHits(tuple(sorted(hits[:max_files])), True, remark)
-    return SearchHits(tuple(sorted(hits)))
+    return SearchHits(tuple(sorted(hits)), walk.was_cut, _CUT if walk.was_cut else None)
 
 
 def probe(gateway: RemoteWorkspace, path: str) -> PathState:
@@ -130,18 +136,28 @@ def write_file(gateway: RemoteWorkspace, path: str, content: str, mode: WriteMod
     return WriteResult(normal_path(path).text, before.sha256 if before else None, digest(data), len(data))
 
 
-def _walk(gateway: RemoteWorkspace, path: str) -> Iterator[FileEntry]:
-    """Breadth first, so that a cap leaves out what lies deepest."""
-    waiting = [path]
-    for _ in range(MAX_FOLDERS):
-        if not waiting:
-            return
-        for entry in gateway.list_files(waiting.pop(0)).files:
-            if fold_name(entry.name) in UNTOUCHABLE:
-                continue
-            yield entry
-            if entry.is_dir:
-                waiting.append(entry.path)
+class _Walk:
+    """Goes through the folders breadth first, so that a cap leaves out what lies deepest."""
+
+    def __init__(self, gateway: RemoteWorkspace, path: str) -> None:
+        self._gateway = gateway
+        self._waiting = deque([path])
+        self.was_cut = False
+        """There were more folders than are looked into."""
+
+    def __iter__(self) -> Iterator[FileEntry]:
+        for _ in range(MAX_FOLDERS):
+            if not self._waiting:
+                return
+            listing = self._gateway.list_files(self._waiting.popleft())
+            self.was_cut = self.was_cut or listing.truncated
+            for entry in listing.files:
+                if fold_name(entry.name) in UNTOUCHABLE:
+                    continue
+                yield entry
+                if entry.is_dir:
+                    self._waiting.append(entry.path)
+        self.was_cut = self.was_cut or bool(self._waiting)
 
 
 def _folder_or_missing(gateway: RemoteWorkspace, path: str) -> PathState:

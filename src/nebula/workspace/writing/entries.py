@@ -16,8 +16,9 @@ from nebula.workspace.errors import Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import NormalPath
 from nebula.workspace.journal.changes import ChangeKind, RecordedChange
+from nebula.workspace.journal.objects import KEPT_BYTES
 from nebula.workspace.journal.states import EntryState, content_name, parse_state, same_state
-from nebula.workspace.writing.request import KEPT_BYTES, WriteRequest
+from nebula.workspace.writing.request import WriteRequest
 from nebula.workspace.writing.writer import FileWriter
 
 _OPEN_TO_US = 0o700

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS
 from nebula.files.digest import digest
@@ -15,9 +14,7 @@ from nebula.workspace.errors import AlreadyExists, Forbidden, NotUtf8, PathEscap
 from nebula.workspace.guard.jail import require_regular, status_at, translate
 from nebula.workspace.guard.paths import NormalPath
 from nebula.workspace.journal.changes import ChangeKind
-
-KEPT_BYTES: Final = 64 * 1024 * 1024
-"""A file above this is not replaced, because its old content would have to be kept."""
+from nebula.workspace.journal.objects import KEPT_BYTES
 
 
 @value
@@ -84,12 +81,15 @@ def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
     content = request.content
     if request.mode == "append" and found.content is not None:
         content = found.content + content
-    if len(content) > request.max_bytes:
+    limit = request.max_bytes
+    if request.expected and found.content is not None:  # an edit of what was seen: the limit is on what is new
+        limit = min(KEPT_BYTES, limit + len(found.content))
+    if len(content) > limit:
         raise TooLarge(
             "{path}: would have {size} bytes, more than the {limit} allowed; split it.",
             path=path,
             size=len(content),
-            limit=request.max_bytes,
+            limit=limit,
         )
     if request.mode == "append" and found.content is not None:
         try:

@@ -18,11 +18,10 @@ from nebula.workspace.errors import AlreadyExists, PathEscape, PathNotFound, Sta
 from nebula.workspace.guard.jail import Jail, status_at, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.journal.changes import Abort, ChangeKind, ChangeLog, KeptContent, RecordedChange
-from nebula.workspace.journal.objects import ObjectStore
+from nebula.workspace.journal.objects import KEPT_BYTES, ObjectStore
 from nebula.workspace.journal.states import EntryState, same_state
 from nebula.workspace.state_folder import open_state_dir
 from nebula.workspace.writing.request import (
-    KEPT_BYTES,
     NOTHING,
     ExistingFile,
     WriteRequest,
