@@ -11,11 +11,11 @@ from nebula.events import ProposedChange
 from nebula.language import Sentence
 from nebula.sandbox.changes.reader import DEEPEST
 from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
+from nebula.tools.commands.compared_texts import Compared, compare_texts
 from nebula.tools.commands.ignored import folders_above, split_ignored
 from nebula.tools.contract import AppliedChange
 from nebula.value import value
 from nebula.workspace.contract import AppliedPath, PathChange
-from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from nebula.workspace.guard.repositories import RepositoryFinder
     from nebula.workspace.local import LocalWorkspace
 
-SHOWN_BYTES = 256 * 1024
-"""Of a text whose diff is made; a larger one is named by its size, like a binary file."""
 MAX_DIFFED = 400
 """So many of a set get a diff; of what is beyond nobody would look at one."""
 NAMED = 20
@@ -89,6 +87,8 @@ class CommandChanges:
             )
         elif self.git:
             said.append(Sentence("Left out, because it changes the repository: {what}.", what="; ".join(self.git)))
+        if (more := len(self.proposed) - MAX_DIFFED) > 0:
+            said.append(Sentence("No difference is shown of {count} files: there are too many.", count=f"{more:,}"))
         whys: dict[str, list[str]] = {}
         for each in self.left_out:
             whys.setdefault(each.why, []).append(each.path)
@@ -227,29 +227,14 @@ def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> P
     first, last = changes[0], changes[-1]
     kind = last.kind if len(changes) == 1 else "changed"
     renamed = _shown(last.renamed_from or "")
-    old, new = _text(layer, first, before=True), _text(layer, last, before=False)
-    notes = _notes(first.before, last.after, None in (old, new))
-    if not with_diff or None in (old, new):
+    compared = compare_texts(layer, first, last) if with_diff else Compared(note="no difference: too many files")
+    notes = _notes(first.before, last.after, compared)
+    if compared is None:
         return ProposedChange(last.path, kind, diff=notes, renamed_from=renamed)
-    diff = diff_texts(last.path, old if first.before else None, new if last.after else None)
-    return ProposedChange(last.path, kind, diff.added, diff.removed, notes + diff.text, renamed)
+    return ProposedChange(last.path, kind, compared.added, compared.removed, notes + compared.text, renamed)
 
 
-def _text(layer: Layer, change: LayerChange, *, before: bool) -> str | None:
-    """Of one side; empty where there is none, None where it is not a text to be shown."""
-    entry = change.before if before else change.after
-    if entry is None or entry.kind != "file":
-        return ""
-    if entry.size > SHOWN_BYTES:
-        return None
-    try:
-        content = (layer.read_before if before else layer.read)(change.path, SHOWN_BYTES)
-        return None if b"\0" in content else content.decode()
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _notes(before: Entry | None, after: Entry | None, is_binary: bool) -> str:
+def _notes(before: Entry | None, after: Entry | None, compared: Compared | None) -> str:
     """What a diff of lines cannot say, one line each."""
     lines = []
     if before is not None and after is not None and before.kind == after.kind and before.mode != after.mode:
@@ -258,8 +243,10 @@ def _notes(before: Entry | None, after: Entry | None, is_binary: bool) -> str:
         lines.append(f"mode {after.mode:o}")
     if "link" in {entry.kind for entry in (before, after) if entry is not None}:
         lines.append(f"{_described(before)} → {_described(after)}")
-    elif is_binary:
+    elif compared is None:
         lines.append(f"binary: {_described(before)} → {_described(after)}")
+    if compared is not None and compared.note:
+        lines.append(compared.note)
     return "".join(f"{line}\n" for line in lines)
 
 
