@@ -166,13 +166,28 @@ class TestWhatIsLeftOut:
         line = "echo x > new.txt; git add new.txt; git -c user.name=a -c user.email=a@b commit -qm second; echo K=1 > .env; mkdir .vscode; echo 1 > .vscode/s"
         before = tree(project / ".git")
         done, told, _ = ran(bench, f"{line}; git log --oneline | wc -l", "--yes")
-        assert done.code == 0
+        assert done.code == 2
         assert told["changed"] == ["new.txt"]
         assert (project / ".env").read_text() == "KEY=secret-value-1234\n"
         assert not (project / ".vscode").exists()
         assert tree(project / ".git") == before
         for named in (".env", ".vscode/s", "second"):
             assert named in told["remark"]
+
+    def test_a_commit_that_nobody_allowed_is_refused_whatever_comes_later(self, bench, project: Path) -> None:
+        commit = "git -c user.name=a -c user.email=a@b commit -qam second"
+        lines = [commit, "git status --short", "echo more > more.txt"]
+        script = [*(Turn("", [Call("runCommand", {"command": line})]) for line in lines), Turn("Committed.")]
+        with ScriptedModel([*script, *script]) as server:
+            done = bench.run("nebula", "-p", "go", "--yes", **server.env())
+            assert done.code == 2
+            left_out = "A command's changes under .git were left out: commit main (second); index .git/index."
+            assert [line for line in done.err.splitlines() if ".git" in line] == [
+                f"nebula: {left_out} To allow them add --allow .git"
+            ]
+            final = json.loads(bench.run("nebula", "-p", "go", "--yes", "--output-format", "json", **server.env()).out)
+        assert final["status"] == "refused"
+        assert (project / "more.txt").exists()
 
     def test_a_bare_repository_is_a_control_folder(self, bench, project: Path) -> None:
         _, told, _ = ran(bench, f"{BARE}; cd ../..; echo 1 > docs/page.md", "--yes")
@@ -194,8 +209,12 @@ class TestWhatIsLeftOut:
         assert logged.stdout == "second\nfirst\n"
         git(project, "fsck", "--strict")
         before = tree(project / ".git")
-        _, told, _ = ran(bench, "echo 'touch ran' > .git/hooks/pre-commit; git tag new", "--yes", "--allow", ".git")
+        hook = "echo 'touch ran' > .git/hooks/pre-commit; git tag new"
+        done, told, events = ran(bench, hook, "--yes", "--allow", ".git")
         assert "hook" in told["remark"]
+        assert done.code == 2
+        (problem,) = [event["problem"] for event in events if event["type"] == "tool_result"]
+        assert problem.endswith("To allow them add --allow .git/hooks/pre-commit")
         assert tree(project / ".git") == before
 
     def test_a_file_that_changed_meanwhile_is_a_conflict(self, bench, project: Path) -> None:
@@ -320,7 +339,7 @@ git update-ref $'refs/heads/\xfb' HEAD; mkdir -p $(printf 'd/%.0s' {1..120}); cp
 
 def test_names_that_are_no_text_cost_neither_the_turn_nor_its_node(bench, project: Path) -> None:
     done, told, events = ran(bench, ODD_NAMES, "--yes")
-    assert (done.code, done.err.count("could not be put")) == (0, 0), done.err
+    assert (done.code, done.err.count("could not be put")) == (2, 0), done.err  # it makes a branch
     assert told["exit_code"] == 0, told
     assert {"fine.txt", "link2", "tool"} <= set(told["changed"])
     assert "because of its name: a\nb, \ufffd, \ufffd." in told["remark"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -70,6 +71,9 @@ class Round:
     """What the user said meanwhile."""
     seconds: float = 0.0
     """How long the tools worked."""
+
+
+REPOSITORY = ".git"
 
 
 @value
@@ -172,7 +176,10 @@ class TurnResult:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)
         name = (step.orig_name or step.name) if step is not None else ""
-        if step is not None and event.refused and name in WRITERS:
+        if name == "runCommand" and event.refused and event.problem is not None:
+            # left out of what a command did, such as its commit: no later call makes up for it
+            self._refused[REPOSITORY] = Refusal(sys.maxsize, event.problem)
+        elif step is not None and event.refused and name in WRITERS:
             self._refused[_path_of(step.args)] = Refusal(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
             self._failed |= {path for path in [_path_of(step.args)] if path and not event.unchanged}

@@ -8,6 +8,8 @@ from nebula.events import Approval, Event, Step, ToolResult
 from nebula.language import translate
 from nebula.stage import one_line
 
+_COMMANDS = frozenset({"runCommand", "run_command"})
+
 
 class Refusals:
     """Follows the events of a turn."""
@@ -29,6 +31,8 @@ class Refusals:
                 tool = one_line(event.tool)
                 return translate("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
             return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
+        elif isinstance(event, ToolResult) and event.refused and event.problem is not None and event.tool in _COMMANDS:
+            return str(event.problem)
         elif isinstance(event, ToolResult) and event.refused and event.decision == "no":
             if event.result.tool_use_id in self._asked_for_network and not self._in_session:
                 return translate("A command that asks for the network was not run. To allow it add --allow-network.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nebula.events import Approval, new_trace_id
 from nebula.language import Sentence
 from nebula.tools.approval import BY_NAME
-from nebula.tools.commands.change_set import read_command_changes
+from nebula.tools.commands.change_set import read_command_changes, show_name
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import CommandResult
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from nebula.workspace.local import LocalWorkspace
 
 REPOSITORY = "It changes the repository itself, not restorable by undo: {what}. A yes is for this one command."
+LEFT_OUT = "A command's changes under .git were left out: {what}. To allow them add {options}"
+LEFT_OUT_AS_CHANGED = "A command's changes under .git were left out, because it changed meanwhile: {what}."
+_MOST_NAMED = 20
 RUN_BY_GIT = "These make git run programs: {paths}."
 
 
@@ -65,6 +68,21 @@ async def _ask_for_repository(
         remarks.append(Sentence(RUN_BY_GIT, paths=", ".join(run_by_git)))
     question = Approval(new_trace_id(), "command", call.use.name, (), line, tuple(remarks))
     return names if (await approvals.ask(question, call, None)).allowed else []
+
+
+def repository_left_out(result: CommandResult, changes: CommandChanges, workspace: LocalWorkspace) -> Sentence:
+    """Return what a person is told where changes under `.git` were left out, with the names that would allow them."""
+    what = "; ".join(changes.git)
+    missing = [path for path in (each.path for each in result.changes.git_files) if not _may(workspace, path)]
+    by_folder = {path for path in missing if _may(workspace.allowing(_repository_of(path)), path)}
+    names = sorted({_repository_of(path) for path in by_folder}) + [path for path in missing if path not in by_folder]
+    if not names:
+        return Sentence(LEFT_OUT_AS_CHANGED, what=what)
+    return Sentence(LEFT_OUT, what=what, options=" ".join(f"--allow {show_name(name)}" for name in names[:_MOST_NAMED]))
+
+
+def _may(workspace: LocalWorkspace, path: str) -> bool:
+    return workspace.may_change_repository(path)
 
 
 def _repository_of(path: str) -> str:

@@ -226,7 +226,7 @@ def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChan
 def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> ProposedChange:
     first, last = changes[0], changes[-1]
     kind = last.kind if len(changes) == 1 else "changed"
-    renamed = _shown(last.renamed_from or "")
+    renamed = show_name(last.renamed_from or "")
     compared = compare_texts(layer, first, last) if with_diff else Compared(note="no difference: too many files")
     notes = _notes(first.before, last.after, compared)
     if compared is None:
@@ -254,7 +254,7 @@ def _described(entry: Entry | None) -> str:
     if entry is None:
         return "nothing"
     if entry.kind == "link":
-        return f"link to {_shown(entry.target or '')}"
+        return f"link to {show_name(entry.target or '')}"
     return f"{entry.kind}, {_size(entry.size)}" + (f", sha256 {entry.digest[:12]}" if entry.digest else "")
 
 
@@ -274,21 +274,21 @@ def _is_unchanged(layer: Layer, change: LayerChange) -> bool:
 def _git_meanings(found: ChangeSet) -> Iterable[str]:
     for each in found.git:
         subject = f"({each.subject})" if each.subject else ""
-        yield " ".join(filter(None, (each.kind, _shown(each.name), subject)))
+        yield " ".join(filter(None, (each.kind, show_name(each.name), subject)))
     stored = [change for change in found.git_files if "/objects/" in change.path and not change.is_folder]
     if removed := sum(change.after is None for change in stored):
         yield f"objects removed: {removed:,}"
     for change in stored:
         if change.path.endswith("alternates"):
-            yield f"objects of another repository: {_shown(change.path)}"
+            yield f"objects of another repository: {show_name(change.path)}"
 
 
 def _named(paths: list[str]) -> str:
     more = f" … +{len(paths) - NAMED}" if len(paths) > NAMED else ""
-    return ", ".join(map(_shown, sorted(set(paths))[:NAMED])) + more
+    return ", ".join(map(show_name, sorted(set(paths))[:NAMED])) + more
 
 
-def _shown(name: str) -> str:
+def show_name(name: str) -> str:
     """Bytes that are no text come as lone surrogates, which no file, socket or terminal could carry."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

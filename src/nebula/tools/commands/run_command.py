@@ -139,6 +139,25 @@ class RunCommand:
             named = await ask_by_name(line, result, changes, workspace, approvals, call)
             workspace = workspace.allowing(*named)
             changes = await asyncio.to_thread(read_command_changes, result, workspace)
+        outcome = await self._settle(line, result, changes, named, workspace, call)
+        if ".git" not in changes.needs_names or approvals.somebody_is_there:
+            return outcome
+        from nebula.tools.commands.by_name import repository_left_out
+
+        return replace(outcome, refused=True, problem=repository_left_out(result, changes, workspace))
+
+    async def _settle(
+        self,
+        line: str,
+        result: CommandResult,
+        changes: CommandChanges,
+        named: tuple[str, ...],
+        workspace: LocalWorkspace,
+        call: Call,
+    ) -> Outcome:
+        """Have the set decided, and apply what was allowed."""
+        approvals = self._approvals
+        assert approvals is not None  # noqa: S101 - there is a workspace to write to
         if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
             return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
         decision = await self._decide(line, changes, approvals, call, named)
