@@ -166,7 +166,7 @@ class TurnResult:
             for path, refusal in self._refused.items()
             if refusal.round >= len(self.rounds) and not f"/{path}".endswith(f"/{diff.path}")
         }
-        self._failed = {each for each in self._failed if not _same_file(each, diff.path)}
+        self._failed = {each for each in self._failed if each not in WRITERS and not _same_file(each, diff.path)}
 
     def _read_result(self, event: ToolResult) -> None:
         if self.rounds:
@@ -182,7 +182,7 @@ class TurnResult:
         elif step is not None and event.refused and name in WRITERS:
             self._refused[_path_of(step.args)] = Refusal(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
-            self._failed |= {path for path in [_path_of(step.args)] if path and not event.unchanged}
+            self._failed |= set() if event.unchanged else {_path_of(step.args) or name}
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
             self._refused.pop(name, None)
             if event.refused:
@@ -245,7 +245,8 @@ class TurnResult:
 
     def _judged(self, ending: Ending) -> Ending:
         """Return how the turn really ended: not well without a word of answer, nor where a change was refused for good
-        (also where the model insisted on it until a limit), nor where nothing of what was to be written was."""
+        (also where the model insisted on it until a limit), nor where nothing of what was to be written was,
+        nor where checks that were run after the work still fail."""
         if ending.status == "limit" and self._refused:
             return replace(ending, status="refused")
         if ending.status != "ok":
@@ -259,6 +260,8 @@ class TurnResult:
         if self._failed and not self._changes:
             paths = ", ".join(sorted(self._failed))
             return Ending("error", Sentence("What was to be written was not: {paths}", paths=paths))
+        if self.repairs is not None and not self._is_verified():
+            return Ending("error", Sentence("The checks still fail."))
         return ending
 
 

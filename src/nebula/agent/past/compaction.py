@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.past.summaries import SummaryWork
@@ -31,11 +32,12 @@ async def make_digest(conversation: Conversation, focus: str, chosen: ChosenMode
     source = _source(conversation, int(chosen.context * SHARE_OF_SOURCE))
     prompt = strip_hidden_characters(DIGEST.format(focus=focus, conversation=source))
     request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(prompt)])
-    async for item in chosen.connector.stream(request):
-        if isinstance(item, ModelReply):
-            work.spend(item.usage)
-            work.count += 1
-            return truncate_safe(item.message.content.strip(), MOST_DIGEST_BYTES)
+    async with aclosing(chosen.connector.stream(request)) as items:  # type: ignore[type-var]
+        async for item in items:
+            if isinstance(item, ModelReply):
+                work.spend(item.usage)
+                work.count += 1
+                return truncate_safe(item.message.content.strip(), MOST_DIGEST_BYTES)
     return ""
 
 

@@ -87,7 +87,7 @@ async def _summarise_one(turn: PastTurn, graph: Graph, chosen: ChosenModel, work
         return
     try:
         node = await build_one(graph, turn.node_id, chosen, work.spend)
-    except (ModelError, GraphError, UnreadableReply):
+    except (ModelError, GraphError, UnreadableReply, OSError):  # a full disk, too, is no reason to end anything
         work.failures += 1
     else:
         work.count, work.failures = work.count + 1, 0
