@@ -47,27 +47,32 @@ def test_the_parents_of_many_nodes_are_found_in_one_pass():
     assert parents_of(flow, []) == {}
 
 
-def seconds_for(root: Path, count: int) -> float:
-    graph = Graph(root)
+def test_what_a_pull_brought_is_told_in_order(tmp_path: Path):
+    graph = Graph(tmp_path)
     watch = GraphWatch(graph, Hub())
     watch._begin()
-    pulled(root, count)
-    graph.count_nodes()
-    started = time.thread_time()
+    pulled(tmp_path, 300)
     watch.look()
-    took = time.thread_time() - started
     events = told(watch)
     created = [data for name, data in events if name == "node_created"]
-    assert [data["node_id"] for data in created] == [f"n{number}" for number in range(count)]
+    assert [data["node_id"] for data in created] == [f"n{number}" for number in range(300)]
     assert created[1]["parents"] == [{"source": "n0", "branch": None}]
-    assert events[-1][0] != "node_created"
+    assert [name for name, _ in events].count("flow_updated") == 1
     graph.close()
-    return took
 
 
-def test_many_nodes_at_once_take_a_time_each_that_does_not_grow(tmp_path: Path):
-    few, many = seconds_for(tmp_path / "few", 500), seconds_for(tmp_path / "many", 4000)
-    assert many < few * 8 * 2.5, "eight times as many nodes"
+def test_the_flows_of_a_node_are_known_however_long_they_are(tmp_path: Path):
+    watch = GraphWatch(Graph(tmp_path), Hub())
+
+    def seconds(count: int) -> float:
+        watch._remember(Flow("f", "main", entries=tuple(FlowEntry(n, f"n{n}") for n in range(count))))
+        started = time.thread_time()
+        for _ in range(300):
+            assert watch._flows_with(f"n{count - 1}") == ["f", "main"]
+        return time.thread_time() - started
+
+    few, many = seconds(100), seconds(20_000)
+    assert many < few * 20, "two hundred times as many nodes"
 
 
 def test_whoever_changes_the_graph_does_not_wait_for_a_look(tmp_path: Path):
