@@ -142,10 +142,11 @@ class Commit:
 
     def _edit_flow(self, edit: _FlowEdit) -> None:
         before = edit.loaded.flow
-        after = changed(before, edit.change)
+        topology = edit.loaded.topology if edit.change.only_adds() else None
+        after = changed(before, edit.change, topology)
         if after != before or edit.loaded.is_new:
             after = replace(after, updated=self._moment)
-            self._operations.append(self._store.flows.replacement(edit.loaded, after))
+            self._operations.append(self._store.flows.replacement(edit.loaded, after, topology))
             self._flows.append(edit)
             if self._recorded is not None:
                 self._inverse_flows.append(difference(after, before))

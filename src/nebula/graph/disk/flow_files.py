@@ -59,14 +59,14 @@ class Loaded:
     def is_new(self) -> bool:
         return self.signature == files.ABSENT
 
-    def rewrite(self, flow: Flow) -> None:
+    def rewrite(self, flow: Flow, topology: Topology | None) -> None:
         """Makes it say what `flow` says, in memory. What git brought with the line ends of Windows gets those of the
         repository back, rather than both."""
         file = self.file
         if "\r\n" in file.text:
             file = load_flow(file.text.replace("\r\n", "\n").encode("utf-8"), self.path)
         self.file = edit(file, flow)
-        self._topology = None
+        self._topology = topology
 
 
 class FlowFiles:
@@ -232,11 +232,11 @@ class FlowFiles:
         if data is not None:
             self._disk.replace(INDEX, tsv.without(data, set(paths)))
 
-    def replacement(self, loaded: Loaded, flow: Flow) -> Put:
+    def replacement(self, loaded: Loaded, flow: Flow, topology: Topology | None = None) -> Put:
         """Makes `loaded` say what `flow` says, in memory, and says how to make it last."""
         refuse_bad_text(flow)
         before = -1 if loaded.is_new else checksum(loaded.file.text.encode("utf-8"))
-        loaded.rewrite(flow)
+        loaded.rewrite(flow, topology)
         return Put(f"{FOLDER}/{loaded.path}", loaded.file.text.encode("utf-8"), before)
 
     def written(self, loaded: Loaded) -> None:

@@ -49,6 +49,9 @@ class FlowChange:
     like: Flow | None = None
     """Numbering and order to follow, if in the end the flow holds just what this one holds."""
 
+    def only_adds(self) -> bool:
+        return not (self.drop or self.leave or self.disconnect or self.like)
+
 
 @value
 class GraphChange:
@@ -99,15 +102,18 @@ def _replaced(node_id: str, name: str, held: Any, before: Any, after: Any) -> An
     return after
 
 
-def changed(flow: Flow, change: FlowChange) -> Flow:
-    """The flow after a change. Raises NotFound for what it should lose and has not, CycleError and ChangedSince."""
+def changed(flow: Flow, change: FlowChange, topology: Topology | None = None) -> Flow:
+    """The flow after a change. Raises NotFound for what it should lose and has not, CycleError and ChangedSince.
+
+    `topology` is that of the flow, for a change that only adds: it is brought along in place.
+    """
     for held, expected in ((flow.name, change.old_name), (flow.description, change.old_description)):
         if expected is not None and held != expected:
             raise ChangedSince("flow {flow} was changed meanwhile; it stays as it is", flow=repr(flow.name))
     after = without_connections(flow, change.disconnect)
     _refuse_connected(after, change.leave)
     after = without_nodes(after, (*change.drop, *change.leave))
-    entries, edges = extend(flow.name, Topology(after), change.add, change.connect)
+    entries, edges = extend(flow.name, topology or Topology(after), change.add, change.connect)
     after = replace(
         after,
         name=flow.name if change.name is None else change.name,
