@@ -74,6 +74,17 @@ PROVIDERS = {
             own_names=r"gemini-",
         ),
         Provider(
+            "anthropic",
+            "Anthropic",
+            "nebula.llm.anthropic:AnthropicModel",
+            default_address="https://api.anthropic.com",
+            address_variables=("ANTHROPIC_BASE_URL",),
+            key_variable="ANTHROPIC_API_KEY",
+            default_model="claude-sonnet-5-5",
+            offered=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+            own_names=r"claude-",
+        ),
+        Provider(
             "ollama",
             "Ollama",
             "nebula.llm.ollama:OllamaModel",

@@ -419,7 +419,8 @@ def test_the_smallest_value_of_each_kind(places):
 
 
 def test_keys_and_tokens_are_secret(places):
-    assert {name for name, each in TABLE.items() if each.secret} == {"openai_api_key", "gemini_api_key", "token"}
+    keys = {"openai_api_key", "gemini_api_key", "anthropic_api_key", "token"}
+    assert {name for name, each in TABLE.items() if each.secret} == keys
     assert TABLE["ollama_host"].variables == ("OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
 
 

@@ -61,7 +61,7 @@ finally:
     print([name for name in sys.modules if name.startswith(('nebula.llm', 'nebula.config', 'nebula.messages'))])
 """
     shown = with_new_row(code)
-    assert "{openai,gemini,ollama,local,acme}" in shown
+    assert "{openai,gemini,anthropic,ollama,local,acme}" in shown
     assert shown.splitlines()[-1] == "[]"
 
 

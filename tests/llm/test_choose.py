@@ -12,7 +12,7 @@ from nebula.llm.catalog import connect
 from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models
 from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, TextDelta, Usage
 from nebula.llm.dialect.where_needed import DialectWhereNeeded
-from nebula.llm.errors import AuthError, ModelError, NotFoundError
+from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnknownVendorError
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import ollama_base_url
 from nebula.llm.openai import OpenAIModel, add_call
@@ -188,7 +188,7 @@ async def test_a_single_provider_has_whatever_is_asked_of_it(tmp_path: Path) -> 
     found = await chosen(tmp_path, {}, "scripted-1")
     assert (found.provider, found.name) == ("ollama", "scripted-1")
     with pytest.raises(NotFoundError, match="no provider"):
-        connect("anthropic")
+        connect("acme")
 
 
 @pytest.mark.parametrize(
@@ -354,3 +354,15 @@ def test_half_a_character_in_arguments_is_an_error_and_no_question_mark(argument
     value, why = read_arguments(RawCall("writeFile", value=arguments), cut=False)
     assert value == {}
     assert "lone surrogate" in str(why)
+
+
+@pytest.mark.parametrize("environment", [["openai"], ["ollama"], ["openai", "ollama"]])
+async def test_a_vendor_that_is_not_known_is_refused_before_any_request(tmp_path: Path, environment: list[str]) -> None:
+    with ScriptedModel(models={"openai": ("vendor/listed",), "ollama": ("vendor/listed:latest",)}) as server:
+        env = {name: value for each in environment for name, value in server.env(each).items()}
+        found = await chosen(tmp_path, env, "vendor/listed")
+        assert found.name == "vendor/listed"
+        with pytest.raises(UnknownVendorError, match="'acme' is no provider") as refusal:
+            await chosen(tmp_path, env, "acme/large-1")
+        assert server.turns == []
+    assert refusal.value.exit_code == 64

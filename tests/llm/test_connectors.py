@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.events import Usage
+from nebula.llm.anthropic import AnthropicModel
 from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, TextDelta
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import OllamaModel
@@ -36,11 +37,17 @@ READ_FILE = ToolSpec(
 CONNECT: dict[str, Callable[[ScriptedModel], Model]] = {
     "openai": lambda server: OpenAIModel(server.openai_url, "test-key", environ={}),
     "gemini": lambda server: GeminiModel(server.gemini_url, "test-key", environ={}),
+    "anthropic": lambda server: AnthropicModel(server.url, "test-key", environ={}),
     "ollama": lambda server: OllamaModel(server.ollama_url, environ={}),
 }
-MODEL_NAMES = {"openai": "gpt-4.1-nano", "gemini": "gemini-2.5-flash", "ollama": "qwen3:8b"}
+MODEL_NAMES = {
+    "openai": "gpt-4.1-nano",
+    "gemini": "gemini-2.5-flash",
+    "anthropic": "claude-sonnet-5-5",
+    "ollama": "qwen3:8b",
+}
 
-everywhere = pytest.mark.parametrize("wire", ["openai", "gemini", "ollama"])
+everywhere = pytest.mark.parametrize("wire", ["openai", "gemini", "anthropic", "ollama"])
 
 
 async def ask(
@@ -291,11 +298,13 @@ async def test_images_travel_on_every_wire() -> None:
     picture = ImageBlock("png", b"\x89PNG")
     said = UserMessage.new_prompt("what is it?")
     message = UserMessage(said.additional_context, said.env_context, said.content, None, (picture,))
-    openai, gemini, ollama = [await sent(wire, [message]) for wire in MODEL_NAMES]
+    openai, gemini, anthropic, ollama = [await sent(wire, [message]) for wire in MODEL_NAMES]
     url = {"url": "data:image/png;base64,iVBORw=="}
     assert openai["messages"][1]["content"][1] == {"type": "image_url", "image_url": url}
     assert gemini["contents"][0]["parts"][1] == {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}
     assert ollama["messages"][1]["images"] == ["iVBORw=="]
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}
+    assert anthropic["messages"][0]["content"][1] == {"type": "image", "source": source}
 
 
 @everywhere
@@ -305,6 +314,7 @@ async def test_a_schema_is_asked_for_in_the_way_of_each_api(wire: str) -> None:
     asked = {
         "openai": lambda: body["response_format"]["json_schema"]["schema"],
         "gemini": lambda: body["generationConfig"]["responseJsonSchema"],
+        "anthropic": lambda: body["output_config"]["format"]["schema"],
         "ollama": lambda: body["format"],
     }[wire]()
     assert asked == schema

@@ -99,3 +99,44 @@ def test_the_ollama_library_streams_from_it(fragment: int | None) -> None:
     assert shown.capabilities == ["completion", "tools"]
     assert shown.modelinfo["llama.context_length"] == 131_072
     assert names == ["qwen3:8b", "hermes3:8b"]
+
+
+@pytest.mark.parametrize("fragment", [None, 1, 3])
+def test_the_anthropic_library_streams_from_it(fragment: int | None) -> None:
+    import anthropic
+
+    turn = Turn(TEXT, [CALL], thinking="hm", input_tokens=100, cached_tokens=60, written_tokens=10)
+    with (
+        ScriptedModel([turn], fragment=fragment) as server,
+        anthropic.Anthropic(api_key="k", base_url=server.url) as client,
+        client.messages.stream(
+            model="claude-sonnet-5-5",
+            max_tokens=1000,
+            messages=[{"role": "user", "content": "hi"}],
+            tools=[{"name": "readFile", "input_schema": SCHEMA}],
+        ) as stream,
+    ):
+        assert "".join(stream.text_stream) == TEXT
+        message = stream.get_final_message()
+    thought, text, call = message.content
+    assert (thought.type, thought.thinking, thought.signature) == ("thinking", "hm", "signed:msg_1")
+    assert (text.type, text.text, message.stop_reason) == ("text", TEXT, "tool_use")
+    assert (call.type, call.id, call.input) == ("tool_use", "call_1", CALL.args)
+    usage = message.usage
+    assert (usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens) == (30, 60, 10)
+
+
+def test_the_anthropic_library_reads_whole_answers_and_lists() -> None:
+    import anthropic
+
+    with ScriptedModel([Turn(TEXT, [CALL])], api_key="right") as server:
+        with anthropic.Anthropic(api_key="right", base_url=server.url) as client:
+            answer = client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "hi"}])
+            names = [model.id for model in client.models.list()]
+        with (
+            anthropic.Anthropic(api_key="wrong", base_url=server.url) as client,
+            pytest.raises(anthropic.AuthenticationError),
+        ):
+            client.models.list()
+    assert [block.type for block in answer.content] == ["text", "tool_use"]
+    assert names == ["claude-sonnet-5-5", "claude-haiku-4-5"]

@@ -20,6 +20,7 @@ from scripted_model.script import Fault, RecordedRequest, Step, Turn
 DEFAULT_MODELS = {
     "openai": ("gpt-4.1-nano", "gpt-4.1-mini"),
     "gemini": ("gemini-2.5-flash", "gemini-3-pro-preview"),
+    "anthropic": ("claude-sonnet-5-5", "claude-haiku-4-5"),
     "ollama": ("qwen3:8b", "hermes3:8b"),
 }
 PATIENCE_S = 90.0
@@ -119,6 +120,7 @@ class ScriptedModel:
         return {
             "openai": {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": self.openai_url},
             "gemini": {"GEMINI_API_KEY": key, "GEMINI_BASE_URL": self.gemini_url},
+            "anthropic": {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": self.url},
             "ollama": {"OLLAMA_HOST": self.ollama_url},
         }[provider]
 
@@ -218,10 +220,12 @@ class ScriptedModel:
         path = request.path
         is_gemini = "/v1beta" in path or "x-goog-api-key" in request.headers or GEMINI_ROUTE.search(path)
         wire = "gemini" if is_gemini else "ollama" if path.startswith("/api/") else "openai"
+        if "anthropic-version" in request.headers:
+            wire = "anthropic"
         if self.api_key is not None and not _has_key(request, self.api_key):
             return (401, wires.error_body(wire, "Incorrect API key provided.", 401)), wire
         asks_model = (
-            path.endswith("/chat/completions")
+            path.endswith(("/chat/completions", "/v1/messages"))
             or path == "/api/chat"
             or ((match := GEMINI_ROUTE.search(path)) is not None and match["verb"] != "countTokens")
         )
@@ -284,7 +288,10 @@ class ScriptedModel:
             await _write_whole(writer, 200, content_type, b"".join(events))
             return True
         if fault is not None and fault.kind == "stream_error":
-            events = [*events[: len(events) // 2], wires.error_event(content_type, fault.body or "", fault.status)]
+            events = [
+                *events[: len(events) // 2],
+                wires.error_event(content_type, fault.body or "", fault.status, wire),
+            ]
         writer.write(_head(200, content_type, {"transfer-encoding": "chunked", "cache-control": "no-cache"}))
         sent = 0
         for piece in self._split(events):
@@ -309,6 +316,8 @@ class ScriptedModel:
             self._calls_made += len(ids)
         if wire == "openai":
             return wires.openai(turn, body, message_id, ids)
+        if wire == "anthropic":
+            return wires.anthropic(turn, body, message_id, ids)
         if wire == "ollama":
             return wires.ollama(turn, body)
         match = GEMINI_ROUTE.search(request.path)
@@ -420,6 +429,7 @@ def _has_key(request: RecordedRequest, key: str) -> bool:
     return key in (
         request.headers.get("authorization", "").removeprefix("Bearer "),
         request.headers.get("x-goog-api-key"),
+        request.headers.get("x-api-key"),
     )
 
 
@@ -437,6 +447,10 @@ def _model_list(wire: str, names: Sequence[str]) -> bytes:
                 for name in names
             ]
         }
+    elif wire == "anthropic":
+        facts = {"type": "model", "created_at": wires.CREATED_TEXT, "lifecycle": "active", "max_input_tokens": 200_000}
+        entries = [{"id": name, "display_name": name, **facts} for name in names]
+        listed = {"data": entries, "has_more": False, "first_id": names[0], "last_id": names[-1]} if names else {}
     else:
         entries = [{"id": name, "object": "model", "created": wires.CREATED, "owned_by": "test"} for name in names]
         listed = {"object": "list", "data": entries}

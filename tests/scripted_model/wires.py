@@ -1,4 +1,4 @@
-"""The three wire formats. Each function gives the content type and the body as a list of events in bytes."""
+"""The wire formats. Each function gives the content type and the body as a list of events in bytes."""
 
 from __future__ import annotations
 
@@ -101,6 +101,57 @@ def gemini(turn: Turn, stream: bool, model: str, message_id: str, ids: Sequence[
     return SSE, [event(each) for each in chunks]
 
 
+def anthropic(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
+    stop = {"length": "max_tokens", "filter": "refusal"}.get(turn.stop or "", "tool_use" if turn.calls else "end_turn")
+    fresh = turn.input_tokens - turn.cached_tokens - turn.written_tokens
+    usage = {
+        "input_tokens": fresh,
+        "output_tokens": turn.output_tokens,
+        "cache_read_input_tokens": turn.cached_tokens,
+        "cache_creation_input_tokens": turn.written_tokens,
+    }
+    blocks: list[dict[str, Any]] = []
+    if turn.thinking:
+        blocks.append({"type": "thinking", "thinking": turn.thinking, "signature": f"signed:{message_id}"})
+    if turn.text:
+        blocks.append({"type": "text", "text": turn.text})
+    for call, call_id in zip(turn.calls, ids, strict=True):
+        blocks.append({"type": "tool_use", "id": call_id, "name": call.name, "input": call.args})
+    head = {"id": message_id, "type": "message", "role": "assistant", "model": request.get("model", "m")}
+    if not request.get("stream"):
+        whole = {**head, "content": blocks, "stop_reason": stop, "stop_sequence": None, "usage": usage}
+        return JSON, [dumps(whole).encode()]
+    begun = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
+    out = [named_event("message_start", message=begun), named_event("ping")]
+    for index, block in enumerate(blocks):
+        out += _anthropic_block(index, block, turn)
+    delta = {"stop_reason": stop, "stop_sequence": None}
+    out.append(named_event("message_delta", delta=delta, usage={"output_tokens": turn.output_tokens}))
+    out.append(named_event("message_stop"))
+    return SSE, out
+
+
+def _anthropic_block(index: int, block: dict[str, Any], turn: Turn) -> list[bytes]:
+    kind = block["type"]
+    empty = {"thinking": {"thinking": "", "signature": ""}, "text": {"text": ""}, "tool_use": {"input": {}}}[kind]
+    out = [named_event("content_block_start", index=index, content_block=block | empty)]
+    deltas: list[dict[str, Any]] = []
+    if kind == "thinking":
+        deltas = [{"type": "thinking_delta", "thinking": each} for each in pieces(block["thinking"], TEXT_PIECE)]
+        deltas.append({"type": "signature_delta", "signature": block["signature"]})
+    elif kind == "text":
+        deltas = [{"type": "text_delta", "text": each} for each in pieces(block["text"], TEXT_PIECE)]
+    else:
+        arguments = block["input"] if isinstance(block["input"], str) else dumps(block["input"])
+        deltas = [{"type": "input_json_delta", "partial_json": each} for each in pieces(arguments, ARGUMENT_PIECE)]
+    out += [named_event("content_block_delta", index=index, delta=delta) for delta in deltas]
+    return [*out, named_event("content_block_stop", index=index)]
+
+
+def named_event(kind: str, **data: Any) -> bytes:
+    return f"event: {kind}\ndata: {dumps({'type': kind, **data})}\n\n".encode()
+
+
 def ollama(turn: Turn, request: Mapping[str, Any]) -> Rendered:
     head = {"model": request.get("model", "m"), "created_at": CREATED_TEXT}
     end = {
@@ -128,8 +179,11 @@ def ollama(turn: Turn, request: Mapping[str, Any]) -> Rendered:
     return NDJSON, out
 
 
-def error_event(content_type: str, message: str, status: int) -> bytes:
+def error_event(content_type: str, message: str, status: int, wire: str = "") -> bytes:
     """An error in the middle of a stream."""
+    if wire == "anthropic":
+        kind = {429: "rate_limit_error", 400: "invalid_request_error"}.get(status, "overloaded_error")
+        return named_event("error", error={"type": kind, "message": message})
     if content_type == NDJSON:
         return (dumps({"error": message}) + "\n").encode()
     return event({"error": {"message": message, "code": status, "status": "UNAVAILABLE", "type": "server_error"}})
@@ -138,6 +192,8 @@ def error_event(content_type: str, message: str, status: int) -> bytes:
 def error_body(wire: str, message: str, status: int) -> bytes:
     if wire == "ollama":
         return dumps({"error": message}).encode()
+    if wire == "anthropic":
+        return dumps({"type": "error", "error": {"type": "api_error", "message": message}}).encode()
     if wire == "gemini":
         return dumps({"error": {"code": status, "message": message, "status": "ERROR"}}).encode()
     return dumps({"error": {"message": message, "type": "error", "param": None, "code": None}}).encode()

@@ -101,6 +101,8 @@ class Settings:
     executor: str = setting("", string, "EC_MODEL_NAME", file=PROJECT)
     context_tokens: int = setting(0, count, file=PROJECT)
     """How much of a model's context to use; 0 is what the model is known to take."""
+    effort: str = setting("", one_of("low", "medium", "high"), "NEBULA_EFFORT", file=PROJECT)
+    """How much a model shall think, where it has that choice; empty: as it comes."""
     max_rounds: int = setting(100, positive, file=PROJECT)
 
     lang: str = setting("en", one_of(*LANGUAGES), "NEBULA_LANG", file=PROJECT)

@@ -47,7 +47,7 @@ def _folder(row: Provider, settings: Settings) -> str:
 def connect_as_set(row: Provider, settings: Settings, remark: Sentence | None = None) -> Model:
     """A connector to it; `remark` is said before its first reply."""
     address, key = address_and_key(row, settings)
-    return connect(row.name, base_url=address, api_key=key, remark=remark)
+    return connect(row.name, base_url=address, api_key=key, remark=remark, effort=settings.effort)
 
 
 def connect(
@@ -58,6 +58,7 @@ def connect(
     retry: RetryPolicy | None = None,
     environ: Mapping[str, str] | None = None,
     remark: Sentence | None = None,
+    effort: str = "",
 ) -> Model:
     """Make a connector to `provider`. Nothing is contacted yet.
 
@@ -77,7 +78,8 @@ def connect(
 
     module, _, name = row.connector.partition(":")
     given = {"retry": retry} if retry is not None else {}
-    model: Model = getattr(import_module(module), name)(base_url=base_url, api_key=api_key, environ=environ, **given)
+    make = getattr(import_module(module), name)
+    model: Model = make(base_url=base_url, api_key=api_key, environ=environ, effort=effort, **given)
     is_own_server = row.is_free or base_url.rstrip("/") not in ("", row.default_address)
     return LearntContext(DialectWhereNeeded(model, remark, reads_printed_calls=is_own_server))
 

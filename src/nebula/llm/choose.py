@@ -24,7 +24,7 @@ from nebula.llm.catalog import (
     split_name,
 )
 from nebula.llm.contract import Model, ModelInfo, Usage
-from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
+from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError, UnknownVendorError
 from nebula.messages.redaction import SHORTEST_KEY
 from nebula.providers import PROVIDERS, Provider
 from nebula.value import replace, value
@@ -176,6 +176,8 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         if wanted.model:
             return row, wanted.model
         return await _default_model(settings, row, configured[1:], named=bool(wanted.provider))
+    if _names_vendor(wanted.model):
+        return await _server_of_vendor(settings, wanted.model, configured), wanted.model
     likely = PROVIDERS.get(wanted.likely_provider)
     if likely in configured:
         return likely, wanted.model
@@ -190,6 +192,31 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         if said_now or len(own) != 1:
             raise
         return own[0], wanted.model  # a server of one's own need not list all it can
+
+
+def _names_vendor(model: str) -> bool:
+    """Tell whether a name is `vendor/model`; one that begins with a provider of ours was split before."""
+    vendor, slash, rest = model.partition("/")
+    return bool(vendor and slash and rest)
+
+
+async def _server_of_vendor(settings: Settings, model: str, configured: Sequence[Provider]) -> Provider:
+    """Return the provider that lists `model`, or the server of one's own that does not say what it has."""
+    answers = await asyncio.gather(*(_listed(row, settings) for row in configured))
+    for row, answer in zip(configured, answers, strict=True):
+        if not isinstance(answer, ModelError) and _lists(answer, model):
+            return row
+    for row, answer in zip(configured, answers, strict=True):
+        is_silent = isinstance(answer, ModelError) and not isinstance(answer, UnavailableError)
+        if is_silent and has_own_address(row, settings):
+            return row
+    raise UnknownVendorError(
+        "No configured server lists the model '{model}', and '{vendor}' is no provider ({known}). For a server that "
+        "has it, set OPENAI_BASE_URL.",
+        model=printable(model, 200),
+        vendor=printable(model.partition("/")[0], 80),
+        known=", ".join(PROVIDERS),
+    )
 
 
 def _require(row: Provider, configured: Sequence[Provider]) -> None:

@@ -1,4 +1,4 @@
-"""What the three connectors have in common: a client, retries, and the course of one request."""
+"""What the connectors have in common: a client, retries, and the course of one request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nebula.llm.http.http_errors import Service, message_in, refusal_error, stat
 from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
 from nebula.llm.http.sse import Parser
 from nebula.llm.http.waiting import with_waiting_notices
-from nebula.llm.wire import Draft, FragmentCache, from_text, to_bytes
+from nebula.llm.wire import MAX_CALLS, Draft, FragmentCache, from_event, from_text, to_bytes
 from nebula.providers import PROVIDERS
 from nebula.value import value
 
@@ -73,9 +73,11 @@ class ReplyReader(ABC):
 
     def _event(self, text: str) -> str:
         try:
-            value = from_text(text)
+            value = from_event(text)
         except ValueError:
             value = None
+        if len(self.draft.calls) > MAX_CALLS:
+            raise BadReplyError("The model server sent an answer without end.")
         if not isinstance(value, dict):
             raise BadReplyError(
                 "{service} sent something that is not part of its API: {text}. Check {variable}.",
@@ -121,12 +123,15 @@ class Connector(ABC):
         retry: RetryPolicy = DEFAULT_RETRY,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
         environ: Mapping[str, str] | None = None,
+        effort: str = "",
     ) -> None:
+        """`effort` is `low`, `medium` or `high`, for models that have it; empty: as the model comes."""
         row = PROVIDERS[self.provider]
         url = self._base_url(base_url or row.default_address)
         self._service = Service(row.label, url, row.address_variable, row.key_variable, api_key, self.can_pull)
         self._is_default = url == row.default_address
         self._key = api_key
+        self._effort = effort
         self._retry = retry
         self._timeouts = timeouts
         self._client = HttpClient(timeouts=timeouts, environ=environ)

@@ -5,6 +5,7 @@
     ├── LimitError         limit        rate or quota exceeded
     │   └── ContextExceededError  limit  the request is longer than what the model takes
     ├── NotFoundError      not_found    no such model, or no model server at that address
+    │   └── UnknownVendorError  not_found  a name such as vendor/model that no server lists
     ├── UnavailableError   unavailable  no connection, a time-out, a server fault, a stream cut in the middle
     └── BadReplyError      bad_reply    an answer (or a refusal of our request) that cannot be used
         └── FormatError    bad_reply    the JSON dialect was not spoken, even after the retry
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from nebula.errors import EXIT_FORMAT, NebulaError
+from nebula.errors import EXIT_FORMAT, EXIT_USAGE, NebulaError
 
 
 class ModelError(NebulaError):
@@ -59,6 +60,12 @@ class ContextExceededError(LimitError):
 
 class NotFoundError(ModelError):
     kind = "not_found"
+
+
+class UnknownVendorError(NotFoundError):
+    """The name of a model begins with a vendor that is no provider of ours, and no server lists it."""
+
+    exit_code = EXIT_USAGE
 
 
 class UnavailableError(ModelError):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from nebula.llm.catalog import known_model
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError
@@ -33,6 +34,7 @@ NO_ANSWER = "(no answer)"
 UNSIGNED = "skip_thought_signature_validator"
 """What Gemini 3 wants on a call whose signature is not known: one from another model, or from an earlier run."""
 MAX_SIGNATURES = 10_000
+THINKING_BUDGETS = {"low": 1_024, "medium": 8_192, "high": 24_576}
 
 SignatureKey = tuple[str, str, str]
 
@@ -81,11 +83,19 @@ class GeminiModel(Connector):
                 for spec in request.tools
             ]
             parts += [b',"tools":', to_bytes([{"functionDeclarations": declarations}])]
-        if config := _generation_config(request):
+        if config := _generation_config(request) | self._thinking(model):
             parts += [b',"generationConfig":', to_bytes(config)]
         return Outgoing(
             f"/{VERSION}/models/{percent_encode(model)}:streamGenerateContent?alt=sse", b"".join([*parts, b"}"])
         )
+
+    def _thinking(self, model: str) -> dict[str, Any]:
+        """Return how much to think, where that was set: a level since Gemini 3, a number of tokens before."""
+        known = known_model(model)
+        if not self._effort or known is None or not known.effort:
+            return {}
+        budget: dict[str, Any] = {"thinkingBudget": THINKING_BUDGETS[self._effort]}
+        return {"thinkingConfig": {"thinkingLevel": self._effort} if wants_signatures(model) else budget}
 
     def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader:
         if response.content_type not in ("text/event-stream", ""):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nebula.llm.catalog import known_provider
+from nebula.llm.catalog import known_model, known_provider
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
-from nebula.llm.http.sse import SseParser, WholeParser
+from nebula.llm.http.sse import EitherParser, SseParser
 from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, to_text
 from nebula.messages import Message, UserMessage
 from nebula.value import replace
@@ -22,7 +22,10 @@ STOPS = {
     "length": "length",
     "content_filter": "filter",
 }
+OTHER_TYPES = ("application/json", "application/x-ndjson", "application/octet-stream", "text/plain")
+"""Under which servers send a whole completion, or events after all."""
 OPTIONAL_PARAMETERS = (
+    "reasoning_effort",
     "temperature",
     "seed",
     "stream_options",
@@ -86,6 +89,7 @@ class OpenAIModel(Connector):
             "temperature": request.temperature,
             "seed": request.seed,
             longest: request.max_output_tokens,
+            "reasoning_effort": self._effort if self._effort and _has_effort(request.model) else None,
         }
         if request.json_schema is not None:
             schema = {"name": "reply", "schema": request.json_schema}
@@ -105,8 +109,8 @@ class OpenAIModel(Connector):
     def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader:
         if response.content_type in ("text/event-stream", ""):
             return ChatReader(self._service, request.model, SseParser())
-        if response.content_type == "application/json":
-            return ChatReader(self._service, request.model, WholeParser())
+        if response.content_type in OTHER_TYPES:
+            return ChatReader(self._service, request.model, EitherParser())
         raise self._not_our_api(response)
 
 
@@ -128,8 +132,10 @@ class ChatReader(ReplyReader):
             draft.usage = _usage(usage)
         if not event.get("choices"):
             return ""
+        choice = next((each for each in event["choices"] if not each.get("index")), None)
+        if choice is None:
+            return ""  # of another answer than the one that was asked for
         self.began = True
-        choice = event["choices"][0]
         whole = choice.get("message")
         delta = whole or choice.get("delta") or {}
         reason = choice.get("finish_reason") or ("stop" if whole else None)
@@ -137,7 +143,14 @@ class ChatReader(ReplyReader):
             draft.stop = STOPS.get(reason, "end")
         for fragment in delta.get("tool_calls") or ():
             add_call(draft.calls, fragment)
-        return draft.add_text(delta.get("content") or delta.get("refusal") or "")
+        return draft.add_text(_text_of(delta.get("content")) or delta.get("refusal") or "")
+
+
+def _text_of(content: Any) -> str:
+    """Return the text of a content, which some servers send as a list of parts."""
+    if isinstance(content, list):
+        return "".join(part.get("text") or "" for part in content if isinstance(part, dict))
+    return content or ""
 
 
 def _usage(told: object) -> Usage:
@@ -169,7 +182,7 @@ def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:
     call.id = call.id or call_id
     call.name = call.name or name
     if isinstance(arguments, str):
-        call.pieces.append(arguments)
+        call.add_piece(arguments)
     elif arguments is not None:
         call.value = arguments
 
@@ -187,6 +200,11 @@ def _described(info: ModelInfo, properties: Mapping[str, Any], listing: Mapping[
             sizes += [entry.get("max_model_len"), entry.get("context_length")]
     size = next((each for each in sizes if isinstance(each, int) and each > 0), None)
     return replace(info, context_length=size)
+
+
+def _has_effort(model: str) -> bool:
+    known = known_model(model)
+    return known is not None and known.effort
 
 
 def _refused_parameter(body: str) -> str | None:

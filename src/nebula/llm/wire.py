@@ -8,11 +8,15 @@ from operator import is_
 from typing import Any
 
 from nebula.llm.contract import NO_USAGE, ModelReply
+from nebula.llm.errors import BadReplyError
 from nebula.messages import AssistantMessage, AssistantToolUse, DeclaredSpec, Message, ToolSpec
 from nebula.messages.sanitize import clean_tool_arguments, strip_hidden_characters
 from nebula.value import field, record
 
 MAX_TOKENS = 1 << 53
+MAX_REPLY = 4 * 1024 * 1024
+"""Characters of an answer, or of the arguments of one call: many times what any model writes."""
+MAX_CALLS = 2_000
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
 CUT_REPLY = (
@@ -26,10 +30,15 @@ Render = Callable[[Message, Message | None], Iterable[object]]
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+def _read_no_constant(_: str) -> None:
+    return None
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+_decode_event = json.JSONDecoder(parse_constant=_read_no_constant).decode
 _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
@@ -52,6 +61,14 @@ def from_text(text: str) -> Any:
     """JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
     try:
         return _decode(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def from_event(text: str) -> Any:
+    """Read an event of a stream, in which NaN and its like count as nothing. Raises ValueError."""
+    try:
+        return _decode_event(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -120,10 +137,22 @@ class RawCall:
     value: Any = None
     index: int | None = None
     pieces: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add_piece(self, piece: str) -> None:
+        """Take in a piece of the arguments. Raises BadReplyError where there is no end to them."""
+        self.size += len(piece)
+        if self.size > MAX_REPLY:
+            raise _endless()
+        self.pieces.append(piece)
 
     @property
     def arguments(self) -> Any:
         return "".join(self.pieces) if self.value is None else self.value
+
+
+def _endless() -> BadReplyError:
+    return BadReplyError("The model server sent an answer without end.")
 
 
 class Draft:
@@ -137,6 +166,7 @@ class Draft:
         self.stop: str | None = None
         """None until the model says that it has finished."""
         self._held = ""
+        self._size = 0
 
     def add_text(self, piece: str) -> str:
         """Takes in a piece and gives back what may be shown of it: half an emoji waits for its other half."""
@@ -147,6 +177,9 @@ class Draft:
                 piece, self._held = piece[:-1], piece[-1]
             piece = well_formed(piece)
         if piece:
+            self._size += len(piece)
+            if self._size > MAX_REPLY:
+                raise _endless()
             self.text.append(piece)
         return piece
 

@@ -111,7 +111,28 @@ class WholeParser:
         return _texts([bytes(self._body)])
 
 
-Parser = SseParser | NdjsonParser | WholeParser
+class EitherParser:
+    """Server-sent events, or one text: whichever the body turns out to be, for servers that name the wrong type."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()
+        self._parser: SseParser | WholeParser | None = None
+
+    def feed(self, piece: bytes) -> list[str]:
+        if self._parser is None:
+            self._begun += piece
+            start = bytes(self._begun[:64]).removeprefix(BOM).lstrip()
+            if not start and len(self._begun) < MAX_LINE_BYTES:
+                return []
+            self._parser = WholeParser() if start[:1] in (b"{", b"[") else SseParser()
+            piece = bytes(self._begun)
+        return self._parser.feed(piece)
+
+    def flush(self) -> list[str]:
+        return self._parser.flush() if self._parser is not None else []
+
+
+Parser = SseParser | NdjsonParser | WholeParser | EitherParser
 
 
 def _texts(lines: list[bytes]) -> list[str]:
