@@ -17,6 +17,7 @@ from nebula.messages import AssistantToolUse, Json
 from nebula.sandbox.contract import LayerChange
 from nebula.tools.approval import (
     ASKED_AGAIN,
+    BY_NAME,
     MAX_LEFT_OUT,
     MAX_QUESTIONS,
     REFUSED,
@@ -41,6 +42,7 @@ from nebula.tools.writing import Proposal, WritingTool
 from nebula.value import replace
 from nebula.workspace import open_workspace
 from nebula.workspace.diff import diff_texts
+from nebula.workspace.errors import WorkspaceError
 
 YES = [
     "y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do",
@@ -398,6 +400,69 @@ def test_a_file_that_keeps_changing_is_given_up(tmp_path: Path) -> None:
     again = [bool(question.remarks) for question in asked.questions]
     assert again == [False] + [True] * (MAX_QUESTIONS - 1) and asked.questions[-1].remarks == (ASKED_AGAIN,)
     assert len({question.approval_id for question in asked.questions}) == MAX_QUESTIONS
+
+
+# by name
+
+
+@pytest.mark.parametrize("path", ["AGENTS.md", ".github/workflows/ci.yml", ".env"])
+def test_a_control_or_secret_file_is_one_question_that_nothing_else_answers(tmp_path: Path, path: str) -> None:
+    asked = Asked(
+        Decision(True, "session"), Decision(False), Decision(True, "message"), Decision(False, reason="no CI")
+    )
+    bench = Bench(tmp_path, asked, by_rule="yes")
+    bench.approvals.attended = True
+    bench.approvals.permissions.give(Permission("write", "*"))
+    assert bench.write(bench.use(path, "call-7")).decision == "all"
+    assert (tmp_path / path).read_text() == "x\n"
+    (question,) = asked.questions
+    assert (question.kind, question.tool, question.path, question.once) == ("write", "writeFile", path, True)
+    assert (question.tool_use_id, question.decision, question.together) == ("call-7", None, ())
+    assert question.changes == (proposed_change(proposal(path, new="x\n")),)
+    assert [str(each) for each in question.remarks] == [BY_NAME.format(path=path)]
+    assert bench.events == [question] and bench.approvals.permissions.listed == (Permission("write", "*"),)
+    (tmp_path / path).unlink()
+    for use_id in ("1", "2", "3"):
+        uses = [bench.use(path, use_id), bench.use("a.txt", "other")]
+        if use_id == "2":
+            bench.write(uses[0], *uses)
+            (tmp_path / path).unlink()
+        else:
+            with pytest.raises(ToolFailure):
+                bench.write(uses[0], *uses)
+    assert len({each.approval_id for each in asked.questions}) == 4 and not (tmp_path / path).exists()
+
+
+def test_where_nobody_can_be_asked_it_is_refused_as_ever(tmp_path: Path) -> None:
+    asked = Asked()
+    for path in ("AGENTS.md", ".env"):
+        bench = Bench(tmp_path, asked, by_rule="yes")
+        with pytest.raises(WorkspaceError, match="the user must allow"):
+            bench.write(bench.use(path))
+    assert asked.questions == []
+
+
+@pytest.mark.parametrize("path", [".git/config", ".nebula/config.json"])
+def test_what_no_name_allows_is_no_question(tmp_path: Path, path: str) -> None:
+    bench = Bench(tmp_path, Asked())
+    with pytest.raises(WorkspaceError, match="never written"):
+        bench.write(bench.use(path))
+
+
+def test_a_control_file_that_changes_meanwhile_is_asked_about_again(tmp_path: Path) -> None:
+    def meanwhile(_: Approval) -> Decision:
+        (tmp_path / "AGENTS.md").write_text("two\n")
+        bench.ledger.saw("AGENTS.md", "two\n")
+        return Decision(True)
+
+    asked = Asked(meanwhile, Decision(True))
+    bench = Bench(tmp_path, asked, tool=EditFile)
+    (tmp_path / "AGENTS.md").write_text("one\n")
+    bench.ledger.saw("AGENTS.md", "one\n")
+    bench.write(bench.use("AGENTS.md"))
+    first, second = asked.questions
+    assert len(first.remarks) == 1 and second.remarks[1:] == (ASKED_AGAIN,) and second.once
+    assert "-two" in second.diff and (tmp_path / "AGENTS.md").read_text() == "x\n"
 
 
 # a command

@@ -1,0 +1,122 @@
+"""What a server sends, made fit for the client: odd parts left out or named, all else as it came."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nebula.tools.external.border import MAX_SCHEMA, MAX_SCHEMAS, Border
+
+ANY = {"type": "object"}
+
+
+def fit(result: Any, border: Border | None = None) -> Any:
+    message = SimpleNamespace(result=result)
+    (border or Border()).make_fit(message)
+    return message.result
+
+
+def sized(size: int) -> dict[str, Any]:
+    """A schema of so many bytes as JSON."""
+    return {"x": "é" * ((size - len('{"x": ""}')) // 6) + "y" * ((size - len('{"x": ""}')) % 6)}
+
+
+def offered(*schemas: Any) -> tuple[list[str], list[str]]:
+    border = Border()
+    tools = [{"name": f"t{number}", "inputSchema": schema} for number, schema in enumerate(schemas)]
+    return [tool["name"] for tool in fit({"tools": tools}, border)["tools"]], border.left_out
+
+
+def test_tools_that_are_none_are_left_out_and_named() -> None:
+    border = Border()
+    good = {"name": "good", "inputSchema": ANY}
+    found = fit({"tools": [good, {"name": "bare"}, "x", 3, None, {"name": 3, "inputSchema": ANY}]}, border)
+    assert found["tools"] == [good]
+    assert border.left_out == ["bare", "?", "?", "?", "?"]
+
+
+def test_a_schema_has_a_limit() -> None:
+    assert offered(ANY, sized(MAX_SCHEMA)) == (["t0", "t1"], [])
+    assert offered(sized(MAX_SCHEMA + 1), ANY) == (["t1"], ["t0"])
+
+
+def test_all_schemas_together_have_one() -> None:
+    most = MAX_SCHEMAS // MAX_SCHEMA
+    schemas = [sized(MAX_SCHEMA)] * most
+    assert most * MAX_SCHEMA == MAX_SCHEMAS and offered(*schemas)[1] == []
+    assert offered(*schemas, ANY)[1] == [f"t{most}"]
+    assert offered(*schemas[1:], sized(MAX_SCHEMA - 30), ANY)[1] == [], "what is left out takes no room"
+
+
+TEXT = {"type": "text", "text": "well"}
+
+
+@pytest.mark.parametrize(
+    ("result", "content"),
+    [
+        ({"content": [TEXT, TEXT]}, [TEXT, TEXT]),
+        ({"content": "bare"}, [{"type": "text", "text": "bare"}]),
+        ({"content": {"n": 1}}, [{"type": "text", "text": "(a block of no kind: not shown)"}]),
+        ({"content": None}, []),
+        ({"structuredContent": {"n": 1}}, []),
+        ({"content": [{"type": "hologram"}, TEXT]}, [{"type": "text", "text": "(hologram: not shown)"}, TEXT]),
+        ({"content": [{"type": "note", "text": "of a kind"}]}, [{"type": "text", "text": "of a kind"}]),
+        ({"content": [[1, 2]]}, [{"type": "text", "text": "[1, 2]"}]),
+        ({"content": ["said"]}, [{"type": "text", "text": "said"}]),
+    ],
+)
+def test_blocks_that_are_none_become_text(result: Any, content: list[Any]) -> None:
+    assert fit(result) == {**result, "content": content}
+
+
+@pytest.mark.parametrize("result", [{}, {"tools": "many"}, {"protocolVersion": "1"}, None, [1]])
+def test_other_answers_are_left_alone(result: Any) -> None:
+    before = dict(result) if isinstance(result, dict) else result
+    assert fit(result) == before
+
+
+class Incoming:
+    def __init__(self, *items: Any) -> None:
+        self.items = list(items)
+        self.closed = False
+
+    async def __anext__(self) -> Any:
+        if not self.items:
+            raise StopAsyncIteration
+        return self.items.pop(0)
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+    async def __aenter__(self) -> Incoming:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_stream_hands_on_messages_and_notices_its_end(keep: bool) -> None:
+    problem, message = ValueError("no JSON"), SimpleNamespace(message=SimpleNamespace(result={"content": "bare"}))
+    incoming, border = Incoming(problem, message), Border()
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        yield incoming, "outgoing"
+
+    async def read() -> list[Any]:
+        async with border.guard(transport(), keep_problems=keep) as (stream, outgoing):
+            assert outgoing == "outgoing" and not border.ended and stream.last_context is None
+            async with stream:
+                found = [each async for each in stream]
+                assert border.ended
+            return found
+
+    found = asyncio.run(read())
+    assert found == ([problem, message] if keep else [message]) and incoming.closed
+    assert message.message.result["content"] == [{"type": "text", "text": "bare"}]
