@@ -1,6 +1,7 @@
 """A model that goes in circles is stopped."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -9,7 +10,7 @@ from nebula.agent.turn_result import TurnLimit
 from nebula.events import EventStream
 from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus
-from nebula.tools.contract import Outcome, ToolFailure
+from nebula.tools.contract import AppliedChange, Outcome, ToolFailure
 
 
 class Counting:
@@ -90,11 +91,40 @@ def test_after_another_call_failed_everything_is_worth_another_look():
     assert tools.ran == ["read", "read", "edit", "read"]
 
 
-def test_what_fails_is_run_again_and_ends_the_turn_at_the_sixth_time():
+def test_what_fails_in_the_same_way_is_not_run_a_third_time_and_ends_the_turn_at_the_sixth():
     tools = Counting(edit=FAILED)
     turn = turn_with(tools)
-    for _ in range(5):
-        assert remark(ask(turn, "edit")) == "no"
+    assert [remark(ask(turn, "edit")) for _ in range(2)] == ["no", "no"]
+    for times in (3, 4, 5):
+        assert re.search(rf"{times} times.*said: no ", remark(ask(turn, "edit")))
     with pytest.raises(TurnLimit):
         ask(turn, "edit")
-    assert len(tools.ran) == 5
+    assert tools.ran == ["edit", "edit"]
+
+
+def test_a_call_that_failed_is_worth_another_try_after_an_answer_that_is_new():
+    """The model was told to read the file first, and has."""
+    tools = Counting(read=["x", "x", "y"], edit=[FAILED, FAILED, FAILED, FAILED, Outcome.ok({"content": ""})])
+    turn = turn_with(tools)
+    for _ in range(2):
+        ask(turn, "edit")
+    ask(turn, "read")
+    assert [remark(ask(turn, "edit")) for _ in range(2)] == ["no", "no"]
+    ask(turn, "read")  # the same as before
+    assert "not run again" in remark(ask(turn, "edit"))
+    ask(turn, "read")
+    assert remark(ask(turn, "edit")) == ""
+
+
+def test_a_person_who_said_no_twice_is_not_asked_again_whatever_was_read_or_written_meanwhile():
+    change = AppliedChange("a.txt", "", "after", "+x", 1, 0)
+    written = Outcome.ok({"content": ""}, changes=(change,))
+    tools = Counting(edit=Outcome.failed(ToolFailure("no", policy=True)), read="x", write=written)
+    turn = turn_with(tools)
+    for _ in range(2):
+        ask(turn, "edit")
+    ask(turn, "read")
+    ask(turn, "write")
+    outcome = ask(turn, "edit")
+    assert outcome.refused and "not run again" in remark(outcome)
+    assert tools.ran == ["edit", "edit", "read", "write"]

@@ -7,7 +7,6 @@ missing writers are kept only to say why they are missing.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from nebula.events import Event
     from nebula.workspace.audit import AuditLog
 
-MAX_SAME_FAILURES = 2
-"""After this many identical failing calls the next one is answered with the advice to do something else."""
 MAX_PROBLEM = 500
 _CANCELLED = 499
 
@@ -44,13 +41,6 @@ class CallAudit:
     """A path is what the model says it is, and may be a key."""
 
 
-@value
-class _Failure:
-    count: int
-    sentence: str
-    refused: bool
-
-
 @record
 class ToolSet:
     """Runs calls by name; never raises at the loop."""
@@ -62,7 +52,6 @@ class ToolSet:
     """What the tools say of themselves, those that are missing here, too."""
     after_change: tuple[AfterChange, ...] = ()
     audit: CallAudit | None = None
-    _failures: dict[str, _Failure] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tools: Iterable[Tool]) -> ToolSet:
@@ -73,15 +62,12 @@ class ToolSet:
         return tuple(tool.spec for tool in self.tools.values())
 
     async def run(self, call: Call) -> Outcome:
-        signature = call_signature(call.use)
         try:
-            outcome = self._refused_before(signature)
-            if outcome is None:
-                tool, args = self._called(call)
-                # Yield once: a turn that is being cancelled must not start another write.
-                await asyncio.sleep(0)
-                self._require_audit(call.use)
-                outcome = await _run_to_outcome(tool, args, call)
+            tool, args = self._called(call)
+            # Yield once: a turn that is being cancelled must not start another write.
+            await asyncio.sleep(0)
+            self._require_audit(call.use)
+            outcome = await _run_to_outcome(tool, args, call)
         except asyncio.CancelledError as cancelled:
             done = cancelled.outcome if isinstance(cancelled, CancelledLate) else Outcome((), code=_CANCELLED)
             with suppress(WorkspaceError):  # being given up is what counts now
@@ -89,7 +75,6 @@ class ToolSet:
             raise
         except ToolFailure as failure:
             outcome = Outcome.failed(failure)
-        outcome = self._counted(signature, outcome)
         try:
             self._audit_line(call.use)(outcome.size, outcome.code)
         except WorkspaceError as error:  # what was done is done, but nobody may think that it was recorded
@@ -111,28 +96,6 @@ class ToolSet:
         if not isinstance(use.orig_args, Mapping):
             raise ToolFailure("The arguments must be a JSON object.", code=422)
         return tool, use.orig_args
-
-    def _refused_before(self, signature: str) -> Outcome | None:
-        """A person who said no twice is not asked a third time."""
-        earlier = self._failures.get(signature)
-        if earlier and earlier.refused and earlier.count >= MAX_SAME_FAILURES:
-            return _enough(earlier)
-        return None
-
-    def _counted(self, signature: str, outcome: Outcome) -> Outcome:
-        """The outcome, with advice in place of its content where the same call has failed too often.
-
-        All else stays: a call that fails may have changed files before it did.
-        """
-        earlier = self._failures.get(signature)
-        sentence = _error_of(outcome)
-        if sentence is None:
-            self._failures.pop(signature, None)
-            return outcome
-        if earlier and earlier.count >= MAX_SAME_FAILURES:
-            return replace(outcome, content=_enough(earlier).content)
-        self._failures[signature] = _Failure(earlier.count + 1 if earlier else 1, sentence, outcome.refused)
-        return outcome
 
     def _require_audit(self, use: AssistantToolUse) -> None:
         """Refuse a tool that writes where its line could not be recorded."""
@@ -189,28 +152,6 @@ def _unrecorded(size: int | None, status: int) -> None:
     """Where somebody else keeps the audit."""
 
 
-def _enough(failure: _Failure) -> Outcome:
-    return Outcome.failed(
-        ToolFailure(
-            f"This same call has now failed {failure.count + 1} times. It said: {failure.sentence} "
-            "Do something different, or tell the user what is in the way.",
-            code=403 if failure.refused else 409,
-            policy=failure.refused,
-        )
-    )
-
-
 def _argument(use: AssistantToolUse, name: str) -> str:
     found = use.orig_args.get(name) if isinstance(use.orig_args, Mapping) else None
     return found if isinstance(found, str) else ""
-
-
-def _error_of(outcome: Outcome) -> str | None:
-    if outcome.status is not ToolResultStatus.Error:
-        return None
-    return " ".join(str(block.value.get("error", "")) for block in outcome.content if isinstance(block, Json))
-
-
-def call_signature(use: AssistantToolUse) -> str:
-    """Equal for calls that ask for the same."""
-    return use.orig_name + json.dumps(use.orig_args, sort_keys=True, ensure_ascii=False, default=str)
