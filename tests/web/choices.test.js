@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/lib/attachments.js";
+import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/composer/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
-import { hunksOf } from "../../src/nebula/web/lib/hunks.js";
-import { againWith, FRESH } from "../../src/nebula/web/state/composing.js";
-import { dollars, measures, short, sharesOf } from "../../src/nebula/web/state/figures.js";
-import { continuing, EMPTY, reduce } from "../../src/nebula/web/state/reduce.js";
+import { hunksOf } from "../../src/nebula/web/transcript/hunks.js";
+import { againWith, FRESH } from "../../src/nebula/web/composer/composing.js";
+import { dollars, measures, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
+import { continuing } from "../../src/nebula/web/state/here.js";
+import { reduce } from "../../src/nebula/web/state/reduce.js";
+import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { partingOf, topologyOf } from "../../src/nebula/web/state/topology.js";
 
 const after = (state, ...changes) => changes.reduce((now, [kind, details]) => reduce(now, { kind, ...details }), state);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Link } from "../../src/nebula/web/lib/link.js";
+import { Link } from "../../src/nebula/web/server/link.js";
 
 /** A browser's socket whose other end is the test. */
 class Socket {
@@ -68,7 +68,7 @@ function opened(context, token = "", ahead = []) {
     token,
     {
       onstatus: (status) => heard.statuses.push(status),
-      onevent: (name, data) => heard.events.push([name, data]),
+      onevents: (events) => heard.events.push(events.map((each) => each.name)),
       onready: (hello, resumed) => heard.ready.push(resumed),
     },
     ahead,
@@ -200,4 +200,22 @@ test("an answer that was asked ahead is not kept over a break of the line", asyn
   socket.open();
   socket.close();
   await assert.rejects(link.ask("get_flow"), { code: "lost" });
+});
+
+test("events that come thick and fast are told together, and before an answer that came after them", async (context) => {
+  const { link, heard } = opened(context);
+  const [socket] = Socket.all;
+  await greeted(socket, PRESENT, false);
+  for (const seq of [8, 9, 10]) socket.hear({ event: `e${seq}`, seq, data: {} });
+  assert.deepEqual(heard.events, [["e8"]], "the first at once");
+  context.mock.timers.tick(16);
+  assert.deepEqual(heard.events, [["e8"], ["e9", "e10"]]);
+  socket.hear({ event: "e11", seq: 11, data: {} });
+  const answer = link.ask("get_flow").then(() => heard.events.push(["answered"]));
+  await socket.answer("get_flow", {});
+  await answer;
+  assert.deepEqual(heard.events.slice(2), [["e11"], ["answered"]]);
+  socket.hear({ event: "e12", seq: 12, data: {} });
+  socket.close();
+  assert.deepEqual(heard.events.at(-1), ["e12"], "what was heard before the line broke is told");
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { LANE, ROW } from "../../src/nebula/web/graph/geometry.js";
 import { paintPlane } from "../../src/nebula/web/graph/paint.js";
-import { layoutOf } from "../../src/nebula/web/state/layout.js";
+import { layoutOf } from "../../src/nebula/web/graph/layout.js";
 import { topologyOf } from "../../src/nebula/web/state/topology.js";
 
 const SCALE = 0.2; // from afar: lines and dots, no text

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readPlace, writePlace } from "../../src/nebula/web/lib/address.js";
-import { createPace } from "../../src/nebula/web/lib/pace.js";
+import { readPlace, writePlace } from "../../src/nebula/web/app/address.js";
+import { createPace } from "../../src/nebula/web/app/pace.js";
 import { isLong, pieces } from "../../src/nebula/web/lib/plain.js";
 import {
   centred,
@@ -17,7 +17,7 @@ import {
   toPlane,
   toScreen,
   zoomed,
-} from "../../src/nebula/web/state/viewport.js";
+} from "../../src/nebula/web/graph/viewport.js";
 
 const SIZE = { width: 400, height: 200 };
 const BOX = { left: 0, top: 0, right: 1000, bottom: 1000 };

@@ -1,11 +1,11 @@
 // The line to the server, and what the page asks first. This module is small and runs while the others are still being
 // loaded: when they are there, the answers mostly are, too.
 
-import { questionsAt, readPlace } from "./lib/address.js";
-import { Link } from "./lib/link.js";
-import { language, takeToken, theme } from "./lib/preferences.js";
+import { questionsAt, readPlace } from "./app/address.js";
+import { Link } from "./server/link.js";
+import { language, takeToken, theme } from "./app/preferences.js";
 
-/** @import { Listener } from "./lib/link.js" */
+/** @import { Listener } from "./server/link.js" */
 
 const FIRST_FLOW = "main";
 
@@ -27,7 +27,7 @@ export const link = new Link(
   takeToken(),
   {
     onstatus: (status) => hand((to) => to.onstatus(status)),
-    onevent: (name, data) => hand((to) => to.onevent(name, data)),
+    onevents: (events) => hand((to) => to.onevents(events)),
     onready: (hello, resumed) => hand((to) => to.onready(hello, resumed)),
   },
   questionsAt(place.flow ?? FIRST_FLOW, place.node),

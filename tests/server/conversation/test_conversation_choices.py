@@ -18,7 +18,7 @@ async def test_a_prompt_chooses_its_model_and_the_next_does_not(bench):
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with talk(server) as client:
             listed = (await client.ask("list_models"))["data"]
-            assert "openai/gpt-4.1-mini" in listed["models"] and listed["current"] == "gpt-4.1-nano"
+            assert "openai/gpt-4.1-mini" in listed["models"] and listed["current"] == "openai/gpt-4.1-nano"
             first = await turn(client, "a", model="openai/gpt-4.1-mini")
             await turn(client, "b", **{"from": [first]})
             await turn(client, "c", **{"from": [first], "model": "openai/gpt-4.1-mini"})

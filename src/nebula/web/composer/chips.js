@@ -1,20 +1,41 @@
 // What the prompt continues, what is shown beside it, and what is attached: each can be taken off again.
 
 import { html, nothing, repeat } from "../lib/lit.js";
-import { continuing, steerable } from "../state/reduce.js";
+import { continuing, steerable } from "../state/here.js";
 
-export function chips(state, say, page) {
+/** @import { Choosing } from "../app/choosing.js" */
+/** @import { Looking } from "../app/looking.js" */
+/** @import { FileActions } from "../files/actions.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @import { Loading } from "../server/loading.js" */
+/** @import { State } from "../state/state.js" */
+/** @import { TurnActions } from "../transcript/actions.js" */
+/** @import { ComposingActions } from "./actions.js" */
+/**
+ * @typedef {object} ChipActions
+ * @property {ComposingActions} composing
+ * @property {Choosing} choosing
+ * @property {Looking} looking
+ * @property {Pick<FileActions, "compare">} files
+ * @property {TurnActions} turns
+ * @property {Loading} loading
+ * @property {() => void} start
+ */
+
+/** @param {State} state @param {Say} say @param {ChipActions} actions */
+export function chips(state, say, actions) {
   const { references, attached } = state.composing;
-  const title = (id) => state.briefs.get(id)?.title || "…";
-  page.briefs(references.filter((id) => !state.briefs.has(id)));
-  return html`${path(state, say, page, title)}
-    ${repeat(
-      references,
-      (id) => id,
-      (id) => chip(`@ ${title(id)}`, say("remove", { title: title(id) }), () => page.unrefer(id), "reference"),
-    )}
-    ${attached.map((each, place) => chip(`${each.image ? "▣" : "▤"} ${each.name}`, say("remove", { title: each.name }), () => page.detach(place), "attached"))}
-    ${several(state, say, page)}`;
+  const { unrefer, detach } = actions.composing;
+  const title = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
+  actions.loading.briefs(references.filter((id) => !state.briefs.has(id)));
+  const reference = (/** @type {string} */ id) =>
+    chip(`@ ${title(id)}`, say("remove", { title: title(id) }), () => unrefer(id), "reference");
+  const attachment = (/** @type {{ name: string, image: boolean }} */ { name, image }, /** @type {number} */ place) =>
+    chip(`${image ? "▣" : "▤"} ${name}`, say("remove", { title: name }), () => detach(place), "attached");
+  return html`${path(state, say, actions, title)}
+    ${repeat(references, (id) => id, reference)}
+    ${attached.map(attachment)}
+    ${several(state, say, actions)}`;
 }
 
 /** @param {string} name @param {string} label @param {() => void} drop @param {string} kind @param {any} more */
@@ -22,33 +43,38 @@ function chip(name, label, drop, kind = "", more = nothing) {
   return html`<span class="chip ${kind}"><span class="name">${name}</span>${more}<button type="button" aria-label=${label} @click=${drop}>×</button></span>`;
 }
 
-function path(state, say, page, title) {
+/** @param {State} state @param {Say} say @param {ChipActions} actions @param {(id: string) => string} title */
+function path(state, say, { choosing, composing, turns, start }, title) {
   const from = continuing(state);
-  if (steerable(state)) return html`<span class="hint">${say("goes_into_turn")}</span>`;
+  if (steerable(state))
+    return html`<span class="hint">${say("goes_into_turn")}</span>
+      <button type="button" class="quiet small beside" title=${say("beside_hint")} @click=${turns.beside}>${say("beside")}</button>`;
   if (!from.length) return html`<span class="hint">${say("starts_new")}</span>`;
-  const drop = (id) => () => (from.length > 1 ? page.toggle(id) : page.start());
+  const drop = (/** @type {string} */ id) => () => (from.length > 1 ? choosing.toggle(id) : start());
   // A further turn is merged; it can be shown to the model as a reference instead.
-  const beside = (id) =>
-    html`<button type="button" title=${say("as_reference", { title: title(id) })} aria-label=${say("as_reference", { title: title(id) })} @click=${() => page.referInstead(id)}>@</button>`;
+  const beside = (/** @type {string} */ id) => {
+    const label = say("as_reference", { title: title(id) });
+    return html`<button type="button" title=${label} aria-label=${label} @click=${() => composing.referInstead(id)}>@</button>`;
+  };
+  const one = (/** @type {string} */ id, /** @type {number} */ place) =>
+    chip(title(id), say("remove", { title: title(id) }), drop(id), "", place ? beside(id) : nothing);
   return html`<span class="hint">${say(from.length > 1 ? "merging" : "continuing")}</span>
-    ${repeat(
-      from,
-      (id) => id,
-      (id, place) => chip(title(id), say("remove", { title: title(id) }), drop(id), "", place ? beside(id) : nothing),
-    )}`;
+    ${repeat(from, (id) => id, one)}`;
 }
 
 // What can be done with several turns at once.
-function several(state, say, page) {
+/** @param {State} state @param {Say} say @param {ChipActions} actions */
+function several(state, say, { choosing, files, looking }) {
   const from = continuing(state);
   const { selected, merging } = state;
-  if (steerable(state)) return nothing;
+  if (steerable(state) || selected === null) return nothing;
   if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>`;
   if (from.length < 2)
-    return html`<button type="button" class="quiet small" ?hidden=${selected === null} title=${say("merge_hint")} @click=${() => page.merge(selected)}>${say("merge")}</button>`;
+    return html`<button type="button" class="quiet small" title=${say("merge_hint")} @click=${() => choosing.merge(selected)}>${say("merge")}</button>`;
+  const compare = html`<button type="button" class="quiet small" @click=${() => files.compare(from)}>${say("compare")}</button>`;
   return html`<span class="several" role="group" aria-label=${say("chosen", { count: from.length })}>
-    ${from.length === 2 ? html`<button type="button" class="quiet small" @click=${() => page.compare(from)}>${say("compare")}</button>` : nothing}
-    <button type="button" class="quiet small" @click=${() => page.look({ dialog: "delete" })}>${say("delete_several", { count: from.length })}</button>
-    <button type="button" class="quiet small" @click=${() => page.unmergeAll()}>${say("only_one")}</button>
+    ${from.length === 2 ? compare : nothing}
+    <button type="button" class="quiet small" @click=${() => looking.look({ dialog: "delete" })}>${say("delete_several", { count: from.length })}</button>
+    <button type="button" class="quiet small" @click=${choosing.unmergeAll}>${say("only_one")}</button>
   </span>`;
 }

@@ -1,50 +1,46 @@
 // Where the next prompt is written, with what it continues and what goes along. The text is kept until it is sent,
 // whatever happens.
-//
-//   const composer = createComposer(form, page);
-//   composer.draw(state, say);
 
-import { fits, read } from "../lib/attachments.js";
+import { draft, keepDraft } from "../app/preferences.js";
+import { valueOf } from "../lib/dom.js";
 import { html, render } from "../lib/lit.js";
-import { draft, keepDraft } from "../lib/preferences.js";
-import { isBusy, steerable } from "../state/reduce.js";
+import { isBusy, steerable } from "../state/here.js";
+import { fits, read } from "./attachments.js";
 import { chips } from "./chips.js";
 import { preview } from "./preview.js";
 
+/** @import { Say } from "../lib/words.js" */
+/** @import { State } from "../state/state.js" */
+/** @import { ChipActions } from "./chips.js" */
+/** @import { ComposingActions } from "./actions.js" */
+
 export const NODE = "application/x-nebula-node";
 
-export function createComposer(form, page) {
-  const box = () => form.querySelector("#prompt");
-  const onkeydown = (event) => {
+/** @param {HTMLFormElement} form @param {ChipActions} actions @param {{ readonly state: State }} store */
+export function createComposer(form, actions, store) {
+  const { composing, turns } = actions;
+  const box = () => /** @type {HTMLTextAreaElement} */ (form.querySelector("#prompt"));
+  /** @type {Say} */
+  let say;
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
     // While an input method is composing, Enter belongs to it.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     form.requestSubmit();
   };
-  const attach = async (files) => {
-    const chosen = [...files]; // the list of an input is emptied under us
-    const failed = {};
-    for (const file of chosen) {
-      const why = fits(page.state.composing.attached, file)
-        ? await read(file).then(page.attach, (problem) => problem.message)
-        : "attach_large";
-      if (why) (failed[why] ??= []).push(file.name);
-    }
-    page.tellAll(
-      Object.entries(failed).map(([why, names]) => page.say(why, { name: names.join(", "), count: names.length })),
-    );
-  };
+  const attach = (/** @type {Iterable<File>} */ files) => attachAll(files, composing, say);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const prompt = box().value;
-    if (!prompt.trim() || form.querySelector("[type=submit]").disabled) return;
-    const turn = steerable(page.state);
-    if (await (turn ? page.steer(turn.traceId, prompt) : page.send(prompt))) {
-      if (box().value === prompt) box().value = "";
-      keepDraft(box().value);
-    }
+    const button = /** @type {HTMLButtonElement} */ (form.querySelector("[type=submit]"));
+    if (!prompt.trim() || button.disabled) return;
+    const turn = steerable(store.state);
+    if (!turn) box().value = ""; // it stands in the conversation at once; the draft is kept until the server has it
+    if (!(await (turn ? turns.steer(turn.traceId, prompt) : composing.send(prompt)))) return;
+    if (box().value === prompt) box().value = "";
+    keepDraft(box().value);
   });
-  followDrops(form, page, attach);
+  followDrops(form, composing, attach);
   form.addEventListener("paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])];
     if (!files.length) return;
@@ -56,13 +52,15 @@ export function createComposer(form, page) {
   return {
     focus: () => box().focus(),
     prompt: () => box().value,
-    draw(state, say) {
+    /** @param {State} state @param {Say} words */
+    draw(state, words) {
+      say = words;
       render(
-        html`${preview(state, say, page)}
-          <div class="chips">${chips(state, say, page)}</div>
+        html`${preview(state, words, composing, actions.loading)}
+          <div class="chips">${chips(state, words, actions)}</div>
           <div class="box">
-            <textarea rows="2" id="prompt" placeholder=${say(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${say("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
-            <div class="controls">${controls(state, say, page, attach, () => box().value)}</div>
+            <textarea rows="2" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
+            <div class="controls">${controls(state, words, actions, attach, () => box().value)}</div>
           </div>`,
         form,
       );
@@ -72,47 +70,73 @@ export function createComposer(form, page) {
         // Nothing typed meanwhile is lost either.
         box().value = [state.returned.prompt, box().value].filter((each) => each.trim()).join("\n\n");
         keepDraft(box().value);
-        page.takenBack();
+        composing.takenBack();
       }
     },
   };
 }
 
-function controls(state, say, page, attach, prompt) {
-  const { composing, view, project } = state;
+/** @param {Iterable<File>} files @param {ComposingActions} composing @param {Say} say */
+async function attachAll(files, composing, say) {
+  const chosen = [...files]; // the list of an input is emptied under us
+  /** @type {Record<string, string[]>} */
+  const failed = {};
+  for (const file of chosen) {
+    const why = fits(composing.attached(), file)
+      ? await read(file).then(composing.attach, (problem) => problem.message)
+      : "attach_large";
+    if (why) (failed[why] ??= []).push(file.name);
+  }
+  composing.tellAll(
+    Object.entries(failed).map(([why, names]) => say(why, { name: names.join(", "), count: names.length })),
+  );
+}
+
+/** @param {State} state @param {Say} say @param {ChipActions} actions @param {(files: Iterable<File>) => void} attach @param {() => string} prompt */
+function controls(state, say, { composing: actions, looking }, attach, prompt) {
+  const { composing, view } = state;
   const modes = state.modes.includes("chat") ? [] : state.modes;
-  const pick = (event) => {
-    attach(event.target.files);
-    event.target.value = "";
+  const pick = (/** @type {Event} */ event) => {
+    const input = /** @type {HTMLInputElement} */ (event.target);
+    attach(input.files ?? []);
+    input.value = "";
   };
+  const loadModels = () => state.models.length || actions.loadModels();
+  const mode = (/** @type {string} */ name) =>
+    html`<option value=${name} .selected=${name === view.mode}>${say(`mode_${name}`)}</option>`;
+  const model = (/** @type {string} */ name) =>
+    html`<option value=${name} .selected=${name === composing.model}>${name}</option>`;
+  const look = () => (state.preview ? actions.closePreview() : actions.preview(prompt()));
   return html`<label class="attach" title=${say("attach")}><input type="file" multiple class="hidden" aria-label=${say("attach")} @change=${pick}><span aria-hidden="true">＋</span></label>
-    <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(event) => page.look({ mode: event.target.value })}>
-      ${modes.map((mode) => html`<option value=${mode} .selected=${mode === view.mode}>${say(`mode_${mode}`)}</option>`)}
+    <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(/** @type {Event} */ event) => looking.look({ mode: valueOf(event) })}>${modes.map(mode)}</select>
+    <select id="model" aria-label=${say("model")} @focus=${loadModels} @pointerdown=${loadModels} @change=${(/** @type {Event} */ event) => actions.chooseModel(valueOf(event))}>
+      <option value="" .selected=${composing.model === ""}>${state.project.model || say("model")}</option>
+      ${namedModels(state).map(model)}
     </select>
-    <select id="model" aria-label=${say("model")} @focus=${() => state.models.length || page.loadModels()} @pointerdown=${() => state.models.length || page.loadModels()} @change=${(event) => page.chooseModel(event.target.value)}>
-      <option value="" .selected=${composing.model === ""}>${project.model || say("model")}</option>
-      ${named(state).map((model) => html`<option value=${model} .selected=${model === composing.model}>${model}</option>`)}
-    </select>
-    <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${() => (state.preview ? page.closePreview() : page.preview(prompt()))}>${say("preview")}</button>
+    <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${say("preview")}</button>
     ${submit(state, say)}`;
 }
 
 // While a turn is at work here, what is typed goes into it.
+/** @param {State} state @param {Say} say */
 function submit(state, say) {
   const act = steerable(state) ? "steer" : "send";
-  const waits = act === "send" && isBusy(state);
+  const waits = act === "send" && (isBusy(state) || state.sending !== null);
   return html`<button type="submit" class="primary" data-act=${act} title=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${say(act)}</button>`;
 }
 
-// Those that the server lists, and the chosen one before it has said so.
-function named({ models, composing, project }) {
-  const others = models.filter((model) => model !== `openai/${project.model}`);
+// Those that the server lists but the one that answers anyway; and the chosen one before it has said so.
+/** @param {Pick<State, "models" | "current" | "composing">} state */
+function namedModels({ models, current, composing }) {
+  const others = models.filter((model) => model !== current);
   return composing.model && !others.includes(composing.model) ? [composing.model, ...others] : others;
 }
 
 // Files go along; turns dragged here from outline or graph are shown to the model beside the path.
-function followDrops(form, page, attach) {
-  const wanted = (event) => event.dataTransfer?.types.includes("Files") || event.dataTransfer?.types.includes(NODE);
+/** @param {HTMLFormElement} form @param {Pick<ComposingActions, "refer">} composing @param {(files: Iterable<File>) => void} attach */
+function followDrops(form, { refer }, attach) {
+  const wanted = (/** @type {DragEvent} */ event) =>
+    event.dataTransfer?.types.includes("Files") || event.dataTransfer?.types.includes(NODE);
   form.addEventListener("dragover", (event) => {
     if (!wanted(event)) return;
     event.preventDefault();
@@ -121,10 +145,10 @@ function followDrops(form, page, attach) {
   form.addEventListener("dragleave", () => form.classList.remove("dropping"));
   form.addEventListener("drop", (event) => {
     form.classList.remove("dropping");
-    if (!wanted(event)) return;
+    if (!wanted(event) || !event.dataTransfer) return;
     event.preventDefault();
     const id = event.dataTransfer.getData(NODE);
-    if (id) page.refer(id);
+    if (id) refer(id);
     else attach(event.dataTransfer.files);
   });
 }

@@ -1,13 +1,47 @@
 // What opens over the page, one sheet at a time. A sheet is a function of the state in a file of its own; what it keeps
-// while it is open (a text, a place in a list) is `view.kept`.
+// while it is open (a text, a place in a list) is `kept`.
 
+import { comparing } from "../files/compare.js";
+import { files } from "../files/files.js";
+import { figures } from "../figures/figures.js";
 import { nothing, render } from "../lib/lit.js";
-import { comparing } from "./compare.js";
-import { figures } from "./figures.js";
-import { files } from "./files.js";
 import { help, palette } from "./palette.js";
 import { building, deleting, naming } from "./questions.js";
 
+/** @import { Looking } from "../app/looking.js" */
+/** @import { Command } from "../commands.js" */
+/** @import { FigureActions } from "../figures/actions.js" */
+/** @import { FileActions } from "../files/actions.js" */
+/** @import { Edits } from "../graph/edits.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @import { Summaries } from "../outline/summaries.js" */
+/** @import { Loading } from "../server/loading.js" */
+/** @import { Selectors } from "../state/selectors.js" */
+/** @import { State, View } from "../state/state.js" */
+/**
+ * @typedef {object} SheetActions
+ * @property {Pick<Looking, "look">} looking
+ * @property {Edits} edits
+ * @property {FileActions} files
+ * @property {FigureActions} figures
+ * @property {Summaries} summaries
+ * @property {Loading} loading
+ * @property {Selectors} selectors
+ * @property {Command[]} commands
+ */
+/** @typedef {{ text: string, active: number, what: "cost" | "tokens", answers: Record<string, HTMLElement> }} Kept */
+/**
+ * @typedef {object} Sheet
+ * @property {State} state
+ * @property {Say} say
+ * @property {SheetActions} actions
+ * @property {() => void} close
+ * @property {() => void} redraw
+ * @property {(command: Command) => void} run
+ * @property {Kept} kept
+ */
+
+/** @type {Record<Exclude<View["dialog"], "">, (sheet: Sheet) => any>} */
 const SHEETS = {
   build: building,
   compare: comparing,
@@ -20,25 +54,31 @@ const SHEETS = {
   rename_flow: naming,
 };
 
-export function createDialogs(root, page) {
-  const view = { shown: "", kept: {} };
-  root.addEventListener("close", () => root.open || page.look({ dialog: "" })); // another may be open by then
+/** @param {HTMLDialogElement} root @param {SheetActions} actions @param {{ readonly state: State }} store @param {() => void} drawNow */
+export function createDialogs(root, actions, store, drawNow) {
+  /** @returns {Kept} */
+  const fresh = () => ({ text: "", active: 0, what: "cost", answers: {} });
+  const view = { shown: "", kept: fresh() };
+  const shut = () => actions.looking.look({ dialog: "" });
+  root.addEventListener("close", () => root.open || shut()); // another may be open by then
   const close = () => root.close();
-  const redraw = () => draw(page.state, page.say);
-  const run = (command) => {
+  const run = (/** @type {Command} */ command) => {
     root.close();
-    page.look({ dialog: "" });
+    shut();
     view.shown = "";
-    command.run(page);
-    page.drawNow(); // what is typed next belongs to what it opened
+    command.run(store.state);
+    drawNow(); // what is typed next belongs to what it opened
   };
 
+  /** @param {State} state @param {Say} say */
   function draw(state, say) {
     const { dialog } = state.view;
     const opens = dialog !== "" && dialog !== view.shown; // one that the reader has just closed is not opened again
-    if (dialog !== view.shown) Object.assign(view, { shown: dialog, kept: {} });
+    if (dialog !== view.shown) Object.assign(view, { shown: dialog, kept: fresh() });
     root.dataset.sheet = dialog;
-    render(dialog ? SHEETS[dialog]({ state, say, page, close, redraw, run, kept: view.kept }) : nothing, root);
+    const redraw = () => draw(state, say);
+    const sheet = { state, say, actions, close, redraw, run, kept: view.kept };
+    render(dialog ? SHEETS[dialog](sheet) : nothing, root);
     if (opens && !root.open) root.showModal();
     else if (!dialog && root.open) root.close();
   }

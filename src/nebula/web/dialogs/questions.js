@@ -1,17 +1,21 @@
 // What is asked before something is done: the name of a flow, whether to build, whether to delete several turns.
 
+import { fieldOf } from "../lib/dom.js";
 import { html } from "../lib/lit.js";
-import { continuing } from "../state/reduce.js";
+import { continuing } from "../state/here.js";
 
-export function naming({ state, say, page, close }) {
+/** @import { Say } from "../lib/words.js" */
+/** @import { Sheet } from "./dialogs.js" */
+
+/** @param {Sheet} sheet */
+export function naming({ state, say, actions: { edits, loading }, close }) {
   const renaming = state.view.dialog === "rename_flow";
-  const submit = (event) => {
-    event.preventDefault();
-    const name = event.target.elements.name.value.trim();
+  const submit = async (/** @type {Event} */ event) => {
+    const name = fieldOf(event, "name");
     if (!name) return;
     close();
-    if (renaming) page.renameFlow(name);
-    else page.createFlow(name);
+    if (renaming) edits.renameFlow(name);
+    else if (await edits.createFlow(name)) loading.chooseFlow(name);
   };
   return html`<h2 id="dialog-title">${say(`cmd_${state.view.dialog}`)}</h2>
     <form @submit=${submit}>
@@ -20,15 +24,19 @@ export function naming({ state, say, page, close }) {
     </form>`;
 }
 
-export function building({ state, say, page, close }) {
-  return asked(say("build"), say("ask_build", { count: state.view.due.length }), say, close, () => page.build());
+/** @param {Sheet} sheet */
+export function building({ state, say, actions, close }) {
+  const text = say("ask_build", { count: state.view.due.length });
+  return asked(say("build"), text, say, close, actions.summaries.build);
 }
 
-export function deleting({ state, say, page, close }) {
+/** @param {Sheet} sheet */
+export function deleting({ state, say, actions, close }) {
   const ids = continuing(state);
-  return asked(say("delete"), say("ask_delete", { count: ids.length }), say, close, () => page.removeAll(ids));
+  return asked(say("delete"), say("ask_delete", { count: ids.length }), say, close, () => actions.edits.remove(ids));
 }
 
+/** @param {string} title @param {string} text @param {Say} say @param {() => void} close @param {() => void} act */
 function asked(title, text, say, close, act) {
   const agree = () => {
     close();

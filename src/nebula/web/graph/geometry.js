@@ -1,7 +1,7 @@
 // Where the nodes of a layout stand on the plane, how much is shown of them at a distance, and what is under a pointer.
 
-/** @import { Layout } from "../state/layout.js" */
-/** @import { Box, Point } from "../state/viewport.js" */
+/** @import { Layout } from "./layout.js" */
+/** @import { Box, Point } from "./viewport.js" */
 
 export const LANE = 210;
 export const ROW = 66;

@@ -1,18 +1,22 @@
 // The whole graph in a corner, with a frame around what is in sight. A press goes there.
 
-import { fitted, holds, inSight, toPlane, toScreen } from "../state/viewport.js";
+import { fitted, holds, inSight, toPlane, toScreen } from "./viewport.js";
 import { boundsOf, pointOf } from "./geometry.js";
+
+/** @import { Layout } from "./layout.js" */
+/** @import { Scene } from "./paint.js" */
+/** @import { Viewport } from "./viewport.js" */
 
 /** @param {HTMLCanvasElement} canvas @param {(point: { x: number, y: number }) => void} go */
 export function createMinimap(canvas, go) {
   const size = { width: canvas.width, height: canvas.height };
   const picture = document.createElement("canvas");
   Object.assign(picture, size);
-  /** @type {any} */
-  const view = { layout: null, ink: "", viewport: null, scene: null };
+  /** @type {{ layout: Layout, ink: string, viewport: Viewport, scene: Scene } | null} */
+  let view = null;
   let painting = 0;
   const press = (/** @type {PointerEvent} */ event) =>
-    event.buttons && view.viewport && go(toPlane(view.viewport, { x: event.offsetX, y: event.offsetY }));
+    event.buttons && view && go(toPlane(view.viewport, { x: event.offsetX, y: event.offsetY }));
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     press(event);
@@ -22,11 +26,13 @@ export function createMinimap(canvas, go) {
   const paintLater = () => {
     clearTimeout(painting);
     painting = window.setTimeout(() => {
-      nodes(picture, view, size);
+      if (!view) return;
+      nodes(picture, view.layout, view.viewport, view.ink);
       show();
     });
   };
   const show = () => {
+    if (!view) return;
     const { scene } = view;
     const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     pen.clearRect(0, 0, size.width, size.height);
@@ -38,29 +44,29 @@ export function createMinimap(canvas, go) {
     pen.strokeRect(from.x + 0.5, from.y + 0.5, Math.max(4, to.x - from.x), Math.max(4, to.y - from.y));
   };
   return {
-    draw(/** @type {any} */ scene) {
+    draw(/** @type {Scene} */ scene) {
       const bounds = boundsOf(scene.layout);
       canvas.hidden = holds(scene.viewport, scene.size, bounds);
       if (canvas.hidden) return;
-      view.scene = scene;
       const ink = scene.colour("--line-strong");
-      if (view.layout !== scene.layout || view.ink !== ink) {
-        Object.assign(view, { layout: scene.layout, ink, viewport: fitted(bounds, size, 0.2) });
-        paintLater();
-      }
+      const known = view?.layout === scene.layout && view.ink === ink ? view.viewport : null;
+      view = { layout: scene.layout, ink, viewport: known ?? fitted(bounds, size, 0.2), scene };
+      if (!known) paintLater();
       show();
     },
   };
 }
 
-/** @param {HTMLCanvasElement} picture @param {any} view @param {{ width: number, height: number }} size */
-function nodes(picture, view, size) {
+/** @typedef {ReturnType<typeof createMinimap>} Minimap */
+
+/** @param {HTMLCanvasElement} picture @param {Layout} layout @param {Viewport} viewport @param {string} ink */
+function nodes(picture, layout, viewport, ink) {
   const pen = /** @type {CanvasRenderingContext2D} */ (picture.getContext("2d"));
-  pen.clearRect(0, 0, size.width, size.height);
-  pen.fillStyle = view.ink;
-  for (const row of view.layout.byRow) {
+  pen.clearRect(0, 0, picture.width, picture.height);
+  pen.fillStyle = ink;
+  for (const row of layout.byRow) {
     for (const place of row ?? []) {
-      const { x, y } = toScreen(view.viewport, pointOf(view.layout, place));
+      const { x, y } = toScreen(viewport, pointOf(layout, place));
       pen.fillRect(x, y, 1.5, 1.5);
     }
   }

@@ -1,6 +1,6 @@
 // Draws what is in sight of the graph: dots from afar, then titles, then a line of summary, then cards.
 
-import { inSight } from "../state/viewport.js";
+import { inSight } from "./viewport.js";
 import { createFar } from "./far.js";
 import { CARD, detailAt, LANE, placesIn, pointOf, ROW } from "./geometry.js";
 
@@ -9,9 +9,10 @@ const LINE = 17;
 const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sans-serif';
 
 /** @import { Say } from "../lib/words.js" */
-/** @import { Layout } from "../state/layout.js" */
+/** @import { State } from "../state/state.js" */
+/** @import { Layout } from "./layout.js" */
 /** @import { Topology } from "../state/topology.js" */
-/** @import { Point, Size, Viewport } from "../state/viewport.js" */
+/** @import { Point, Size, Viewport } from "./viewport.js" */
 
 /**
  * @typedef {object} Scene
@@ -21,7 +22,7 @@ const FONT = '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", system-ui, sa
  * @property {Size} size
  * @property {Set<string>} path
  * @property {Set<string> | null} hits
- * @property {any} state
+ * @property {Pick<State, "briefs" | "selected" | "merging">} state
  * @property {Say} say
  * @property {(name: string) => string} colour
  * @property {{ from: number, point: Point | null, over: number | null, barred: boolean } | null} link A connection that is being drawn.
@@ -279,7 +280,8 @@ function words(pen, scene, now, { left, top, width, height, detail }) {
   titles.forEach((line, number) => pen.fillText(line, left, first + LINE * number));
   pen.font = `400 11.5px ${FONT}`;
   pen.fillStyle = colour("--faint");
-  const tags = detail === "card" && brief?.tags?.length ? 1 : 0;
+  const labels = detail === "card" ? (brief?.tags ?? []) : [];
+  const tags = labels.length ? 1 : 0;
   const about = now.count
     ? (brief?.title ?? "")
     : brief?.summary || [brief?.model, brief?.files ? `±${brief.files}` : ""].filter(Boolean).join(" · ");
@@ -289,7 +291,7 @@ function words(pen, scene, now, { left, top, width, height, detail }) {
   const answer =
     detail === "card" && !now.count ? wrapped(pen, brief?.opening ?? "", width, Math.max(0, lines - above - tags)) : [];
   answer.forEach((line, number) => pen.fillText(line, left, first + LINE * (above + number)));
-  if (tags) pen.fillText(cut(pen, `${say("tags")}: ${brief.tags.join(", ")}`, width), left, top + height - 10);
+  if (tags) pen.fillText(cut(pen, `${say("tags")}: ${labels.join(", ")}`, width), left, top + height - 10);
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room @param {number} most */

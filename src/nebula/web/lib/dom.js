@@ -43,3 +43,17 @@ export function onNextFrame(draw) {
 export function isTyping(target) {
   return target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable);
 }
+
+// What stands in the field that an event is about.
+/** @param {Event} event */
+export function valueOf(event) {
+  return /** @type {HTMLInputElement} */ (event.target).value;
+}
+
+// What was typed into a field of the form that is submitted.
+/** @param {Event} event @param {string} name */
+export function fieldOf(event, name) {
+  event.preventDefault();
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  return /** @type {HTMLInputElement} */ (form.elements.namedItem(name)).value.trim();
+}

@@ -1,6 +1,6 @@
 // A path of the project as an address that the reader's editor answers to.
 
-/** @import { State } from "../state/reduce.js" */
+/** @import { State } from "../state/state.js" */
 
 const PATH = /^(?:\.\/)?([\w@+-][\w@+.-]*(?:\/[\w@+.-]+)*\.\w{1,8})(?::(\d{1,7}))?$/;
 

@@ -3,12 +3,11 @@
 import { isOver } from "./turn.js";
 import { withEvent, withWaiting } from "./turns.js";
 
-/** @import { Brief, State } from "./reduce.js" */
+/** @import { Brief, State } from "./state.js" */
 /** @import { Turn, TurnEvent } from "./turn.js" */
 
 /** @type {Record<string, (state: State, data: any) => State>} */
 const EVENTS = {
-  node_created: created,
   node_updated: changed,
   summary_built: changed,
   node_deleted: deleted,
@@ -17,8 +16,29 @@ const EVENTS = {
   resync_required: (state) => ({ ...state, outdated: true, bodies: new Map() }),
 };
 
+/**
+ * What was heard in one go. Nodes may come by the thousand (a git pull): those that follow each other are taken in together.
+ * @param {State} state
+ * @param {{ name: string, data: any }[]} events
+ * @param {number} now
+ */
+export function heardAll(state, events, now) {
+  let next = state;
+  for (let place = 0; place < events.length;) {
+    const start = place;
+    while (place < events.length && events[place].name === "node_created") place++;
+    if (place > start)
+      next = created(
+        next,
+        events.slice(start, place).map((each) => each.data),
+      );
+    else next = heard(next, events[place].name, events[place++].data, now);
+  }
+  return next;
+}
+
 /** @param {State} state @param {string} name @param {any} data @param {number} now */
-export function heard(state, name, data, now) {
+function heard(state, name, data, now) {
   if (EVENTS[name]) return EVENTS[name](state, data);
   return data.trace_id ? turnEvent(state, data, now) : state;
 }
@@ -34,12 +54,15 @@ function turnEvent(state, data, now) {
   const turns = withEvent(state.turns, data, now);
   if (turns === state.turns) return state;
   const turn = turns.get(data.trace_id);
-  const here = concerns(state, data);
-  let next = { ...state, turns };
-  if (!turn || !isOver(turn)) return next;
-  const following = turn.parents.length ? turn.parents.includes(state.selected ?? "") : state.selected === null;
-  if (here && turn.nodeId && following) next = { ...next, selected: turn.nodeId, merging: [] };
-  return withUnheard(withReturned(next, turn), data);
+  const next = { ...state, turns };
+  return turn && isOver(turn) ? withUnheard(ended(next, turn), data) : next;
+}
+
+// The reader goes on at the node of the turn before them; nobody is carried off to a turn that ended elsewhere.
+/** @param {State} state @param {Turn} turn @returns {State} */
+export function ended(state, turn) {
+  const follows = state.turn === turn.traceId && turn.nodeId !== null && concerns(state, { flow_id: turn.flowId });
+  return withReturned(follows ? { ...state, selected: turn.nodeId, merging: [] } : state, turn);
 }
 
 // What this page said into a turn that did not hear it any more goes back as well.
@@ -60,18 +83,27 @@ export function withReturned(state, turn) {
   return { ...state, sent, returned: { traceId: turn.traceId, prompt: turn.prompt } };
 }
 
-/**
- * @param {State} state
- * @param {{ node_id: string, flow_id: string, parents: { source: string }[], node: Brief }} data
- */
-function created(state, { node_id, flow_id, parents, node }) {
-  const briefs = withEntries(state.briefs, [[node_id, node]]);
-  if (state.flow.id ? flow_id !== state.flow.id : state.flowId !== "main") return { ...state, briefs };
-  const { nodes, connections } = state.flow;
-  if (nodes.includes(node_id)) return { ...state, briefs };
-  const added = parents.map(({ source }) => ({ source, target: node_id }));
-  const flow = { ...state.flow, id: flow_id, nodes: [...nodes, node_id], connections: [...connections, ...added] };
-  return { ...state, briefs, flow };
+/** @typedef {{ node_id: string, flow_id: string, parents: { source: string }[], node: Brief }} Created */
+
+/** @param {State} state @param {Created[]} all @returns {State} */
+function created(state, all) {
+  const briefs = withEntries(
+    state.briefs,
+    all.map(({ node_id, node }) => [node_id, node]),
+  );
+  let { id } = state.flow;
+  const nodes = [...state.flow.nodes];
+  const connections = [...state.flow.connections];
+  const known = new Set(nodes);
+  for (const { node_id, flow_id, parents } of all) {
+    if ((id ? flow_id !== id : state.flowId !== "main") || known.has(node_id)) continue;
+    id = flow_id;
+    known.add(node_id);
+    nodes.push(node_id);
+    for (const { source } of parents) connections.push({ source, target: node_id });
+  }
+  if (nodes.length === state.flow.nodes.length) return { ...state, briefs };
+  return { ...state, briefs, flow: { ...state.flow, id, nodes, connections } };
 }
 
 /** @param {State} state @param {{ node_id: string, node: Brief }} data */

@@ -1,133 +1,17 @@
-// The whole state of the page, and how it changes: plain values in, a new value out, no page needed.
+// How the state changes: plain values in, a new value out, no page needed.
 
-import { COMPOSING, FRESH } from "./composing.js";
-import { concerns, heard, withEntries, withReturned } from "./events.js";
+import { COMPOSING, FRESH } from "../composer/composing.js";
+import { ended, heardAll, withEntries, withReturned } from "./events.js";
+import { continuing, turnsOfFlow } from "./here.js";
+import { EMPTY } from "./state.js";
 import { isOver, LOST } from "./turn.js";
-import { foundAgain, NO_TURNS, reconciled, stopping, turnAt, waiting } from "./turns.js";
+import { atWork, begun, foundAgain, reconciled, stopping } from "./turns.js";
 
-/** @import { Composing } from "./composing.js" */
-/** @import { Flow } from "./topology.js" */
-/** @import { Turn } from "./turn.js" */
-/** @import { Turns } from "./turns.js" */
-/** @import { Viewport } from "./viewport.js" */
-
-/**
- * @typedef {object} Brief A node in the short form of lists; `problem` where its file cannot be read.
- * @property {string} id
- * @property {string} [title]
- * @property {string} [summary]
- * @property {string} [opening] How the answer begins.
- * @property {string[]} [tags]
- * @property {number} [files]
- * @property {string} [problem]
- */
-/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, [more: string]: any }} Body */
-/** @typedef {{ id: string, name: string, problem?: string, [more: string]: any }} FlowHead */
-
-/**
- * @typedef {object} State
- * @property {string} status
- * @property {string} notice
- * @property {Offer | null} offer What can be done about it with one click.
- * @property {string[]} modes
- * @property {FlowHead[]} flows
- * @property {string} flowId
- * @property {Flow & { id: string, name: string, problem?: string, base?: object }} flow `base` stays while it only grows.
- * @property {boolean} outdated
- * @property {ReadonlyMap<string, Brief>} briefs
- * @property {ReadonlyMap<string, Body>} bodies
- * @property {string | null} selected
- * @property {string[]} merging
- * @property {boolean} joining Whether the next turn that is clicked joins those chosen.
- * @property {ReadonlySet<string>} folded
- * @property {{ text: string, filters: Filters, hits: string[] | null, total: number }} search
- * @property {{ tags: Record<string, number>, models: Record<string, number> } | null} choices What a search can be narrowed to.
- * @property {Turns} turns
- * @property {ReadonlySet<string>} sent Turns that this page asked for.
- * @property {ReadonlySet<string>} steered What this page said into turns at work, by id.
- * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
- * @property {{ done: number, total: number } | null} building
- * @property {Preview | null} preview
- * @property {Composing} composing
- * @property {{ root: string, editorUrl: string, model: string }} project Where the server is at home.
- * @property {string[]} models
- * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string } | null} files
- * @property {{ ids: string[], files: FileDifference[] } | null} compared
- * @property {any} figures
- * @property {View} view
- */
-/** @typedef {{ undo: "edit" } | { undo: "files", taken: string }} Offer */
-/** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
-/** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
-/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
-/**
- * @typedef {object} View How the reader has the page before them.
- * @property {string} tab The part in sight where there is room for one only.
- * @property {boolean} graph
- * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "compare" | "figures" | "delete"} dialog
- * @property {string[]} due Turns whose summaries the dialog asks about.
- * @property {string} lang
- * @property {string} theme
- * @property {string} mode
- * @property {boolean} filters Whether the filters of the search are open.
- * @property {boolean} notify Whether the browser tells of a question while the page is out of sight.
- * @property {Record<string, number>} panels Widths that the reader gave them, in pixels.
- * @property {boolean} folding Whether the graph folds runs of turns.
- * @property {ReadonlySet<string>} opened First turns of runs that are not folded.
- * @property {Viewport | null} viewport
- */
-
-/** @type {State} */
-export const EMPTY = {
-  status: "connecting",
-  notice: "",
-  offer: null,
-  modes: [],
-  flows: [],
-  flowId: "main",
-  flow: { id: "", name: "main", nodes: [], connections: [] },
-  outdated: false,
-  briefs: new Map(),
-  bodies: new Map(),
-  selected: null,
-  merging: [],
-  joining: false,
-  folded: new Set(),
-  search: { text: "", filters: {}, hits: null, total: 0 },
-  choices: null,
-  turns: NO_TURNS,
-  sent: new Set(),
-  steered: new Set(),
-  returned: null,
-  building: null,
-  preview: null,
-  composing: FRESH,
-  project: { root: "", editorUrl: "", model: "" },
-  models: [],
-  files: null,
-  compared: null,
-  figures: null,
-  view: {
-    filters: false,
-    notify: false,
-    panels: {},
-    due: [],
-    tab: "talk",
-    graph: true,
-    drawer: false,
-    dialog: "",
-    lang: "en",
-    theme: "auto",
-    mode: "",
-    folding: false,
-    opened: new Set(),
-    viewport: null,
-  },
-};
+/** @import { State } from "./state.js" */
 
 /** @type {Record<string, (state: State, change: any) => State>} */
 const CHANGES = {
+  events: (state, { events, now }) => heardAll(state, events, now),
   status: (state, { status }) => ({ ...state, status }),
   notice: (state, { text, offer = null }) => ({ ...state, notice: text, offer }),
   hello: (state, { modes, project, turns, resumed, now }) => ({
@@ -137,39 +21,30 @@ const CHANGES = {
     turns: reconciled(state.turns, turns, resumed, now),
   }),
   flows: (state, { flows }) => ({ ...state, flows }),
-  flow: (state, { flow, place = null }) => withFlow(place ? { ...state, selected: place } : state, flow),
+  flow: (state, { flow, place = null }) => withFlow(state, flow, place),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
-  briefs: (state, { nodes }) => ({
-    ...state,
-    briefs: withEntries(
-      state.briefs,
-      nodes.map((/** @type {Brief} */ node) => [node.id, node]),
-    ),
-  }),
-  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [[node.id, node]]) }),
-  select: (state, { id, tab }) =>
-    selecting(tab && tab !== state.view.tab ? { ...state, view: { ...state.view, tab } } : state, id),
-  open: (state, { id, tab }) => opening({ ...state, view: { ...state.view, tab } }, id),
-  merge: (state, { id }) => ({
-    ...state,
-    joining: true,
-    merging: state.merging.includes(id) ? state.merging : [...state.merging, id],
-  }),
-  unmerge: (state, { id }) => ({ ...state, merging: state.merging.filter((each) => each !== id) }),
-  fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
+  briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map(withId)) }),
+  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [withId(node)]) }),
+  select: (state, { id, tab = state.view.tab }) => selecting(onTab(state, tab), id),
+  open: (state, { id, tab }) => opening(onTab(state, tab), id),
+  merge: (state, { id }) => ({ ...at(state, state.selected, [...new Set([...state.merging, id])]), joining: true }),
+  unmerge: (state, { id }) => at(state, state.selected, without(state.merging, id)),
   toggle: (state, { id }) => toggled(state, id),
-  search: (state, { text, filters = {}, hits, total = 0 }) => ({ ...state, search: { text, filters, hits, total } }),
+  watch: (state, { traceId }) => watching(state, traceId),
+  beside: (state) => ({ ...state, turn: null, sending: null }),
+  fold: (state, { id, folded }) => ({ ...state, folded: withFold(state.folded, id, folded) }),
+  search: (state, { text, filters = {}, hits, total = 0, unread = 0 }) => ({
+    ...state,
+    search: { text, filters, hits, total, unread },
+  }),
   choices: (state, { choices }) => ({ ...state, choices }),
-  models: (state, { models }) => ({ ...state, models }),
+  models: (state, { models, current = "" }) => ({ ...state, models, current }),
   files: (state, { files }) => ({ ...state, files }),
   compared: (state, { compared }) => ({ ...state, compared }),
   figures: (state, { figures }) => ({ ...state, figures }),
-  sent: (state, { traceId, composing }) => ({
-    ...state,
-    sent: new Set(state.sent).add(traceId),
-    composing: composing === state.composing ? { ...FRESH, model: composing.model } : state.composing,
-    preview: null,
-  }),
+  sending: (state, { prompt, from }) => ({ ...state, sending: { prompt, parents: from } }),
+  unsent: (state, { prompt }) => ({ ...state, sending: null, returned: { traceId: "", prompt } }),
+  sent: (state, change) => wasSent(state, change),
   steered: (state, { steeringId }) => ({ ...state, steered: new Set(state.steered).add(steeringId) }),
   edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
   taken_back: (state) => ({ ...state, returned: null }),
@@ -187,130 +62,103 @@ const CHANGES = {
  * @returns {State}
  */
 export function reduce(state, change) {
-  if (change.kind === "event") return heard(state, change.name, change.data, change.now);
   const compose = COMPOSING[change.kind];
   return compose ? { ...state, composing: compose(state.composing, change) } : CHANGES[change.kind](state, change);
 }
 
-/**
- * What a new prompt would continue.
- * @param {State} state
- */
-export function continuing(state) {
-  const from = [state.selected, ...state.merging].filter((id) => id !== null);
-  return [...new Set(from)];
+/** @template {{ id: string }} T @param {T} node @returns {[string, T]} */
+const withId = (node) => [node.id, node];
+const without = (/** @type {string[]} */ list, /** @type {string} */ id) => list.filter((each) => each !== id);
+
+/** @param {State} state @param {string} tab @returns {State} */
+function onTab(state, tab) {
+  return tab === state.view.tab ? state : { ...state, view: { ...state.view, tab } };
 }
 
-/**
- * The turn that goes on, or ended, where the reader is.
- * @param {State} state
- * @returns {Turn | null}
- */
-export function turnHere(state) {
-  return turnAt(turnsOfFlow(state), continuing(state), state.selected);
-}
-
-/** @param {State} state @returns {Turns} */
-function turnsOfFlow(state) {
-  return new Map([...state.turns].filter(([, turn]) => concerns(state, { flow_id: turn.flowId })));
-}
-
-/**
- * Whether a prompt would have to wait: a turn from the same place is at work.
- * @param {State} state
- */
-export function isBusy(state) {
-  const turn = turnHere(state);
-  return turn !== null && !isOver(turn);
-}
-
-/**
- * The turn here that hears what is said now; plain chat has no further round to hear it in.
- * @param {State} state
- */
-export function steerable(state) {
-  const turn = turnHere(state);
-  return turn && !isOver(turn) && !state.modes.includes("chat") ? turn : null;
-}
-
-/**
- * What the strip shows: the turn at work here, else one elsewhere that has a question.
- * @param {State} state
- */
-export function turnInSight(state) {
-  const here = turnHere(state);
-  return here !== null && !isOver(here) ? here : waiting(turnsOfFlow(state));
+// At another place. A turn at work that continues just that is before the reader again; nothing is no such place: a new
+// conversation is always new.
+/** @param {State} state @param {string | null} selected @param {string[]} merging @returns {State} */
+function at(state, selected, merging) {
+  const next = { ...state, selected, merging, placed: true, sending: null };
+  return { ...next, turn: atWork(turnsOfFlow(state), continuing(next))?.traceId ?? null };
 }
 
 /** @param {State} state @param {string | null} id @returns {State} */
 function selecting(state, id) {
-  return state.selected === id
-    ? state
-    : { ...state, selected: id, merging: id ? state.merging : [], joining: state.joining && id !== null };
+  if (id === null) return { ...at(state, null, []), joining: false };
+  return state.selected === id ? state : at(state, id, state.merging);
 }
 
 // A click: this turn alone, unless the reader said that it shall join those chosen.
 /** @param {State} state @param {string} id @returns {State} */
 function opening(state, id) {
   const next = selecting(state, id);
-  return { ...next, joining: false, merging: state.joining ? next.merging : [] };
+  if (state.joining) return { ...next, joining: false };
+  return next.merging.length ? at(next, id, []) : next;
 }
 
 // One more turn beside the chosen one, or one less: what a prompt would then continue together.
 /** @param {State} state @param {string} id @returns {State} */
 function toggled(state, id) {
   const chosen = continuing(state);
-  const next = chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id];
-  return { ...state, selected: next[0] ?? null, merging: next.slice(1), joining: false };
+  const next = chosen.includes(id) ? without(chosen, id) : [...chosen, id];
+  return { ...at(state, next[0] ?? null, next.slice(1)), joining: false };
 }
 
-/** @param {State} state @param {State["flow"]} flow */
-function withFlow(state, flow) {
+/** @param {State} state @param {string} traceId @returns {State} */
+function watching(state, traceId) {
+  const turn = state.turns.get(traceId);
+  if (!turn) return state;
+  const [first = null, ...others] = turn.parents;
+  return { ...onTab(at(state, first, others), "talk"), turn: traceId, joining: false };
+}
+
+// The server has taken the prompt: its turn is before the reader, unless they went elsewhere meanwhile.
+/** @param {State} state @param {any} change @returns {State} */
+function wasSent(state, { traceId, composing, prompt, from, flowId, now }) {
+  const turns = begun(state.turns, { trace_id: traceId, flow_id: flowId, prompt, parents: from }, now);
+  const next = {
+    ...state,
+    turns,
+    turn: state.sending ? traceId : state.turn,
+    sending: null,
+    placed: true,
+    sent: new Set(state.sent).add(traceId),
+    composing: composing === state.composing ? { ...FRESH, model: composing.model } : state.composing,
+    preview: null,
+  };
+  const turn = turns.get(traceId);
+  return turn && isOver(turn) ? ended(next, turn) : next;
+}
+
+// The reader is taken to `place`, or stays. Who has just come sees the conversation that is being begun.
+/** @param {State} state @param {State["flow"]} flow @param {string | null} place @returns {State} */
+function withFlow(state, flow, place) {
   const isHere = (/** @type {string} */ id) => flow.nodes.includes(id); // asked of few
-  const selected = state.selected !== null && isHere(state.selected) ? state.selected : null;
-  const turns = foundAgain(state.turns, isHere);
-  const next = { ...state, flow: { ...flow, base: {} }, selected, turns, merging: state.merging.filter(isHere) };
+  const wanted = place ?? state.selected;
+  const selected = wanted !== null && isHere(wanted) ? wanted : null;
+  const merging = state.merging.filter(isHere);
+  /** @type {State} */
+  let next = { ...state, flow: { ...flow, base: {} }, turns: foundAgain(state.turns, isHere) };
+  if (selected !== state.selected || merging.length !== state.merging.length) next = at(next, selected, merging);
+  const found = next.turn === null ? undefined : next.turns.get(next.turn);
+  if (found?.nodeId && found !== state.turns.get(found.traceId)) next = ended(next, found);
+  if (!state.placed && selected === null) {
+    const beginning = [...turnsOfFlow(next).values()].findLast((turn) => !isOver(turn) && !turn.parents.length);
+    next = { ...next, turn: beginning?.traceId ?? null };
+  }
   const unanswered = [...turnsOfFlow(next).values()].find(
     (turn) => turn.status === LOST && state.sent.has(turn.traceId),
   );
-  return withReturned(next, unanswered ?? null);
+  return withReturned({ ...next, placed: true }, unanswered ?? null);
 }
 
 /** @param {State} state */
-function kept({
-  status,
-  modes,
-  flows,
-  briefs,
-  bodies,
-  turns,
-  sent,
-  steered,
-  returned,
-  building,
-  composing,
-  project,
-  models,
-  choices,
-  view,
-}) {
-  return {
-    status,
-    modes,
-    flows,
-    briefs,
-    bodies,
-    turns,
-    sent,
-    steered,
-    returned,
-    building,
-    composing,
-    project,
-    models,
-    choices,
-    view: { ...view, viewport: null },
-  };
+function kept(state) {
+  const { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building } = state;
+  const { composing, project, models, current, choices, view } = state;
+  const ours = { composing, project, models, current, choices, view: { ...view, viewport: null } };
+  return { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, ...ours };
 }
 
 /** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */

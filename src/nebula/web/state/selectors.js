@@ -1,10 +1,10 @@
 // What the page shows, worked out of the state: each view once for every version of what it depends on.
 
-import { extended, layoutOf } from "./layout.js";
+import { extended, layoutOf } from "../graph/layout.js";
 import { grown, pathTo, rowsOf, topologyOf } from "./topology.js";
 
-/** @import { Layout } from "./layout.js" */
-/** @import { State } from "./reduce.js" */
+/** @import { Layout } from "../graph/layout.js" */
+/** @import { State } from "./state.js" */
 /** @import { Row, Topology } from "./topology.js" */
 
 /**
@@ -67,6 +67,7 @@ export function createSelectors() {
     id === null ? -1 : shown.findIndex((row) => row.id === id),
   );
   const hits = remembered((/** @type {string[]} */ found) => found.map((id) => ({ ...HIT, id })));
+  const pathSet = remembered((/** @type {string[]} */ ids) => new Set(ids));
   const marked = remembered((/** @type {string[] | null} */ found) => (found ? new Set(found) : null));
 
   const shape = (/** @type {State} */ state) => topology(state.flow);
@@ -76,6 +77,7 @@ export function createSelectors() {
     topology: shape,
     layout: (/** @type {State} */ state) => layout(shape(state), state.view.folding, state.view.opened),
     path: (/** @type {State} */ state) => path(shape(state), state.selected),
+    pathSet: (/** @type {State} */ state) => pathSet(path(shape(state), state.selected)),
     rows: shownRows,
     placeOfRow: (/** @type {State} */ state) => placeOf(shownRows(state), state.selected),
     hits: (/** @type {State} */ state) => marked(state.search.hits),

@@ -19,12 +19,16 @@
  * @property {string} [network] The command that asks for the network.
  * @property {string} [call] What a tool of an MCP server would be called with.
  * @property {string} [tool]
+ * @property {boolean} [read] Whether a secret file is to be read.
+ * @property {boolean} [once] Whether a yes counts for this question alone.
+ * @property {string} [command] The command that would change the files.
  */
 
 /**
  * @typedef {object} Change
  * @property {string} path
  * @property {string} kind
+ * @property {string} [renamed_from]
  * @property {number} added
  * @property {number} removed
  * @property {string} diff
@@ -106,6 +110,10 @@ export function begin(data, now) {
 export function perform(turn, data, now) {
   if (data.seq <= turn.seq) return turn;
   let next = { ...turn, seq: data.seq };
+  if (data.type === "task") {
+    const { prompt, parents, flow_id: flowId } = data;
+    next = { ...next, prompt: prompt ?? turn.prompt, parents: parents ?? turn.parents, flowId: flowId ?? turn.flowId };
+  }
   for (const cue of data.stage ?? []) next = follow(next, cue, now);
   if (data.type === "tool_result" && next.ask && data.tool_use_id === next.ask.tool_use_id)
     next = { ...next, ask: null };

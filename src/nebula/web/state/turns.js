@@ -48,26 +48,34 @@ export function reconciled(turns, underWay, resumed, now) {
 }
 
 /**
- * The turn that belongs to a place: the newest that continues these nodes, or that became the chosen node.
+ * The newest turn at work that continues just these nodes. Any number may; and nothing is no place to come back to.
  * @param {Turns} turns
  * @param {string[]} from
- * @param {string | null} selected
  * @returns {Turn | null}
  */
-export function turnAt(turns, from, selected) {
+export function atWork(turns, from) {
   const wanted = [...from].sort().join();
-  const found = [...turns.values()].reverse();
-  const here = (/** @type {Turn} */ turn) =>
-    (selected !== null && turn.nodeId === selected) || [...turn.parents].sort().join() === wanted;
-  return found.find((turn) => !isOver(turn) && here(turn)) ?? found.find(here) ?? null;
+  const fits = (/** @type {Turn} */ turn) => !isOver(turn) && [...turn.parents].sort().join() === wanted;
+  return from.length ? ([...turns.values()].findLast(fits) ?? null) : null;
 }
 
 /**
- * A turn at work that waits for an answer, wherever it is: the oldest question first.
+ * A turn at work, wherever it is: the oldest question first, else the newest.
  * @param {Turns} turns
  */
 export function waiting(turns) {
-  return [...turns.values()].find((turn) => turn.ask !== null && !isOver(turn)) ?? null;
+  const all = [...turns.values()].filter((turn) => !isOver(turn));
+  return all.find((turn) => turn.ask !== null) ?? all.at(-1) ?? null;
+}
+
+/**
+ * With a turn that this page asked for, should none of its events have been heard yet.
+ * @param {Turns} turns
+ * @param {UnderWay} data
+ * @param {number} now
+ */
+export function begun(turns, data, now) {
+  return turns.has(data.trace_id) ? turns : withTurn(turns, begin(data, now));
 }
 
 /**

@@ -6,8 +6,9 @@ from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 from nebula.language import LANGUAGES
+from nebula.llm.choose import choose_model, offered_models
 from nebula.llm.choose import list_models as ask_for_models
-from nebula.llm.choose import offered_models
+from nebula.llm.errors import ModelError
 from nebula.server.conversation.actions.attached import attachments_of
 from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
@@ -55,11 +56,17 @@ async def send_prompt(
 
 
 async def list_models(server: ServerContext, _: Client) -> ActionResult:
-    """All that can answer, as `provider/name`, and the one that does where none is named."""
+    """List all that can answer, as `provider/name`; `current` is the one that does where none is named, in the same
+    form, or empty where nobody can."""
     offered = offered_models(await ask_for_models(server.settings))
-    return ActionResult(
-        {"models": [f"{each.provider}/{each.name}" for each in offered], "current": server.settings.model}
-    )
+    try:
+        chosen = await choose_model(server.settings)
+    except ModelError:
+        current = ""
+    else:
+        current = f"{chosen.provider}/{chosen.name}"
+        await chosen.connector.aclose()
+    return ActionResult({"models": [f"{each.provider}/{each.name}" for each in offered], "current": current})
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:

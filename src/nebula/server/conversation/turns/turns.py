@@ -1,7 +1,7 @@
-"""Turns that clients started: one at a time from each place, heard by whoever listens, decided by whoever is there.
+"""Turns that clients started: any number at once, each known by its trace id, heard by whoever listens.
 
-A turn belongs to the server, not to a connection. A client that goes away does not end it, and an approval it left
-open can be answered by another.
+Several may begin from nothing, or continue the same node. A turn belongs to the server, not to a connection. A client
+that goes away does not end it, and an approval it left open can be answered by another.
 """
 
 from __future__ import annotations
@@ -101,12 +101,7 @@ class Turns:
         self._questions: dict[str, tuple[Approval, asyncio.Future[Decision]]] = {}
 
     def start(self, job: Job, sender: object) -> None:
-        """Returns at once. Raises ActionError where a turn that continues the same nodes is under way."""
-        place = job.flow_name, job.parents
-        if any((turn.job.flow_name, turn.job.parents) == place for turn in self._running.values()):
-            raise ActionError(
-                "a turn is under way from here; wait for its end, cancel it, or continue elsewhere", code="busy"
-            )
+        """Begin the turn and return at once."""
         stage = Stage(StageOptions(job.lang, self._curtain, backstage=True))
         turn = _Running(job, sender, stage, self._hub.seq)
         self._running[job.trace_id] = turn

@@ -1,6 +1,6 @@
 // What is dropped, pasted or picked, read for sending: images as base64, everything else as text.
 
-/** @import { Attached } from "../state/composing.js" */
+/** @import { Attached } from "./composing.js" */
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 export const MOST_TEXT = 700_000; // bytes of all files together: a message has a limit

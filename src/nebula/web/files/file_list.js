@@ -4,19 +4,23 @@ import { diffOf } from "../lib/diff.js";
 import { editorLink } from "../lib/editor_link.js";
 import { html, nothing } from "../lib/lit.js";
 
+/** @import { Say } from "../lib/words.js" */
+/** @import { FileDifference, State } from "../state/state.js" */
+
 const FEW = 4;
 
+/** @param {FileDifference[]} found @param {Say} say @param {State["project"]} project */
 export function fileList(found, say, project) {
-  const one = (file) => html`<div class="beside"><details ?open=${found.length < FEW}>
+  const one = (/** @type {FileDifference} */ file) => html`<div class="beside"><details ?open=${found.length < FEW}>
     <summary>${file.path} <span class="count">+${file.added} −${file.removed}</span>${file.conflict ? html` <span class="conflict">${file.conflict}</span>` : nothing}</summary>
     ${file.diff ? diffOf(file.diff, say("diff")) : nothing}
   </details>${openLink(project, file.path, say)}</div>`;
   return html`<div class="files">${found.map(one)}</div>`;
 }
 
+/** @param {State["project"]} project @param {string} path @param {Say} say */
 export function openLink(project, path, say) {
   const href = editorLink(project, path);
-  return href
-    ? html`<a class="open" href=${href} aria-label=${say("open_in_editor", { path })} title=${say("open_in_editor", { path })}>↗</a>`
-    : nothing;
+  const label = say("open_in_editor", { path });
+  return href ? html`<a class="open" href=${href} aria-label=${label} title=${label}>↗</a>` : nothing;
 }

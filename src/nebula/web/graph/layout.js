@@ -3,7 +3,7 @@
 // Nodes are placed one after the other, each from those before it alone: below its parents, in the lane of its line, or in
 // the free lane nearest to where it branches off. So a picture that grows, or is made anew, has everything in its old place.
 
-/** @import { Topology } from "./topology.js" */
+/** @import { Topology } from "../state/topology.js" */
 /** @typedef {{ bottom: number }} Line Turns that go on in one lane, down to this row. */
 /**
  * @typedef {object} Layout

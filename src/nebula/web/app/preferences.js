@@ -1,5 +1,7 @@
 // What the browser remembers: language, look and places for good; token, draft and mode for this tab.
 
+/** @import { State } from "../state/state.js" */
+
 const LANGUAGE = "nebula.language";
 const THEME = "nebula.theme";
 const TOKEN = "nebula.token";
@@ -118,4 +120,16 @@ export function draft() {
 export function keepDraft(text) {
   if (text) sessionStorage.setItem(DRAFT, text);
   else sessionStorage.removeItem(DRAFT);
+}
+
+// The state at first: empty, but as the reader had the page before them.
+/** @param {State} empty @param {string | null} flow @returns {State} */
+export function rememberedState(empty, flow) {
+  const view = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: panels(), ...parts() };
+  return {
+    ...empty,
+    flowId: flow ?? empty.flowId,
+    composing: { ...empty.composing, model: model() },
+    view: { ...empty.view, ...view },
+  };
 }

@@ -1,9 +1,10 @@
 // The line to the server: questions and their answers, events, and coming back after a break.
 //
-//   const link = new Link(url, token, { onstatus, onevent, onready });
+//   const link = new Link(url, token, { onstatus, onevents, onready });
 //   const { nodes } = await link.ask("search_nodes", { text: "…" });
 //
 // `onready(present, resumed)` is called whenever the line stands; unless `resumed`, all that was known may be out of date.
+// Events that come thick and fast are told together, always before an answer that came after them.
 // `ahead` are questions that will be asked first of all: they leave with the greeting, and who asks gets the answer.
 
 const FIRST_WAIT_MS = 500;
@@ -13,12 +14,13 @@ const LOOK_EVERY_MS = 500;
 const SILENT_FOR_MS = 1500;
 const ANSWER_WITHIN_MS = 2400; // with the silence before and two looks: within 5 s
 
+const TOGETHER_MS = 16;
 const CONNECT_WITHIN_MS = 10_000; // that the line is lost is told meanwhile; a server that comes round takes it
 
 /**
  * @typedef {object} Listener
  * @property {(status: string) => void} onstatus
- * @property {(name: string, data: any) => void} onevent
+ * @property {(events: { name: string, data: any }[]) => void} onevents
  * @property {(hello: any, resumed: boolean) => void} onready
  */
 /** @typedef {Error & { code: string }} Failure */
@@ -41,6 +43,9 @@ export class Link {
   #seq = null;
   /** @type {string | null} The run of the server it was heard from. */
   #epoch = null;
+  /** @type {{ name: string, data: any }[]} Those that nobody was told of yet. */
+  #events = [];
+  #toldAt = -Infinity;
   /** @type {Question[]} */
   #ahead;
   /** @type {Map<string, Promise<any>>} Answers to what was asked ahead, until somebody wants them. */
@@ -164,9 +169,12 @@ export class Link {
         this.#seq = message.data.seq;
         this.#epoch = message.data.epoch;
       } else this.#seq = message.seq;
-      this.#listener.onevent(message.event, message.data);
+      this.#events.push({ name: message.event, data: message.data });
+      if (this.#heardAt - this.#toldAt >= TOGETHER_MS) this.#tell();
+      else if (this.#events.length === 1) setTimeout(() => this.#tell(), TOGETHER_MS);
       return;
     }
+    this.#tell();
     const asked = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     if (!asked) return;
@@ -174,10 +182,17 @@ export class Link {
     else asked.reject(failure(message.error.code, message.error.message));
   }
 
+  #tell() {
+    if (!this.#events.length) return;
+    this.#toldAt = Date.now();
+    this.#listener.onevents(this.#events.splice(0));
+  }
+
   /** @param {WebSocket} socket @param {number} code */
   #lose(socket, code) {
     if (socket !== this.#socket) return;
     this.#socket = null;
+    this.#tell();
     this.#forgetQuestions();
     if (code === REFUSED) {
       this.#listener.onstatus("refused");

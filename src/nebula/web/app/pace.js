@@ -9,8 +9,12 @@ export function createPace(ms, now = () => performance.now()) {
       passing = now() - since < ms;
       since = now();
     },
+    rest() {
+      passing = false;
+    },
     get isPassing() {
       return passing && now() - since < ms;
     },
   };
 }
+/** @typedef {ReturnType<typeof createPace>} Pace */

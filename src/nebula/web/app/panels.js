@@ -1,20 +1,24 @@
 // Panels that the reader makes wider or narrower, by dragging their edge or with the arrow keys on it.
 //
-//   createPanels(document.querySelector("main"), page);
+//   createPanels(document.querySelector("main"), looking, store);
 //   <div class="edge" data-panel="outline" data-grows="right"></div>
 
 const STEP = 24;
 const LEAST = 180;
 const LEAST_ELSEWHERE = 320;
 
-/** @param {HTMLElement} main @param {any} page */
-export function createPanels(main, page) {
+/** @import { Looking } from "./looking.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @import { State } from "../state/state.js" */
+
+/** @param {HTMLElement} main @param {Pick<Looking, "look">} looking @param {{ readonly state: State }} store */
+export function createPanels(main, { look }, store) {
   const edges = /** @type {HTMLElement[]} */ ([...main.querySelectorAll(".edge")]);
   const width = (/** @type {string} */ name) => document.getElementById(name)?.getBoundingClientRect().width ?? 0;
   /** @param {string} name @param {number} to */
   const resize = (name, to) => {
     const most = main.clientWidth - LEAST_ELSEWHERE;
-    page.look({ panels: { ...page.state.view.panels, [name]: Math.round(Math.max(LEAST, Math.min(most, to))) } });
+    look({ panels: { ...store.state.view.panels, [name]: Math.round(Math.max(LEAST, Math.min(most, to))) } });
   };
   for (const edge of edges) {
     const name = edge.dataset.panel ?? "";
@@ -27,23 +31,26 @@ export function createPanels(main, page) {
       edge.addEventListener("lostpointercapture", () => edge.removeEventListener("pointermove", move), { once: true });
     });
     edge.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
+      const step = event.key === "ArrowLeft" ? -STEP : event.key === "ArrowRight" ? STEP : 0;
       if (!step) return;
       event.preventDefault();
       resize(name, width(name) + way * step);
     });
     edge.addEventListener("dblclick", () => {
-      const others = Object.entries(page.state.view.panels).filter(([each]) => each !== name);
-      page.look({ panels: Object.fromEntries(others) });
+      const others = Object.entries(store.state.view.panels).filter(([each]) => each !== name);
+      look({ panels: Object.fromEntries(others) });
     });
   }
   return {
-    /** @param {Record<string, number>} panels @param {(key: string, values?: Record<string, any>) => string} say */
-    draw(panels, say) {
+    /** @param {State} state @param {Say} say */
+    draw({ view: { panels, graph, drawer } }, say) {
+      /** @type {Record<string, boolean>} */
+      const shown = { outline: true, graph, backstage: drawer };
       for (const edge of edges) {
         const name = edge.dataset.panel ?? "";
         if (panels[name]) main.style.setProperty(`--${name}-width`, `${panels[name]}px`);
         else main.style.removeProperty(`--${name}-width`);
+        edge.tabIndex = shown[name] ? 0 : -1;
         edge.setAttribute("aria-label", say("resize", { panel: say(name) }));
         edge.setAttribute("aria-valuenow", String(Math.round(panels[name] ?? width(name))));
       }

@@ -2,7 +2,7 @@
 
 const STAY_MS = 300;
 
-/** @import { Question } from "./link.js" */
+/** @import { Question } from "../server/link.js" */
 /** @typedef {{ flow: string | null, node: string | null, figures?: number | null }} Place `figures`: of so many days, 0 is all. */
 
 /** @param {string} search @returns {Place} */

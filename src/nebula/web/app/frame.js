@@ -1,0 +1,35 @@
+// What frames the parts of the page: words in the document itself, which parts are in sight, the banner, the title.
+
+import { html, nothing, render } from "../lib/lit.js";
+import { isOver } from "../state/turn.js";
+
+/** @import { Asking } from "../server/asking.js" */
+/** @import { Part } from "./drawing.js" */
+
+/** @param {Document} document @param {Pick<Asking, "takeUp">} asking @returns {Part} */
+export function createFrame({ body, documentElement: root }, { takeUp }) {
+  const banner = /** @type {HTMLElement} */ (body.querySelector("#banner"));
+  /** @type {(selector: string) => NodeListOf<HTMLElement>} */
+  const all = (selector) => root.querySelectorAll(selector);
+  return {
+    draw({ view, status, notice, offer, turns }, say) {
+      root.lang = view.lang;
+      root.dataset.theme = view.theme;
+      body.dataset.tab = view.tab;
+      body.classList.toggle("with-graph", view.graph);
+      body.classList.toggle("with-backstage", view.drawer);
+      for (const each of all("[data-word]")) each.textContent = say(each.dataset.word ?? "");
+      for (const each of all("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
+      const text = status === "open" ? notice : say(status);
+      const undo = (/** @type {NonNullable<typeof offer>} */ given) =>
+        html` <button type="button" class="quiet" @click=${() => takeUp(given)}>${say("take_back")}</button>`;
+      render(html`<span>${text}</span>${status === "open" && offer ? undo(offer) : nothing}`, banner);
+      banner.hidden = text === "";
+      banner.className = status === "open" ? "" : "warning";
+      const atWork = [...turns.values()].filter((turn) => !isOver(turn));
+      const waits = atWork.some((turn) => turn.ask);
+      const news = waits ? say("title_waiting") : atWork.length ? say("title_working") : "";
+      root.ownerDocument.title = news ? `${news} · nebula` : "nebula";
+    },
+  };
+}

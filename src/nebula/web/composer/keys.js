@@ -1,0 +1,16 @@
+import { isChosen, withChosen } from "../commands.js";
+
+/** @import { Command } from "../commands.js" */
+/** @import { ComposingActions } from "./actions.js" */
+/** @import { State } from "../state/state.js" */
+
+/** @param {Pick<ComposingActions, "refer" | "switchMode">} composing @param {() => void} focusPrompt @param {() => void} start @returns {Command[]} */
+export function composerKeys({ refer, switchMode }, focusPrompt, start) {
+  const hasModes = (/** @type {State} */ { modes }) => modes.includes("plan") && !modes.includes("chat");
+  return [
+    { name: "continue", keys: ["c"], run: focusPrompt },
+    { name: "start", keys: ["n"], run: start },
+    { name: "reference", keys: ["@"], when: isChosen, run: withChosen(refer) },
+    { name: "mode", keys: ["p"], when: hasModes, run: switchMode },
+  ];
+}

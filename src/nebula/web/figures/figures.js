@@ -1,0 +1,52 @@
+// How well tasks go and what they cost: the measures as numbers, spending as small bars with theirs.
+
+import { bar } from "../dialogs/bar.js";
+import { html, nothing } from "../lib/lit.js";
+import { dollars, measures, short, sharesOf } from "./measures.js";
+
+/** @import { Sheet } from "../dialogs/dialogs.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @import { Spending } from "./measures.js" */
+
+const KINDS = ["day", "model", "flow", "project"];
+const PERIODS = [7, 30, 0];
+
+/** @param {Sheet} sheet */
+export function figures({ state, say, actions, close, kept, redraw }) {
+  const found = state.figures;
+  const choose = (/** @type {"cost" | "tokens"} */ next) => () => {
+    kept.what = next;
+    redraw();
+  };
+  const pressed = (/** @type {boolean} */ on) => (on ? "true" : "false");
+  const period = (/** @type {number} */ days) =>
+    html`<button type="button" aria-pressed=${pressed(found.days === days)} @click=${() => actions.figures.showFigures(days)}>${days ? say("last_days", { days }) : say("all_time")}</button>`;
+  const kind = (/** @type {"cost" | "tokens"} */ each) =>
+    html`<button type="button" aria-pressed=${pressed(kept.what === each)} @click=${choose(each)}>${say(each)}</button>`;
+  const more = html`<span class="choices">${PERIODS.map(period)} ${kind("cost")} ${kind("tokens")}</span>`;
+  return html`${bar(say("figures"), say, close, more)}
+    <p class="hint">${say("figures_of", { tasks: found.tasks, projects: found.projects.length })}</p>
+    <ul class="measures">${measures(found).map((each) => measure(each, say))}</ul>
+    <div class="charts">${KINDS.map((each) => chart(each, found.spending[each], kept.what, say))}</div>`;
+}
+
+/** @param {ReturnType<typeof measures>[number]} measure @param {Say} say */
+function measure({ name, shown, of }, say) {
+  const counted = shown === null ? say("not_measured") : of ? say("counted", { count: of }) : nothing;
+  return html`<li><b>${shown ?? "–"}</b><span>${say(`kpi_${name}`)}</span><small>${counted}</small></li>`;
+}
+
+// The longest is the whole width; every bar has its number beside it.
+/** @param {string} kind @param {Spending[]} entries @param {string} what @param {Say} say */
+function chart(kind, entries, what, say) {
+  const shown = sharesOf(entries, what, kind === "day");
+  const number = (/** @type {Spending} */ entry) =>
+    what === "cost" ? dollars(entry.cost) : `↑${short(entry.input_tokens)} ↓${short(entry.output_tokens)}`;
+  const line = (/** @type {typeof shown[number]} */ { entry, label, share }) => {
+    const unpriced = entry.unpriced_tokens && what === "cost";
+    return html`<tr><th scope="row" title=${entry.name}>${label}</th><td class="bars" aria-hidden="true"><span .style=${`width:${Math.max(1, share * 100)}%`}></span></td><td>${number(entry)}${unpriced ? html` <small title=${say("unpriced")}>+?</small>` : nothing}</td></tr>`;
+  };
+  return html`<section aria-label=${say(`by_${kind}`)}><h3>${say(`by_${kind}`)}</h3>
+    ${shown.length ? html`<table>${shown.map(line)}</table>` : html`<p class="hint">${say("not_measured")}</p>`}
+  </section>`;
+}

@@ -1,0 +1,72 @@
+// Changes of the graph as values: the steps to ask the server for, what is said then, and the steps that take them back.
+
+/** @import { Edit, Step } from "../state/state.js" */
+/** @import { Asking, Store } from "../server/asking.js" */
+
+/** @param {number} count @returns {Edit["undo"]} */
+const undone = (count) => ({
+  done: "undone",
+  steps: Array.from({ length: count }, () => ({ action: "undo", data: {} })),
+});
+
+/** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
+export const connecting = (flowId, source, target) => ({
+  steps: [{ action: "connect_nodes", data: { source_id: source, target_id: target, flow_id: flowId } }],
+  done: "connected",
+  undo: undone(1),
+});
+
+/** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
+export const disconnecting = (flowId, source, target) => ({
+  steps: [{ action: "disconnect_nodes", data: { source_id: source, target_id: target, flow_id: flowId } }],
+  done: "disconnected",
+  undo: undone(1),
+});
+
+/** @param {string[]} ids @returns {Edit} */
+export const deleting = (ids) => ({
+  steps: ids.map((id) => ({ action: "delete_node", data: { node_id: id } })),
+  done: "deleted",
+  values: { count: ids.length },
+  undo: undone(ids.length),
+});
+
+/** @param {string} id @param {string[]} tags @returns {Edit} */
+export const tagging = (id, tags) => ({
+  steps: [{ action: "update_node", data: { node_id: id, tags } }],
+  done: "tagged",
+});
+
+/** @param {string} flowId @param {string} name @returns {Edit} */
+export const renaming = (flowId, name) => ({
+  steps: [{ action: "update_flow", data: { flow_id: flowId, name } }],
+  done: "renamed",
+});
+
+/** @param {string} name @returns {Edit} */
+export const makingFlow = (name) => ({ steps: [{ action: "create_flow", data: { name } }], done: "flow_made" });
+
+/** @param {Store} store @param {Asking} asking */
+export function createEdits(store, asking) {
+  const flowId = () => store.state.flow.id;
+  /** @param {Step["action"]} action @param {string} done @param {string} otherwise */
+  const step = (action, done, otherwise) =>
+    asking.attempt(async () => asking.tell((await asking.ask(action)).done ? done : otherwise));
+  return {
+    /** @param {string} source @param {string} target */
+    connect: (source, target) => asking.carryOut(connecting(flowId(), source, target)),
+    /** @param {string} source @param {string} target */
+    disconnect: (source, target) => asking.carryOut(disconnecting(flowId(), source, target)),
+    /** @param {string[]} ids */
+    remove: (ids) => asking.carryOut(deleting(ids)),
+    /** @param {string} id @param {string[]} tags */
+    tag: (id, tags) => asking.carryOut(tagging(id, tags)),
+    /** @param {string} name */
+    renameFlow: (name) => asking.carryOut(renaming(flowId(), name)),
+    /** @param {string} name */
+    createFlow: (name) => asking.carryOut(makingFlow(name)),
+    undo: () => step("undo", "undone", "nothing_to_undo"),
+    redo: () => step("redo", "redone", "nothing_to_redo"),
+  };
+}
+/** @typedef {ReturnType<typeof createEdits>} Edits */

@@ -1,0 +1,66 @@
+import { isChosen, withChosen } from "../commands.js";
+import { neighbour, nextFork } from "../state/topology.js";
+
+/** @import { Choosing } from "../app/choosing.js" */
+/** @import { Looking } from "../app/looking.js" */
+/** @import { Command } from "../commands.js" */
+/** @import { Selectors } from "../state/selectors.js" */
+/** @import { State } from "../state/state.js" */
+/** @import { Topology } from "../state/topology.js" */
+/** @import { Edits } from "./edits.js" */
+
+/**
+ * Along the lines, and changes of them.
+ * @param {Choosing} choosing
+ * @param {Edits} edits
+ * @param {Pick<Looking, "look">} looking
+ * @param {Selectors} selectors
+ * @returns {Command[]}
+ */
+export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors) {
+  const goTo =
+    (/** @type {(topology: Topology, id: string) => string | null} */ find) => (/** @type {State} */ state) => {
+      const id = find(selectors.topology(state), state.selected ?? "");
+      if (id) step(id);
+    };
+  const detach = withChosen((id) =>
+    parentsOf(id)
+      .slice(0, 1)
+      .forEach((parent) => edits.disconnect(parent, id)),
+  );
+  const remove = (/** @type {State} */ state) =>
+    state.merging.length ? look({ dialog: "delete" }) : withChosen((id) => edits.remove([id]))(state);
+  return [
+    { name: "merge", keys: ["m"], when: isChosen, run: withChosen(merge) },
+    { name: "delete", keys: ["Delete"], when: isChosen, run: remove },
+    { name: "detach", keys: ["x"], when: isChosen, run: detach },
+    { name: "parent", keys: ["k"], when: isChosen, run: goTo((topology, id) => neighbour(topology, id, "up")) },
+    { name: "child", keys: ["j"], when: isChosen, run: goTo((topology, id) => neighbour(topology, id, "down")) },
+    { name: "previous_fork", keys: ["["], when: isChosen, run: goTo((topology, id) => nextFork(topology, id, "up")) },
+    { name: "next_fork", keys: ["]"], when: isChosen, run: goTo((topology, id) => nextFork(topology, id, "down")) },
+    { name: "undo", keys: ["Ctrl+z"], run: edits.undo },
+    { name: "redo", keys: ["Ctrl+Z", "Ctrl+y"], run: edits.redo },
+    { name: "new_flow", keys: [], run: () => look({ dialog: "new_flow" }) },
+    { name: "rename_flow", keys: [], when: ({ flow }) => flow.id !== "", run: () => look({ dialog: "rename_flow" }) },
+  ];
+}
+
+/**
+ * The picture.
+ * @param {{ fit: () => void, zoom: (factor: number) => void }} graph
+ * @param {Pick<Looking, "look">} looking
+ * @returns {Command[]}
+ */
+export function pictureKeys({ fit, zoom }, { look }) {
+  return [
+    {
+      name: "graph",
+      keys: ["g"],
+      run: ({ view }) => look({ graph: !view.graph, tab: view.tab === "graph" ? "talk" : "graph" }),
+    },
+    { name: "fit", keys: ["f"], run: fit },
+    { name: "zoom_in", keys: ["+", "="], run: () => zoom(1.25) },
+    { name: "zoom_out", keys: ["-"], run: () => zoom(0.8) },
+    { name: "folding", keys: ["z"], run: ({ view }) => look({ folding: !view.folding }) },
+  ];
+}

@@ -1,0 +1,89 @@
+// One line of the outline, and what keys do in the list.
+
+import { NODE } from "../composer/composer.js";
+import { html, nothing } from "../lib/lit.js";
+import { marked } from "../lib/marked.js";
+
+/** @import { Choosing } from "../app/choosing.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @import { State } from "../state/state.js" */
+/** @import { Row } from "../state/topology.js" */
+
+const DEEPEST = 12;
+
+/** @param {string} id */
+export function rowId(id) {
+  return `row-${id}`;
+}
+
+/** @param {State} state @param {Say} say @param {Row} row @param {number} place @param {boolean} active @param {number} height */
+export function drawRow(state, say, row, place, active, height) {
+  const brief = state.briefs.get(row.id);
+  const selected = row.id === state.selected;
+  const name = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
+  const known = brief?.problem
+    ? say("unreadable", { problem: brief.problem })
+    : brief?.title || brief?.summary || say("untitled");
+  const picked = state.merging.includes(row.id);
+  const classes = `row ${row.kind}${selected ? " selected" : ""}${picked ? " picked" : ""}${active ? " active" : ""}`;
+  const branch = row.kind === "branch" ? say("branch_from", { title: name(row.from ?? "") }) : "";
+  const titles = row.merges.map(name).join(", ");
+  const merge = row.merges.length ? say("merges", { titles }) : "";
+  const about = [brief?.summary, branch, merge].filter(Boolean).join(" · ");
+  const fold = row.holds ? (row.folded ? "▸" : "▾") : "";
+  const title = brief ? marked(known, state.search.hits ? state.search.text : "") : "…";
+  const badge = html`<span class="badge" aria-hidden="true">⋈ ${titles}</span><span class="hidden">${merge}</span>`;
+  return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
+    aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span>${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
+}
+
+/** @param {string} sign @param {string} words */
+function mark(sign, words) {
+  return words
+    ? html`<span class="sign" aria-hidden="true">${sign}</span><span class="hidden">${words}</span>`
+    : nothing;
+}
+
+/** @param {Event} event @returns {HTMLElement | null} */
+export function rowOf(event) {
+  return event.target instanceof Element ? event.target.closest(".row") : null;
+}
+
+// A row dragged to the prompt goes along as a reference.
+/** @param {DragEvent} event */
+export function ondrag(event) {
+  const row = rowOf(event);
+  if (row) event.dataTransfer?.setData(NODE, row.dataset.id ?? "");
+}
+
+/** @param {KeyboardEvent} event @param {Row[]} rows @param {number} active @param {string | null} selected @param {Choosing} choosing */
+export function onRowKey(event, rows, active, selected, { open, fold, step }) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const here = rows[active];
+  const go = (/** @type {number} */ place) => {
+    const row = rows[Math.max(0, Math.min(place, rows.length - 1))];
+    if (row) step(row.id);
+  };
+  const outward = () => {
+    let place = active - 1;
+    while (place > 0 && rows[place].level >= here.level) place--;
+    go(place);
+  };
+  /** @type {Record<string, () => void>} */
+  const keys = {
+    ArrowDown: () => go(here?.id === selected ? active + 1 : active),
+    ArrowUp: () => go(active - 1),
+    Home: () => go(0),
+    End: () => go(rows.length - 1),
+    PageDown: () => go(active + 10),
+    PageUp: () => go(active - 10),
+    Enter: () => here && open(here.id),
+    " ": () => go(active),
+    ArrowRight: () => here?.holds && (here.folded ? fold(here.id, false) : go(active + 1)),
+    ArrowLeft: () => here && (here.holds && !here.folded ? fold(here.id, true) : outward()),
+  };
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+}

@@ -1,0 +1,76 @@
+// How anything is asked of the server: failures are shown, and a change says what takes it back.
+
+const NOTICE_MS = 6000;
+const OFFER_MS = 20_000;
+
+/** @import { Edit, Offer, State } from "../state/state.js" */
+/** @import { Link, Failure } from "./link.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @typedef {{ readonly state: State, change: (kind: string, details?: Record<string, any>) => void }} Store */
+
+/**
+ * @param {Store} store
+ * @param {Pick<Link, "ask">} link
+ * @param {() => Say} say
+ */
+export function createAsking(store, link, say) {
+  let notices = 0;
+
+  /** @param {string} text @param {Offer | null} offer */
+  function notice(text, offer = null) {
+    const number = ++notices;
+    store.change("notice", { text, offer });
+    setTimeout(() => number === notices && store.change("notice", { text: "" }), offer ? OFFER_MS : NOTICE_MS);
+  }
+
+  /** @param {string} word @param {Record<string, any>} values */
+  const tell = (word, values = {}) => notice(say()(word, values));
+
+  // False when it failed; the reason is shown, unless the line is lost, which the banner says already.
+  /** @param {() => Promise<any>} work */
+  async function attempt(work) {
+    try {
+      await work();
+      return true;
+    } catch (problem) {
+      const error = /** @type {Failure} */ (problem);
+      if (!error.code) throw error;
+      if (error.code !== "lost") tell("failed", { message: error.message });
+      return false;
+    }
+  }
+
+  return {
+    /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
+    ask: (action, data = {}) => link.ask(action, data),
+    attempt,
+    notice,
+    tell,
+    // What is told at once is told together: a notice takes the place of the one before.
+    /** @param {string[]} texts */
+    tellAll: (texts) => texts.length > 0 && notice(texts.join(" ")),
+    // Carries out a change as a whole; what was done before a step failed can be taken back as well.
+    /** @param {Edit} edit */
+    carryOut({ steps, done, values, undo }) {
+      let count = 0;
+      return attempt(async () => {
+        try {
+          for (const { action, data } of steps) {
+            await link.ask(action, data);
+            count++;
+          }
+        } finally {
+          if (count) notice(say()(done, values), undo ? { ...undo, steps: undo.steps.slice(0, count) } : null);
+        }
+      });
+    },
+    /** @param {Offer} offer */
+    takeUp: ({ steps, done }) =>
+      attempt(async () => {
+        const answers = [];
+        for (const { action, data } of steps) answers.push(await link.ask(action, data));
+        tell(done, { paths: answers.flatMap((each) => each.paths ?? []).join(", ") });
+      }),
+  };
+}
+/** @typedef {ReturnType<typeof createAsking>} Asking */

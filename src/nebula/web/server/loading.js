@@ -1,0 +1,109 @@
+// Fetches what the page shows: the flow, titles and whole turns in sight.
+
+import { questionsAt } from "../app/address.js";
+import { placeIn } from "../app/preferences.js";
+
+const AT_ONCE = 200;
+const UNREADABLE = "bad_file";
+
+/** @import { Asking, Store } from "./asking.js" */
+/** @import { Failure } from "./link.js" */
+
+/** @param {Store} store @param {Asking} asking */
+export function createLoading(store, { ask, attempt }) {
+  /** @type {Set<string>} */
+  const asked = new Set();
+  let refreshing = false;
+
+  // `node`: the turn to choose, where the address names one.
+  /** @param {string | null} node */
+  async function loadFlow(node = null) {
+    const wanted = store.state.flowId;
+    const { flow: before } = store.state;
+    store.change("asking");
+    const [flow, first, all] = questionsAt(wanted, node).map(({ action, data }) => ask(action, data));
+    const titles = first.catch(() => ({ nodes: [] })); // those that are missing are asked for anyway
+    attempt(async () => store.change("flows", { flows: (await all).flows })); // for the choice of a flow: nothing waits for it
+    const found = await flow.catch(unlessNotShown);
+    if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
+    // What was heard while the answer was on its way may be newer than the answer: then it is asked for again.
+    if (store.state.flow !== before) store.change("outdated");
+    if (!found.ids) {
+      store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [], problem: found.problem } });
+      return;
+    }
+    const { flow_id: id, name, ids, pairs } = found;
+    const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({
+      source: ids[source],
+      target: ids[target],
+    }));
+    const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
+    store.change("flow", { flow: { id, name, nodes: ids, connections }, place });
+    store.change("briefs", { nodes: (await titles).nodes });
+  }
+
+  return {
+    /**
+     * @param {{ modes: string[], turns: any[], root?: string, editor_url?: string, model?: string }} hello
+     * @param {boolean} resumed
+     * @param {string | null} node
+     */
+    async arrive(hello, resumed, node) {
+      const { modes, turns, model } = hello;
+      const project =
+        model === undefined ? undefined : { root: hello.root ?? "", editorUrl: hello.editor_url ?? "", model };
+      store.change("hello", { modes, project, turns, resumed, now: Date.now() });
+      asked.clear();
+      if (!resumed) await attempt(() => loadFlow(store.state.flow.id ? null : node));
+    },
+    async refresh() {
+      if (refreshing) return;
+      refreshing = true;
+      const done = await attempt(() => loadFlow());
+      if (!done && store.state.status !== "open") store.change("outdated"); // again when the line is back
+      refreshing = false;
+    },
+    /** @param {string} flowId @param {string | null} node */
+    async chooseFlow(flowId, node = null) {
+      store.change("choose_flow", { flowId });
+      await attempt(() => loadFlow(node));
+    },
+    // Short forms for rows in sight; each is asked for once.
+    /** @param {string[]} ids */
+    async briefs(ids) {
+      const wanted = ids.filter((id) => !asked.has(id)).slice(0, AT_ONCE);
+      if (!wanted.length || store.state.status !== "open") return;
+      for (const id of wanted) asked.add(id);
+      await attempt(async () => store.change("briefs", await ask("get_nodes", { node_ids: wanted })));
+      for (const id of wanted) asked.delete(id);
+    },
+    /** @param {string[]} ids */
+    bodies(ids) {
+      for (const id of ids) {
+        const key = `body ${id}`;
+        if (asked.has(key) || store.state.status !== "open") continue;
+        asked.add(key);
+        attempt(async () =>
+          store.change("body", { node: await ask("get_node", { node_id: id }).catch(unreadable(id)) }),
+        ).then(() => asked.delete(key));
+      }
+    },
+  };
+}
+/** @typedef {ReturnType<typeof createLoading>} Loading */
+
+// A flow that is not there yet is an empty one; one that cannot be read is not.
+/** @param {Failure} error @returns {{ ids?: string[], problem?: string, [more: string]: any }} */
+function unlessNotShown(error) {
+  if (error.code === "not_found") return {};
+  if (error.code === UNREADABLE) return { problem: error.message };
+  throw error;
+}
+
+/** @param {string} id */
+function unreadable(id) {
+  return (/** @type {Failure} */ error) => {
+    if (error.code !== UNREADABLE) throw error;
+    return { id, prompt: "", response: "", tags: [], problem: error.message };
+  };
+}

@@ -1,0 +1,135 @@
+// The whole state of the page, and how it is at first: plain values, no page needed.
+
+import { FRESH } from "../composer/composing.js";
+import { NO_TURNS } from "./turns.js";
+
+/** @import { Composing } from "../composer/composing.js" */
+/** @import { Viewport } from "../graph/viewport.js" */
+/** @import { Flow } from "./topology.js" */
+/** @import { Turns } from "./turns.js" */
+
+/**
+ * @typedef {object} Brief A node in the short form of lists; `problem` where its file cannot be read.
+ * @property {string} id
+ * @property {string} [title]
+ * @property {string} [summary]
+ * @property {string} [opening] How the answer begins.
+ * @property {string[]} [tags]
+ * @property {string} [model]
+ * @property {number} [files]
+ * @property {string} [problem]
+ */
+/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, [more: string]: any }} Body */
+/** @typedef {{ id: string, name: string, problem?: string, [more: string]: any }} FlowHead */
+
+/**
+ * @typedef {object} State
+ * @property {string} status
+ * @property {string} notice
+ * @property {Offer | null} offer What can be done about it with one click.
+ * @property {string[]} modes
+ * @property {FlowHead[]} flows
+ * @property {string} flowId
+ * @property {Flow & { id: string, name: string, problem?: string, base?: object }} flow `base` stays while it only grows.
+ * @property {boolean} outdated
+ * @property {ReadonlyMap<string, Brief>} briefs
+ * @property {ReadonlyMap<string, Body>} bodies
+ * @property {string | null} selected
+ * @property {string[]} merging
+ * @property {string | null} turn The turn at work, or just ended, that the reader has before them, by its trace id.
+ * @property {boolean} placed Whether the reader has come to a place in this flow, if only to its beginning.
+ * @property {{ prompt: string, parents: string[] } | null} sending A prompt that the server has not taken yet.
+ * @property {boolean} joining Whether the next turn that is clicked joins those chosen.
+ * @property {ReadonlySet<string>} folded
+ * @property {{ text: string, filters: Filters, hits: string[] | null, total: number, unread: number }} search `unread`: so many turns are still to be read.
+ * @property {{ tags: Record<string, number>, models: Record<string, number> } | null} choices What a search can be narrowed to.
+ * @property {Turns} turns
+ * @property {ReadonlySet<string>} sent Turns that this page asked for.
+ * @property {ReadonlySet<string>} steered What this page said into turns at work, by id.
+ * @property {{ traceId: string, prompt: string } | null} returned A prompt of this page that got no answer.
+ * @property {{ done: number, total: number } | null} building
+ * @property {Preview | null} preview
+ * @property {Composing} composing
+ * @property {{ root: string, editorUrl: string, model: string }} project Where the server is at home.
+ * @property {string[]} models Those that can be chosen, as `provider/name`.
+ * @property {string} current The one among them that answers where none is chosen.
+ * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string } | null} files
+ * @property {{ ids: string[], files: FileDifference[] } | null} compared
+ * @property {any} figures
+ * @property {View} view
+ */
+/** @typedef {{ action: string, data: Record<string, any> }} Step Something asked of the server. */
+/** @typedef {{ steps: Step[], done: string }} Offer What takes a change back, and the word that is said then. */
+/** @typedef {{ steps: Step[], done: string, values?: Record<string, any>, undo?: Offer }} Edit */
+/** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
+/** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
+/** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
+/**
+ * @typedef {object} View How the reader has the page before them.
+ * @property {string} tab The part in sight where there is room for one only.
+ * @property {boolean} graph
+ * @property {boolean} drawer
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "compare" | "figures" | "delete"} dialog
+ * @property {string[]} due Turns whose summaries the dialog asks about.
+ * @property {string} lang
+ * @property {string} theme
+ * @property {string} mode
+ * @property {boolean} filters Whether the filters of the search are open.
+ * @property {boolean} notify Whether the browser tells of a question while the page is out of sight.
+ * @property {Record<string, number>} panels Widths that the reader gave them, in pixels.
+ * @property {boolean} folding Whether the graph folds runs of turns.
+ * @property {ReadonlySet<string>} opened First turns of runs that are not folded.
+ * @property {Viewport | null} viewport
+ */
+
+/** @type {State} */
+export const EMPTY = {
+  status: "connecting",
+  notice: "",
+  offer: null,
+  modes: [],
+  flows: [],
+  flowId: "main",
+  flow: { id: "", name: "main", nodes: [], connections: [] },
+  outdated: false,
+  briefs: new Map(),
+  bodies: new Map(),
+  selected: null,
+  merging: [],
+  turn: null,
+  placed: false,
+  sending: null,
+  joining: false,
+  folded: new Set(),
+  search: { text: "", filters: {}, hits: null, total: 0, unread: 0 },
+  choices: null,
+  turns: NO_TURNS,
+  sent: new Set(),
+  steered: new Set(),
+  returned: null,
+  building: null,
+  preview: null,
+  composing: FRESH,
+  project: { root: "", editorUrl: "", model: "" },
+  models: [],
+  current: "",
+  files: null,
+  compared: null,
+  figures: null,
+  view: {
+    filters: false,
+    notify: false,
+    panels: {},
+    due: [],
+    tab: "talk",
+    graph: true,
+    drawer: false,
+    dialog: "",
+    lang: "en",
+    theme: "auto",
+    mode: "",
+    folding: false,
+    opened: new Set(),
+    viewport: null,
+  },
+};
