@@ -3,32 +3,28 @@
 /** @import { Edit, Step } from "../state/state.js" */
 /** @import { Asking, Store } from "../server/asking.js" */
 
-/** @param {number} count @returns {Edit["undo"]} */
-const undone = (count) => ({
-  done: "undone",
-  steps: Array.from({ length: count }, () => ({ action: "undo", data: {} })),
-});
+/** @type {Edit["undo"]} */
+const undone = { done: "undone", steps: [{ action: "undo", data: {} }] };
 
 /** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
 export const connecting = (flowId, source, target) => ({
   steps: [{ action: "connect_nodes", data: { source_id: source, target_id: target, flow_id: flowId } }],
   done: "connected",
-  undo: undone(1),
+  undo: undone,
 });
 
 /** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
 export const disconnecting = (flowId, source, target) => ({
   steps: [{ action: "disconnect_nodes", data: { source_id: source, target_id: target, flow_id: flowId } }],
   done: "disconnected",
-  undo: undone(1),
+  undo: undone,
 });
 
 /** @param {string[]} ids @returns {Edit} */
 export const deleting = (ids) => ({
-  steps: ids.map((id) => ({ action: "delete_node", data: { node_id: id } })),
+  steps: [{ action: "delete_nodes", data: { node_ids: ids } }],
   done: "deleted",
-  values: { count: ids.length },
-  undo: undone(ids.length),
+  undo: undone,
 });
 
 /** @param {string} id @param {string[]} tags @returns {Edit} */

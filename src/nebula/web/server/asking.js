@@ -49,21 +49,12 @@ export function createAsking(store, link, say) {
     // What is told at once is told together: a notice takes the place of the one before.
     /** @param {string[]} texts */
     tellAll: (texts) => texts.length > 0 && notice(texts.join(" ")),
-    // Carries out a change as a whole; what was done before a step failed can be taken back as well.
     /** @param {Edit} edit */
-    carryOut({ steps, done, values, undo }) {
-      let count = 0;
-      return attempt(async () => {
-        try {
-          for (const { action, data } of steps) {
-            await link.ask(action, data);
-            count++;
-          }
-        } finally {
-          if (count) notice(say()(done, values), undo ? { ...undo, steps: undo.steps.slice(0, count) } : null);
-        }
-      });
-    },
+    carryOut: ({ steps, done, undo }) =>
+      attempt(async () => {
+        for (const { action, data } of steps) await link.ask(action, data);
+        notice(say()(done), undo);
+      }),
     /** @param {Offer} offer */
     takeUp: ({ steps, done }) =>
       attempt(async () => {

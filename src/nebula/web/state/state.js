@@ -60,7 +60,7 @@ import { NO_TURNS } from "./turns.js";
  */
 /** @typedef {{ action: string, data: Record<string, any> }} Step Something asked of the server. */
 /** @typedef {{ steps: Step[], done: string }} Offer What takes a change back, and the word that is said then. */
-/** @typedef {{ steps: Step[], done: string, values?: Record<string, any>, undo?: Offer }} Edit */
+/** @typedef {{ steps: Step[], done: string, undo?: Offer }} Edit */
 /** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
 /** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
 /** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
