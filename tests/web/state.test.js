@@ -197,3 +197,53 @@ test("a connection that leads back is known before it is made", () => {
     [true, false, true],
   );
 });
+
+test("the line goes on with a child whose first parent it is", () => {
+  const topology = topologyOf({
+    nodes: ["a", "b", "m", "c"],
+    connections: [
+      { source: "a", target: "m" },
+      { source: "b", target: "m" },
+      { source: "b", target: "c" },
+    ],
+  });
+  const place = (id) => topology.index.get(id);
+  assert.equal(topology.primary[place("a")], place("m"));
+  assert.equal(topology.primary[place("b")], place("c"), "the merge is the other parent's line");
+});
+
+test("lanes beside each other keep a row between them above and below", () => {
+  const topology = topologyOf(flow("ab", "bc", "ax", "by"));
+  assert.deepEqual(standing(topology), { a: "0,0", b: "0,1", c: "0,2", x: "1,1", y: "2,2" });
+  const later = topologyOf(flow("ab", "bc", "cd", "de", "cx", "ay"));
+  assert.deepEqual(standing(later), { a: "0,0", b: "0,1", c: "0,2", d: "0,3", e: "0,4", x: "1,3", y: "1,1" });
+  const touching = topologyOf(flow("ab", "bc", "cd", "de", "bx", "ay"));
+  assert.equal(standing(touching).y, "2,1", "right above another line there is no room");
+});
+
+test("a flow that was replaced is worked out anew", () => {
+  const selectors = createSelectors();
+  const load = (state, edges) => reduce(state, { kind: "flow", flow: { id: "f", name: "main", ...flow(...edges) } });
+  let state = load(EMPTY, ["ab"]);
+  assert.deepEqual(selectors.topology(state).ids, ["a", "b"]);
+  state = load(state, ["xy", "yz"]);
+  assert.deepEqual(selectors.topology(state).ids, ["x", "y", "z"]);
+  assert.equal(selectors.topology(state).index.has("a"), false);
+  assert.deepEqual(selectors.layout(state).row, [0, 1, 2]);
+});
+
+test("the outline shows hits while there is a search, each once and flat", () => {
+  const selectors = createSelectors();
+  let state = reduce(EMPTY, { kind: "flow", flow: { id: "f", name: "main", ...flow("ab", "bc") } });
+  state = reduce(state, { kind: "select", id: "c" });
+  assert.deepEqual([selectors.rows(state).length, selectors.placeOfRow(state), selectors.hits(state)], [3, 2, null]);
+  state = reduce(state, { kind: "search", text: "x", hits: ["c", "elsewhere"], total: 2 });
+  assert.deepEqual(
+    selectors.rows(state).map(({ id, level }) => `${id}${level}`),
+    ["c1", "elsewhere1"],
+  );
+  assert.deepEqual([selectors.placeOfRow(state), [...selectors.hits(state)]], [0, ["c", "elsewhere"]]);
+  assert.deepEqual([...selectors.pathSet(state)], ["a", "b", "c"]);
+  state = reduce(state, { kind: "select", id: null });
+  assert.equal(selectors.placeOfRow(state), -1);
+});

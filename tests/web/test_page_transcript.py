@@ -106,6 +106,48 @@ async def test_a_very_long_answer_is_cheap_and_shown_from_its_beginning(bench):
             assert min(took) < 1, took
 
 
+async def test_a_very_long_answer_keeps_its_code(bench):
+    long = "first\n```python\nx = 1\n```\n" + "line\n" * 5000
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await node(client, "long", long)
+        async with browsing(server) as page:
+            await (await row(page, "long")).click()
+            text = page.locator("#transcript .response .text")
+            await expect(text.locator(".code pre")).to_have_text("x = 1\n")
+            await expect(text.locator(".code button")).to_have_text("Copy")
+            assert "```" not in (await text.inner_text())
+
+
+async def test_tasks_and_headings_and_cells_of_an_answer(bench):
+    answer = "### Deep\n\n# Top\n\n- [x] read **docs**\n- [ ] write\n- [no] plain\n\n| " + (
+        "Memory | per client |\n|---|---|\n| numbers | requests of everybody who asks for anything at all |\n"
+    )
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await node(client, "tasks", answer)
+        async with browsing(server, viewport={"width": 1024, "height": 700}) as page:
+            await (await row(page, "tasks")).click()
+            text = page.locator("#transcript .response .text")
+            boxes = text.locator("li.task input[type=checkbox]")
+            await expect(boxes).to_have_count(2)
+            assert [await box.is_checked() for box in await boxes.all()] == [True, False]
+            assert [each.strip() for each in await text.locator("li").all_inner_texts()] == [
+                "read docs",
+                "write",
+                "[no] plain",
+            ]
+            assert await text.locator(":is(h3, h4, h5, h6)").evaluate_all(
+                "(all) => all.map((each) => each.tagName)"
+            ) == [
+                "H3",
+                "H3",
+            ]
+            heights = "(all) => all.map((each) => each.getClientRects().length && each.offsetHeight)"
+            head, *_ = await text.locator("th").evaluate_all(heights)
+            assert head < 50, "a word of a cell is not broken"
+
+
 async def test_the_chosen_turn_is_shown_whatever_stands_above_it(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:

@@ -91,7 +91,7 @@ async def test_another_branch_is_free_while_one_is_at_work(bench):
             await send(page, "slow branch")
             await expect(page.locator("#stage")).to_contain_text("Working")
             await page.get_by_role("button", name="New conversation").click()
-            await expect(page.locator("#stage")).to_be_hidden()
+            await expect(page.locator("#stage")).to_contain_text("A turn is at work in another branch")
             await send(page, "elsewhere")
             await answered(page, "from the start")
             await (await row(page, "root")).click()
@@ -101,6 +101,39 @@ async def test_another_branch_is_free_while_one_is_at_work(bench):
             await page.get_by_role("button", name="Stop").click()
             await expect(page.locator("#stage")).to_be_hidden()
             assert turn["prompt"] == "slow branch"
+
+
+async def test_a_new_conversation_is_new_while_another_is_being_begun(bench):
+    with ScriptedModel([SLOW, Turn("answer to two")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page:
+            await send(page, "one")
+            await expect(page.locator("#transcript .live")).to_contain_text("one")
+            await asked(model)
+            await page.get_by_role("button", name="New conversation").click()
+            await expect(page.locator("#composer .chips")).to_contain_text("Starts a new conversation")
+            await send(page, "two")
+            await answered(page, "answer to two")
+            await page.get_by_role("button", name="Go there").click()
+            await expect(page.locator("#transcript .live")).to_contain_text("one")
+            await page.get_by_role("button", name="Stop").click()
+            await expect(page.locator("#stage")).to_be_hidden()
+            await expect(page.locator("#prompt")).to_have_value("one")
+
+
+async def test_a_second_turn_begins_beside_one_at_work_from_the_same_node(bench):
+    script = [Turn("root answer"), SLOW, Turn("quick answer")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server) as page, talk(server) as client:
+            await send(page, "root")
+            await answered(page, "root answer")
+            await send(page, "slow")
+            await asked(model, 2)
+            await page.get_by_role("button", name="Start beside it").click()
+            await send(page, "quick")
+            await answered(page, "quick answer")
+            [turn] = (await client.ask("hello"))["data"]["turns"]
+            assert turn["prompt"] == "slow"
+            await expect(page.locator("#stage")).to_contain_text("A turn is at work in another branch")
 
 
 async def test_trusted_types_hold(bench):

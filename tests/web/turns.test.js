@@ -268,3 +268,79 @@ test("an answer does not hide that something was heard meanwhile", () => {
   state = reduce(state, { kind: "flow", flow: { id: "f", name: "main", nodes: [], connections: [] } });
   assert.equal(state.outdated, true);
 });
+
+const grew = (more) => ({ flow_id: "f", name: "main", only_grew: true, node_count: 1, connection_count: 0, ...more });
+
+test("a flow that is not as it is said to be is fetched", () => {
+  let state = reduce(EMPTY, { kind: "flows", flows: [{ id: "f", name: "main" }] });
+  state = reduce(state, { kind: "flow", flow: { id: "f", name: "main", nodes: ["a"], connections: [] } });
+  const isOutdated = (data) => event(state, "flow_updated", data).outdated;
+  assert.equal(isOutdated(grew({})), false);
+  assert.equal(isOutdated(grew({ node_count: 2 })), true, "a node that was not heard of");
+  assert.equal(isOutdated(grew({ connection_count: 1 })), true);
+  assert.equal(isOutdated(grew({ only_grew: false })), true);
+  assert.equal(isOutdated(grew({ name: "renamed" })), true);
+  assert.equal(isOutdated(grew({ flow_id: "g" })), true, "a flow that is not known");
+  const known = reduce(state, { kind: "flows", flows: [...state.flows, { id: "g", name: "side" }] });
+  assert.equal(event(known, "flow_updated", grew({ flow_id: "g", name: "side", node_count: 9 })).outdated, false);
+  assert.equal(event(known, "flow_updated", { flow_id: "g", name: "side", deleted: true }).outdated, true);
+});
+
+test("an updated node is read again, and a deleted one is gone from everywhere", () => {
+  let state = reduce(at("main", "a", "b"), { kind: "body", node: { id: "a", prompt: "p", response: "", tags: [] } });
+  state = event(state, "node_updated", { node_id: "a", node: { id: "a", title: "new" } });
+  assert.deepEqual([state.bodies.has("a"), state.briefs.get("a")?.title], [false, "new"]);
+  state = reduce(reduce(state, { kind: "select", id: "a" }), { kind: "merge", id: "b" });
+  state = event(state, "node_deleted", { node_id: "b" });
+  assert.deepEqual([state.selected, state.merging, state.flow.nodes], ["a", [], ["a"]]);
+  const before = state.flow.base;
+  assert.notEqual(event(state, "node_deleted", { node_id: "a" }).flow.base, before);
+});
+
+test("nodes of one batch join the flow in order, once each, and none of another flow", () => {
+  const made = (id, flowId = "main", parents = []) => ({
+    name: "node_created",
+    data: { node_id: id, flow_id: flowId, parents: parents.map((source) => ({ source })), node: { id, title: id } },
+  });
+  const batch = [made("b", "main", ["a"]), made("b"), made("x", "other"), made("c", "main", ["a", "b"])];
+  const state = reduce(at("main", "a"), { kind: "events", events: batch, now: 0 });
+  assert.deepEqual(state.flow.nodes, ["a", "b", "c"]);
+  assert.deepEqual(
+    state.flow.connections.map(({ source, target }) => source + target),
+    ["ab", "ac", "bc"],
+  );
+  assert.equal(state.briefs.get("x")?.title, "x");
+  const first = reduce(EMPTY, { kind: "events", events: [made("p", "f"), made("q", "g")], now: 0 });
+  assert.deepEqual([first.flow.id, first.flow.nodes], ["f", ["p"]], "the first one says which flow `main` is");
+  const elsewhere = reduce({ ...EMPTY, flowId: "side" }, { kind: "events", events: [made("p", "f")], now: 0 });
+  assert.deepEqual(elsewhere.flow.nodes, []);
+});
+
+test("four thousand nodes on top of four thousand are taken in within a second, however they are cut up", () => {
+  const ids = Array.from({ length: 4000 }, (_, number) => `n${number}`);
+  const made = ids.map((id, number) => ({
+    name: "node_created",
+    data: { node_id: id, flow_id: "main", parents: [{ source: ids[number - 1] ?? "a0" }], node: { id, title: id } },
+  }));
+  const old = Array.from({ length: 4000 }, (_, number) => `a${number}`);
+  let state = at("main", ...old);
+  const start = process.cpuUsage().user;
+  for (let place = 0; place < made.length; place += 64)
+    state = reduce(state, { kind: "events", events: made.slice(place, place + 64), now: 0 });
+  const seconds = (process.cpuUsage().user - start) / 1e6;
+  assert.equal(state.flow.nodes.length, 8000);
+  assert.ok(seconds < 1, `${seconds} s`);
+});
+
+test("what was said too late goes back to the page that said it, behind the prompt", () => {
+  let state = reduce(send(at("main")), { kind: "steered", steeringId: "s1" });
+  const unheard = [
+    { steering_id: "s1", text: "mine" },
+    { steering_id: "s2", text: "theirs" },
+  ];
+  state = event(state, "steering_waits", { trace_id: "t", waiting: unheard });
+  assert.deepEqual(turnHere(state)?.waiting, unheard);
+  const { final } = turnEvents("t", "main", []);
+  assert.equal(event(state, "final", { ...final, unheard }).returned?.prompt, "prompt of t\n\nmine");
+  assert.equal(event(state, "final", { ...final, node_id: "n", unheard }).returned?.prompt, "mine");
+});

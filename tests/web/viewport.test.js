@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { readPlace, writePlace } from "../../src/nebula/web/app/address.js";
 import { createPace } from "../../src/nebula/web/app/pace.js";
-import { isLong, pieces } from "../../src/nebula/web/lib/plain.js";
+import { fencesOf, isLong, pieces } from "../../src/nebula/web/lib/plain.js";
 import {
   centred,
   fitted,
@@ -77,4 +77,20 @@ test("who steps on without a rest is passing by", () => {
   assert.equal(pace.isPassing, true);
   now += 150;
   assert.equal(pace.isPassing, false, "a rest");
+});
+
+test("fences of a long text are told apart line by line", () => {
+  const text = "before\n```python\nx = 1\n~~~\n```\nbetween `a` ```b```\n~~~~\n```\n~~~\n~~~~\n```js\nopen";
+  assert.deepEqual(
+    fencesOf(text).map(({ text: part, language }) => [language, part]),
+    [
+      [null, "before\n"],
+      ["python", "x = 1\n~~~\n"],
+      [null, "between `a` ```b```\n"],
+      ["", "```\n~~~\n"],
+      ["js", "open"],
+    ],
+  );
+  assert.deepEqual(fencesOf("plain"), [{ text: "plain", language: null }]);
+  assert.deepEqual(fencesOf(""), []);
 });

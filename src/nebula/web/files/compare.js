@@ -34,7 +34,8 @@ function title(state, id) {
 /** @param {State} state @param {Say} say @param {string} id @param {string[]} way @param {Record<string, HTMLElement>} answers */
 function column(state, say, id, way, answers) {
   const body = state.bodies.get(id);
-  const labels = { copy: say("copy"), copied: say("copied") };
+  const ticks = { done: say("task_done"), todo: say("task_todo") };
+  const labels = { copy: say("copy"), copied: say("copied"), ...ticks };
   if (body) answers[id] ??= answer(body.response, labels);
   const usage = body?.usage ? `↑${body.usage.input} ↓${body.usage.output}` : "";
   const facts = [body?.model, usage].filter(Boolean).join(" · ");

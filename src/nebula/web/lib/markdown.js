@@ -4,12 +4,13 @@
 
 import { element } from "./dom.js";
 import { highlight } from "./highlight.js";
-import { inPieces, isLong } from "./plain.js";
+import { fencesOf, inPieces, isLong } from "./plain.js";
 
 const SAFE = new Set(["http:", "https:", "mailto:"]);
+const ANSWERS_OWN = 2; // the heading "Answer"
 const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
 
-/** @typedef {{ copy: string, copied: string, open?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
+/** @typedef {{ copy: string, copied: string, done?: string, todo?: string, open?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
 /** @typedef {{ type: string, tag: string, nesting: number, content: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
 
 /** @type {{ parse: (text: string, environment: object) => Token[] } | null} */
@@ -24,10 +25,8 @@ async function load() {
 /** @param {string} text @param {Labels} labels */
 export function answer(text, labels) {
   const shown = element("div", { class: "text" });
-  if (isLong(text)) {
-    shown.classList.add("plain");
-    shown.append(inPieces(text));
-  } else if (parser) shown.append(built(parser.parse(text, {}), labels));
+  if (isLong(text)) shown.append(...fencesOf(text).map((part) => longPart(part, labels)));
+  else if (parser) shown.append(built(parser.parse(text, {}), labels));
   else {
     shown.append(text);
     load().then(() => parser && shown.replaceChildren(built(parser.parse(text, {}), labels)));
@@ -35,26 +34,65 @@ export function answer(text, labels) {
   return shown;
 }
 
+/** @param {ReturnType<typeof fencesOf>[number]} part @param {Labels} labels */
+function longPart({ text, language }, labels) {
+  return language === null ? element("div", { class: "plain" }, inPieces(text)) : code(text, language, labels);
+}
+
 /** @param {Token[]} tokens @param {Labels} labels */
 function built(tokens, labels) {
   const root = document.createDocumentFragment();
   /** @type {(DocumentFragment | HTMLElement)[]} */
   const open = [root];
-  for (const token of tokens) {
+  const levels = headingLevels(tokens);
+  tokens.forEach((token, place) => {
     const inside = open[open.length - 1];
     if (token.nesting === 1) {
-      const made = opened(token);
+      const made = opened(token, levels.get(token));
       inside.append(token.tag === "table" ? element("div", { class: "wide", tabindex: "0" }, made) : made);
       open.push(made);
     } else if (token.nesting === -1) open.pop();
-    else inside.append(...leaf(token, labels));
-  }
+    else {
+      const task = tokens[place - 2]?.type === "list_item_open" ? TASK.exec(token.content) : null;
+      if (task) inside.append(...ticked(token, task, /** @type {HTMLElement} */ (open[open.length - 2]), labels));
+      inside.append(...leaf(token, labels));
+    }
+  });
   return root;
 }
 
-/** @param {Token} token */
-function opened(token) {
-  if (/^h[1-6]$/.test(token.tag)) return element(/** @type {"h3"} */ (`h${Math.min(6, Number(token.tag[1]) + 2)}`));
+const TASK = /^\[([ xX])\]\s+/;
+
+// The box of a task, for an item of a list that begins with one.
+/** @param {Token} token @param {RegExpExecArray} task @param {HTMLElement} item @param {Labels} labels */
+function ticked(token, [all, mark], item, labels) {
+  const first = token.children?.[0];
+  if (first?.type !== "text" || !first.content.startsWith(all.trimEnd())) return [];
+  first.content = first.content.slice(all.trimEnd().length).trimStart();
+  item.classList.add("task");
+  const done = mark !== " ";
+  const label = done ? labels.done : labels.todo;
+  return [element("input", { type: "checkbox", disabled: true, checked: done, "aria-label": label ?? mark }), " "];
+}
+
+// Headings stand below that of the answer, and no level is passed over, whatever the model wrote.
+/** @param {Token[]} tokens */
+function headingLevels(tokens) {
+  const headings = tokens.filter((token) => token.type === "heading_open");
+  const ranks = [...new Set(headings.map((token) => token.tag))].sort();
+  /** @type {Map<Token, number>} */
+  const levels = new Map();
+  let before = ANSWERS_OWN;
+  for (const token of headings) {
+    before = Math.min(ANSWERS_OWN + 1 + ranks.indexOf(token.tag), before + 1, 6);
+    levels.set(token, before);
+  }
+  return levels;
+}
+
+/** @param {Token} token @param {number} [level] Of a heading. */
+function opened(token, level) {
+  if (level) return element(/** @type {"h3"} */ (`h${level}`));
   if (!TAGS.has(token.tag)) return element("span");
   if (token.tag === "a") return link(token.attrGet("href"), token.attrGet("title"));
   const start = token.tag === "ol" ? token.attrGet("start") : null;

@@ -33,6 +33,33 @@ export function pieces(text) {
   return found;
 }
 
+const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$/;
+
+// Text and fenced code of an answer too long to be parsed: a fence that is not closed goes on to the end.
+/** @param {string} text @returns {{ text: string, language: string | null }[]} `language` is null for what is no code. */
+export function fencesOf(text) {
+  /** @type {{ text: string, language: string | null }[]} */
+  const parts = [];
+  let [mark, language, start] = ["", /** @type {string | null} */ (null), 0];
+  const close = (/** @type {number} */ end) => {
+    if (end > start) parts.push({ text: text.slice(start, end), language });
+  };
+  for (let at = 0; at < text.length;) {
+    const stop = text.indexOf("\n", at);
+    const next = stop < 0 ? text.length : stop + 1;
+    const line = text.slice(at, Math.min(next, at + 200)).trimEnd();
+    const found = FENCE.exec(line);
+    const closes = mark !== "" && found !== null && found[1].startsWith(mark) && line.trim() === found[1];
+    if (found && (closes || mark === "")) {
+      close(at);
+      [mark, language, start] = closes ? ["", null, next] : [found[1], found[2], next];
+    }
+    at = next;
+  }
+  close(text.length);
+  return parts;
+}
+
 /** @param {string} text */
 export function inPieces(text) {
   const all = document.createDocumentFragment();

@@ -9,7 +9,8 @@ export const AGAIN_MS = 2000;
 /** @param {Store} store @param {Asking} asking @param {(id: string) => void} step */
 export function createSearching(store, { ask, attempt }, step) {
   let searches = 0;
-  let timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
 
   // A large graph is read bit by bit: until all of it is, the same is asked again.
   /** @param {number} number @param {string} text @param {Filters} filters */
@@ -20,7 +21,7 @@ export function createSearching(store, { ask, attempt }, step) {
     if (number !== searches) return; // it was changed, or ended, meanwhile
     store.change("briefs", { nodes });
     store.change("search", { text, filters, hits: nodes.map((/** @type {Brief} */ node) => node.id), total, unread });
-    if (unread) timer = Number(setTimeout(() => attempt(() => find(number, text, filters)), AGAIN_MS));
+    if (unread) timer = setTimeout(() => attempt(() => find(number, text, filters)), AGAIN_MS);
   }
 
   return {

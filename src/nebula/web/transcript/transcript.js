@@ -59,7 +59,8 @@ export function createTranscript(root, actions, loading, selectors) {
       draw(state, say);
     };
     const link = (/** @type {string} */ word) => linkOfWord(state.project, word);
-    const labels = { copy: say("copy"), copied: say("copied"), open: say("open_in_editor_plain"), link };
+    const ticks = { done: say("task_done"), todo: say("task_todo") };
+    const labels = { copy: say("copy"), copied: say("copied"), ...ticks, open: say("open_in_editor_plain"), link };
     const topology = selectors.topology(state);
     const node = (/** @type {string} */ id) => drawNode(state, id, topology, say, labels, actions, loading);
     root.setAttribute("aria-label", say("said_here"));

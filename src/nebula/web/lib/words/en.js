@@ -76,6 +76,8 @@ export const EN = {
   teach_2: "Choose any earlier turn and ask again: that makes a branch, and nothing is lost.",
   teach_3: "Add a second turn to merge two branches into one prompt; press ? for every key.",
   copy: "Copy",
+  task_done: "done",
+  task_todo: "to do",
   copied: "Copied",
   branch_from: "Branch, leaves {title}",
   merges: "Merges {titles}",

@@ -76,6 +76,8 @@ export const JA = {
   teach_2: "前のターンを選んで質問すると枝分かれします。元の会話は残ります。",
   teach_3: "もうひとつターンを加えると、2 つの枝を 1 つの質問に合流できます。? でキー一覧を表示します。",
   copy: "コピー",
+  task_done: "済み",
+  task_todo: "未完了",
   copied: "コピーしました",
   branch_from: "分岐: {title} から",
   merges: "合流: {titles}",
