@@ -76,7 +76,7 @@ export function createDialogs(root, actions, store, drawNow) {
     const opens = dialog !== "" && dialog !== view.shown; // one that the reader has just closed is not opened again
     if (dialog !== view.shown) Object.assign(view, { shown: dialog, kept: fresh() });
     root.dataset.sheet = dialog;
-    const redraw = () => draw(state, say);
+    const redraw = () => draw(store.state, say); // another sheet may be open by then
     const sheet = { state, say, actions, close, redraw, run, kept: view.kept };
     render(dialog ? SHEETS[dialog](sheet) : nothing, root);
     if (opens && !root.open) root.showModal();

@@ -1,29 +1,32 @@
-"""Every action of the WebSocket protocol (seed §12.4, SPEC §11), over a real socket to a real process."""
+"""Every action of the WebSocket protocol (seed §12.4, SPEC §11), to the server in this process."""
 
 from __future__ import annotations
 
 import json
-import threading
 
 import pytest
 
-from conversation_rig import Failed, Server, serving, talk
-from nebula.events import Message, Usage
+from conversation_rig import Failed
+from conversation_rig.in_process import serving_here
+from nebula.agent.session import CHAT
+from nebula.config import Settings
 from nebula.graph.graph import Graph
-from nebula.messages import AssistantMessage
 from nebula.server.conversation.actions.table import ACTIONS
-from trace_lines import write_task
+from nebula.server.conversation.app import CHAT_MODES
+from nebula.server.conversation.turns.agent import AgentTurns
 
 
 @pytest.fixture
-def server(bench):
-    with serving(bench, "vizprompt") as running:
+async def server(bench):
+    settings = Settings(root=str(bench.project))
+    graph = Graph(bench.project / "data")
+    async with serving_here(settings, graph, AgentTurns(settings, graph, CHAT), CHAT_MODES) as running:
         yield running
 
 
 @pytest.fixture
 async def client(server):
-    async with talk(server) as connected:
+    async with server.talk() as connected:
         yield connected
 
 
@@ -343,35 +346,5 @@ async def test_requests_are_answered_in_order(client):
 
 
 async def test_both_paths_speak(server):
-    async with talk(server, path="/ws") as client:
+    async with server.talk("/ws") as client:
         assert (await client.ask("hello"))["data"]["epoch"]
-
-
-def test_two_processes_share_a_graph(bench):
-    """The command line and the server at once: nothing is lost."""
-    import asyncio
-
-    async def work(server: Server) -> None:
-        async with talk(server) as client:
-            for number in range(20):
-                await client.ask("create_node", prompt=f"server {number}")
-
-    with serving(bench, "vizprompt") as server:
-        graph = Graph(bench.project / "data")
-        own = threading.Thread(target=lambda: [graph.create_node(f"own {number}") for number in range(20)])
-        own.start()
-        asyncio.run(work(server))
-        own.join()
-    assert len(Graph(bench.project / "data").get_flow().nodes) == 40
-
-
-async def test_the_figures_of_the_page_are_those_of_the_trace(bench):
-    write_task(bench.project, Message(AssistantMessage.new_response(None, "Done."), Usage(1_000, 10)))
-    with serving(bench, "nebula") as server:
-        async with talk(server) as client:
-            found = (await client.ask("get_figures", since="2020-01-31"))["data"]
-            assert (found["task_success_rate"], found["total"]["input_tokens"]) == (1.0, 1_000)
-            assert [each["name"] for each in found["spending"]["project"]] == [str(bench.project)]
-            assert (await client.ask("get_figures", since="2999-01-01", all=True))["data"]["tasks"] == 0
-            with pytest.raises(Failed, match="'since' must be a date such as"):
-                await client.ask("get_figures", since="soon")
