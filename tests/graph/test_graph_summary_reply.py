@@ -107,3 +107,10 @@ def test_nothing_a_model_says_breaks_the_reader(text: str) -> None:
             continue
         assert found.summary and "\n" not in found.summary
         assert len(found.tags) <= MAX_TAGS and all(tag == " ".join(tag.split()) for tag in found.tags)
+
+
+def test_a_summary_is_asked_for_in_the_language_of_the_prompt() -> None:
+    from nebula.graph.summaries.build import IN_ITS_LANGUAGE, summary_prompt
+
+    assert summary_prompt("What is a tree?", "…").endswith(IN_ITS_LANGUAGE)
+    assert summary_prompt("木とは？", "a tree").endswith("タグ: [3-7個の重要キーワードをカンマ区切り]")

@@ -142,3 +142,43 @@ async def test_behind_a_key_is_the_provider_by_another_way(tmp_path: Path) -> No
         chosen = await choose_model(load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path), **server.env()}))
         await chosen.connector.aclose()
         assert (chosen.name, server.requests) == ("gpt-4.1-nano", [])
+
+
+ODD = {
+    "content in parts": '{"choices": [{"index": 0, "delta": {"content": [{"type": "text", "text": "Hel"}, {"text": "lo"}]}, "finish_reason": "stop"}]}',
+    "NaN in the usage": '{"choices": [{"delta": {"content": "Hello"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": NaN, "completion_tokens": 3}}',
+    "choices in any order": '{"choices": [{"index": 1, "delta": {"content": "No"}}, {"index": 0, "delta": {"content": "Hello"}, "finish_reason": "stop"}]}',
+}
+
+
+@pytest.mark.parametrize("event", ODD)
+@pytest.mark.parametrize("kind", ["text/event-stream", "text/plain", "application/json", "application/octet-stream"])
+def test_an_odd_server_is_understood(event: str, kind: str) -> None:
+    from nebula.llm.openai import OpenAIModel
+
+    class Response:
+        content_type = kind
+
+    model = OpenAIModel("http://127.0.0.1:1/v1", environ={})
+    reader = model._reader(ModelRequest("m", "", ()), Response())  # type: ignore[arg-type]
+    shown = reader.feed(f"data: {ODD[event]}\n\ndata: [DONE]\n\n".encode())
+    assert "".join([*shown, *reader.end()]) == "Hello"
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [{"content": "x" * 1000}, {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "x" * 1000}}]}],
+)
+def test_an_answer_without_end_is_stopped_early(delta: dict[str, object]) -> None:
+    """At four million characters, not at hundreds of megabytes."""
+    from nebula.llm.errors import BadReplyError
+    from nebula.llm.openai import OpenAIModel
+
+    class Response:
+        content_type = "text/event-stream"
+
+    reader = OpenAIModel("http://127.0.0.1:1/v1", environ={})._reader(ModelRequest("m", "", ()), Response())  # type: ignore[arg-type]
+    event = f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n".encode()
+    with pytest.raises(BadReplyError, match="without end"):
+        for _ in range(5_000):
+            reader.feed(event)

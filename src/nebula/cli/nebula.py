@@ -37,6 +37,7 @@ COMMANDS = {
     "graph": Sentence("the conversation graph of this directory"),
     "index": Sentence("the code index of this directory"),
     "config": Sentence("every setting, where it comes from, and how to change yours"),
+    "models": Sentence("the models that can be chosen, with context and prices"),
     "doctor": Sentence("which models can be reached, and where each setting comes from"),
     "trace": Sentence("what happened in a task, and its replies played once more"),
     "kpi": Sentence("how well tasks go and what they cost"),

@@ -121,15 +121,20 @@ def cost(provider: str, model: str, usage: Usage, *, is_sum: bool = False) -> fl
     A dated version costs what its name says; a name that goes on otherwise is another model. With `is_sum` the usage
     is that of several requests, none of which was long enough for a price of its own.
     """
+    is_long = not is_sum and (known := known_model(model)) is not None and 0 < known.long_from < usage.input_tokens
+    price = price_of(provider, model, is_long=is_long)
+    return _dollars(usage, price) if price is not None else None
+
+
+def price_of(provider: str, model: str, *, is_long: bool = False) -> Price | None:
+    """Return what a model costs at its provider; None where that is not known. `is_long`: of a long request."""
     row = PROVIDERS.get(provider)
     if provider == RECORDING or (row is not None and row.is_free):
-        return 0.0
+        return Price(0.0, 0.0)
     known = known_model(model)
     if known is None or row is None or not _is_version(model, known):
         return None
-    is_long = not is_sum and 0 < known.long_from < usage.input_tokens
-    price = known.long_price if is_long else known.price
-    return _price_of(usage, price) if price is not None else None
+    return known.long_price if is_long else known.price
 
 
 def sum_costs(costs: Iterable[float | None]) -> float | None:
@@ -147,7 +152,7 @@ def _is_version(model: str, known: KnownModel) -> bool:
     return re.fullmatch(r"(-\d{3,}[\d-]*|-latest|-preview[\d-]*)?", rest) is not None
 
 
-def _price_of(usage: Usage, price: Price) -> float:
+def _dollars(usage: Usage, price: Price) -> float:
     cached = price.input if price.cached is None else price.cached
     written = price.input if price.written is None else price.written
     fresh = usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens

@@ -7,6 +7,7 @@ is reported. A node edited while the model was writing keeps the new summary and
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -43,6 +44,11 @@ PROMPT = """\
 以下の形式で出力してください：
 要約: [30-50単語程度の簡潔な説明]
 タグ: [3-7個の重要キーワードをカンマ区切り]"""
+
+IN_ITS_LANGUAGE = """
+要約とタグは、プロンプトと同じ言語で書いてください。
+(Write the summary and the tags in the language of the prompt above.)"""
+_JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 AT_ONCE = 4
 MAX_SOURCE_TOKENS = 12_000
@@ -294,11 +300,15 @@ async def _reply(model: ChosenModel, messages: Sequence[Message], spent: Spent |
 
 
 def summary_prompt(prompt: str, response: str) -> str:
-    """Seed §7.2, with both texts put in whole unless they are very long."""
+    """Return the request of seed §7.2, with both texts in it, cut where they are very long.
+
+    The request is Japanese; for a prompt in another language it says that the summary shall be in that one.
+    """
     before, between, after = PROMPT.replace("{response}", "{prompt}").split("{prompt}")
     asked = _shortened(prompt, MAX_SOURCE_TOKENS // 3)
     answered = _shortened(response, MAX_SOURCE_TOKENS * 2 // 3)
-    return strip_hidden_characters(before + asked + between + answered + after)
+    said = before + asked + between + answered + after
+    return strip_hidden_characters(said if _JAPANESE.search(prompt) else said + IN_ITS_LANGUAGE)
 
 
 def _shortened(text: str, limit: int) -> str:

@@ -1,0 +1,84 @@
+"""nebula models: what the configured providers have, what it can do and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.language import explain, translate
+from nebula.stage import one_line
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Parser(
+        "nebula models",
+        translate("The models of the configured providers: context, list prices, and whether they take an effort."),
+    )
+    root_option(parser)
+    flag(parser, "--json", translate("print them as one JSON list"))
+    options = parser.parse_args(argv)
+    settings = open_settings("nebula", checked_root(options.root))
+    from nebula.llm.choose import list_models, offered_models
+    from nebula.llm.errors import ModelError
+    from nebula.llm.known_models import PRICES_OF
+
+    listed = asyncio.run(list_models(settings))
+    found = [_facts(info.provider, info.name, info.context_length) for info in offered_models(listed)]
+    if options.json:
+        print_json(found)
+    else:
+        for line in _table(found):
+            print_line(line)
+        print_line(
+            translate("US dollars a million tokens, list prices of {month}; ? is not known here.", month=PRICES_OF)
+        )
+    for provider, answer in listed:
+        if isinstance(answer, ModelError):
+            print_remark(f"nebula: {provider}: {explain(answer)}")
+    return 0
+
+
+def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]:
+    from nebula.llm.catalog import context_length, known_model, price_of
+
+    known = known_model(name)
+    price = price_of(provider, name)
+    return {
+        "provider": provider,
+        "model": name,
+        "context": told_context or context_length(name),
+        "input": None if price is None else price.input,
+        "cached_input": None if price is None else price.input if price.cached is None else price.cached,
+        "output": None if price is None else price.output,
+        "effort": known is not None and known.effort,
+        "prices_of": None if price is None else _month(),
+    }
+
+
+def _month() -> str:
+    from nebula.llm.known_models import PRICES_OF
+
+    return PRICES_OF
+
+
+def _table(found: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [["", translate("context"), translate("in"), translate("cached"), translate("out"), "effort"]]
+    for each in found:
+        prices = [_dollars(each[name]) for name in ("input", "cached_input", "output")]
+        name, effort = f"{each['provider']}/{each['model']}", "✓" if each["effort"] else ""
+        rows.append([one_line(name), f"{each['context']:,}", *prices, effort])
+    widths = [max(len(row[place]) for row in rows) for place in range(6)]
+    return [_line(row, widths) for row in rows]
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    figures = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+    return "  ".join([row[0].ljust(widths[0]), *figures]).rstrip()
+
+
+def _dollars(price: float | None) -> str:
+    return "?" if price is None else f"{price:g}"
