@@ -161,6 +161,14 @@ def test_6_3_a_senseless_setting_is_a_remark_and_the_default_stands(graph: Graph
         assert remark in problem.message
 
 
+def test_6_3_settings_are_those_of_the_file_before_anything_else_is_read(graph: Graph) -> None:
+    graph.create_node("q")
+    graph.close()
+    path = Path(graph.data_dir) / "config.yaml"
+    path.write_text(path.read_text("utf-8").replace("gpt-4\n", "gpt-4.1-mini\n"), encoding="utf-8")
+    assert Graph(graph.data_dir).settings.suggested_model == "openai/gpt-4.1-mini"
+
+
 def test_7_1_1_a_new_node_is_in_the_flow_main(graph: Graph) -> None:
     node = graph.create_node("q", "a")
     assert graph.get_flow("main").nodes == [node.id]

@@ -217,6 +217,26 @@ async def test_the_model_follows_from_what_is_said_and_set(
 
 
 @pytest.mark.parametrize(
+    ("environment", "user", "asked", "expected"),
+    [
+        ({}, "openai/gpt-4.1", {}, ("openai", "gpt-4.1-mini")),
+        ({}, "gpt-4.1", {"provider": "openai"}, ("openai", "gpt-4.1-mini")),
+        ({}, "gpt-4.1", {"provider": "gemini"}, ("gemini", "gemini-2.5-flash")),
+        ({}, "gpt-4.1", {"name": "gpt-4.1-nano"}, ("openai", "gpt-4.1-nano")),
+        ({"NEBULA_MODEL": "gpt-4.1"}, "", {}, ("openai", "gpt-4.1")),
+        ({}, "ollama/qwen3:8b", {}, ("ollama", "qwen3:8b")),
+    ],
+)
+async def test_a_data_folders_model_counts_before_the_users_config(
+    tmp_path: Path, environment: dict[str, str], user: str, asked: dict[str, str], expected: tuple[str, str]
+) -> None:
+    with ScriptedModel([HELLO]) as server:
+        env = everything(server) | environment
+        found = await chosen(tmp_path, env, user=user, suggested="openai/gpt-4.1-mini", **asked)
+    assert (found.provider, found.name) == expected
+
+
+@pytest.mark.parametrize(
     ("environment", "user", "project", "expected"),
     [
         ({"NEBULA_PROVIDER": "ollama"}, "", "openai/gpt-4.1", ("ollama", "hermes3:8b")),

@@ -65,7 +65,8 @@ class Graph:
     @property
     def settings(self) -> GraphSettings:
         """`config.yaml` as it stands now; what makes no sense in it is among `problems`."""
-        return self._store.settings.read()
+        with self._store.reading():
+            return self._store.settings.read()
 
     def __enter__(self) -> Self:
         return self

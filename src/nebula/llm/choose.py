@@ -75,7 +75,7 @@ async def choose_model(
     """The model by this name, or the one the settings choose. Raises ModelError.
 
     `role` is the setting that chooses: `model`, or `planner` and `executor`, which fall back on it. `suggested` is
-    `provider/model` as a data folder names it, for a user who chose nothing.
+    `provider/model` as a data folder names it: it counts before the user's config, within the provider that they chose.
     """
     remark: Sentence | None = None
     outright, model = split_name(name)
@@ -85,8 +85,10 @@ async def choose_model(
         if settings.is_from_project(role):
             named = _Wanted(*split_name(getattr(settings, role)))
             wanted, remark = await _within_users_provider(settings, wanted, named)
-        elif suggested and wanted == NOTHING_SAID:
+        elif suggested and settings.origins.get(role) not in ("environment", "command line"):
             wanted, _ = await _within_users_provider(settings, wanted, _Wanted(*split_name(suggested)))
+    elif suggested and not wanted.model and wanted.provider == split_name(suggested)[0]:
+        wanted = replace(wanted, model=split_name(suggested)[1])
     elif not wanted.provider and settings.provider:
         wanted = replace(wanted, provider=settings.provider)
     row, model = await _resolved(settings, wanted, said_now=bool(name))

@@ -186,7 +186,8 @@ async def build(
     for each in wanted or ():
         await in_thread(server.graph.get_node, each)
     try:
-        chosen = await choose_model(server.settings)
+        wish = (await in_thread(lambda: server.graph.settings)).suggested_model
+        chosen = await choose_model(server.settings, suggested=wish)
     except ModelError:
         return _built(await build_summaries(server.graph, all=all_, node_ids=wanted))
     try:
