@@ -16,9 +16,11 @@ from nebula.graph.flows.topology import (
     find_cycle,
     history,
     rebuilt,
+    rewired,
     without_connections,
     without_nodes,
 )
+from nebula.graph.health.flow_repair import merge
 from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 
 
@@ -167,3 +169,11 @@ def test_a_chain_of_a_hundred_thousand_is_no_trouble() -> None:
     with pytest.raises(CycleError):
         connect(flow, str(count), "1")
     assert draw_map(flow).count("→") == count - 1
+
+
+def test_a_merge_keeps_the_branch_names_of_both_sides() -> None:
+    ours = rewired(Flow("f", "main"), ["a", "b"], [Connection("a", "b", "ours")])
+    theirs = rewired(Flow("f", "main"), ["a", "b", "c"], [Connection("a", "b", "lost"), Connection("a", "c", "theirs")])
+    merged = merge(ours, theirs)
+    assert merged.nodes == ["a", "b", "c"]
+    assert merged.connections == [Connection("a", "b", "ours"), Connection("a", "c", "theirs")]

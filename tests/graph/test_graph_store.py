@@ -535,6 +535,21 @@ def test_8_2_in_a_long_index_the_line_of_a_deleted_node_leaves_later(graph: Grap
     assert kept.id in read(graph, "nodes/index.tsv")
 
 
+def test_a_node_mended_in_place_is_found_before_the_next_look_at_all_files(graph: Graph) -> None:
+    node = graph.create_node("q")
+    graph.close()
+    path = Path(graph.data_dir) / "nodes/000/000.xml"
+    good = path.read_bytes()
+    path.write_bytes(good[:40])
+    assert graph.list_nodes() == []
+    graph._store.node_index._scan_at = float("inf")  # as after a look that took long
+    path.write_bytes(good)
+    assert graph.get_node(node.id) == node
+    path.unlink()
+    with pytest.raises(NotFound):
+        graph.get_node(node.id)
+
+
 def test_a_folder_that_cannot_be_written_can_be_read(graph: Graph) -> None:
     node = graph.create_node("needle")
     graph.close()

@@ -11,22 +11,17 @@ Synchronous, safe to use from several threads and processes at once. What a call
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nebula.attachments import Attachment
-from nebula.graph import events
 from nebula.graph.commit import Commit
-from nebula.graph.disk.settings import GraphSettings
-from nebula.graph.errors import AmbiguousId, BadFile, BadRequest, NotFound
-from nebula.graph.flows.chain_map import draw_map
+from nebula.graph.errors import BadRequest
 from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, difference
-from nebula.graph.flows.topology import history, new_flow, rebuilt, rewired
-from nebula.graph.ids import new_id, now, shortest_unique
-from nebula.graph.store import GraphStore
+from nebula.graph.flows.topology import new_flow, rebuilt, rewired
+from nebula.graph.ids import new_id, now
+from nebula.graph.reader import GraphReader
 from nebula.graph.text_figures import measured, with_text
 from nebula.graph.values import (
     DEFAULT_FLOW,
@@ -43,60 +38,12 @@ from nebula.graph.values import (
 from nebula.value import replace
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from nebula.graph.derived.search import Found
     from nebula.llm.choose import ChosenModel
 
-DEFAULT_DIR = os.path.join(".nebula", "graph")
 
-
-class Graph:
+class Graph(GraphReader):
     """A data folder in the seed's layout. Opening one reads nothing; a folder that is not there is made by the
     first write."""
-
-    def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
-        self._store = GraphStore(os.fspath(data_dir))
-
-    @property
-    def data_dir(self) -> str:
-        return self._store.disk.root
-
-    @property
-    def settings(self) -> GraphSettings:
-        """`config.yaml` as it stands now; what makes no sense in it is among `problems`."""
-        with self._store.reading():
-            return self._store.settings.read()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Brings everything to rest, derived files included. The graph opens again when it is used after that."""
-        self._store.close()
-
-    def subscribe(self, subscriber: events.Subscriber) -> Callable[[], None]:
-        """Calls `subscriber(event, data)` after each change made through this object, in order; returns the function
-        that ends it. Events: node_created, node_updated, node_deleted, flow_updated, summary_built."""
-        return self._store.events.subscribe(subscriber)
-
-    def watch_nodes(self) -> Callable[[], list[str]]:
-        """A function that says, each time it is called, which nodes' files are new or changed since the last time:
-        by this process, another one, an editor or git. Raises BadFile where the folder cannot be looked at."""
-        from nebula.graph.disk.watch import NodeWatch
-
-        watch = NodeWatch(self._store.disk)
-
-        def look() -> list[str]:
-            with self._store.reading():
-                return watch.look()
-
-        return look
 
     # Changes
 
@@ -197,49 +144,6 @@ class Graph:
             Commit(self._store, GraphChange(create=(node,), flows=(place,))).run()
         return node
 
-    def get_node(self, node_id: str) -> Node:
-        """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
-        with self._store.reading():
-            return self._store.read(node_id)
-
-    def resolve_id(self, beginning: str) -> str:
-        """The id that begins so. Raises NotFound for none, and AmbiguousId, with the candidates, for several."""
-        wanted = beginning.strip().lower() if beginning.strip().isascii() else beginning.strip()
-        with self._store.reading():
-            found = self._store.node_index.ids_beginning(wanted) if wanted else []
-        if not found:
-            raise NotFound("no node {node_id}", node_id=beginning)
-        if len(found) > 1:
-            raise AmbiguousId(beginning, found)
-        return found[0]
-
-    def shortest_unique_ids(self, node_ids: Iterable[str]) -> dict[str, str]:
-        """Each id with its shortest beginning that stands for it alone, for lists that people read."""
-        wanted = list(node_ids)
-        with self._store.reading():
-            among = self._store.node_index.neighbours(wanted)
-        return shortest_unique(wanted, among)
-
-    def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
-        """Nodes, newest first."""
-        from nebula.graph.derived.search import latest
-
-        with self._store.reading():
-            return latest(self._store.node_index, limit, offset)
-
-    def list_nodes_outside(self) -> list[Node]:
-        """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
-        from nebula.graph.derived.search import latest
-
-        with self._store.reading():
-            inside = {entry.id for loaded in self._store.flows.all() for entry in loaded.flow.entries}
-            return latest(self._store.node_index, None, 0, without=inside)
-
-    def count_nodes(self) -> int:
-        """How many nodes there are, without reading them."""
-        with self._store.reading():
-            return self._store.node_index.count()
-
     def update_node(
         self,
         node_id: str,
@@ -285,13 +189,6 @@ class Graph:
 
         return build_node(self, node_id, model=model)
 
-    def due_nodes(self) -> list[Node]:
-        """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
-        from nebula.graph.derived.search import due
-
-        with self._store.reading():
-            return due(self._store.node_index)
-
     def delete_node(self, node_id: str) -> None:
         """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
         self.delete_nodes([node_id])
@@ -301,65 +198,7 @@ class Graph:
         with self._store.writing():
             Commit(self._store, GraphChange(remove=tuple(dict.fromkeys(several(node_ids))))).run()
 
-    def search_nodes(
-        self,
-        tags: Iterable[str] | None = None,
-        keywords: Iterable[str] | None = None,
-        text: str | None = None,
-        limit: int | None = None,
-        patience: float = 0.0,
-        **filters: Any,
-    ) -> Found:
-        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. `filters` are those of
-        `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed).
-        In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
-        nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
-        from nebula.graph.derived.search import Query, search
-
-        query = Query.of(several(tags), several(keywords), text or "", **filters)
-        until = time.monotonic() + patience
-        if patience:
-            with self._store.reading():
-                self._store.node_index.refresh()
-            self._store.node_index.read_all(until)
-        with self._store.reading():
-            found, late = search(self._store.node_index, query, limit)
-        if late:
-            self._store.want_scan()
-        return found
-
-    search = search_nodes
-
-    def list_tags(self) -> dict[str, int]:
-        """Every tag and how many nodes have it, in alphabetical order."""
-        from nebula.graph.derived.search import tags
-
-        with self._store.reading():
-            return tags(self._store.node_index)
-
-    def list_models(self) -> dict[str, int]:
-        """Every model that answered and how often."""
-        from nebula.graph.derived.search import models
-
-        with self._store.reading():
-            return models(self._store.node_index)
-
     # Flows
-
-    def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
-        """A flow by id or name. Raises NotFound, or BadFile where its file cannot be read."""
-        with self._store.reading():
-            return self._store.flows.get(flow).flow
-
-    def list_flows(self) -> list[Flow]:
-        """All flows in full, in order of number."""
-        with self._store.reading():
-            return [loaded.flow for loaded in self._store.flows.all()]
-
-    def unreadable_flows(self) -> list[Problem]:
-        """The flow files that cannot be read; `list_flows` has only the others."""
-        with self._store.reading():
-            return [problem for problem in self._store.flows.problems() if problem.kind == "unreadable"]
 
     def create_flow(self, name: str, description: str = "") -> Flow:
         """A new, empty flow; one of that name that is there already is returned as it is."""
@@ -430,27 +269,6 @@ class Graph:
         """Makes the flow the chain of exactly these nodes, in this order."""
         return self.update_flow(flow, nodes=several(node_ids))
 
-    def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
-        """Ids of the path to a node, oldest first, in the given flow or the one it is in."""
-        with self._store.reading():
-            loaded = self._store.flow_with(node_id, flow)
-            return history(loaded.flow, node_id, loaded.topology) if loaded else [node_id]
-
-    def get_history(self, node_id: str, flow: str | None = None) -> list[Node]:
-        """The path to a node, oldest first, the node itself last; nodes that cannot be read are left out."""
-        self.get_node(node_id)
-        found = []
-        for ancestor in self.history_ids(node_id, flow):
-            try:
-                found.append(self.get_node(ancestor))
-            except (NotFound, BadFile):
-                continue
-        return found
-
-    def draw_map(self, flow: str = DEFAULT_FLOW) -> str:
-        """The chain map of a flow: `→` goes on, `<` branches, `>n` runs into node n."""
-        return draw_map(self.get_flow(flow))
-
     # Health
 
     def check(self, *, repair: bool = False) -> list[Problem]:
@@ -462,19 +280,6 @@ class Graph:
             return []
         with self._store.writing() if repair else self._store.reading():
             return Check(self._store, repair=repair).run()
-
-    def problems(self) -> list[Problem]:
-        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
-        with self._store.reading():
-            self._store.node_index.catch_up()
-            found = self._store.node_index.problems() + self._store.flows.problems()
-            return found + self._store.problems()
-
-    def unreadable(self, last: int) -> list[Problem]:
-        """Files that make no sense; of the node files so many are looked at, those that came last."""
-        with self._store.reading():
-            found = self._store.nodes.problems(last) + self._store.flows.problems() + self._store.problems()
-            return [problem for problem in found if problem.kind == "unreadable"]
 
 
 def _require_texts(**given: object) -> None:

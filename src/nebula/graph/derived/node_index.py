@@ -82,6 +82,9 @@ class NodeIndex:
             # The index may name another id for the file than the file itself.
             self.read_all()
             found = self._paths(node_id)
+        if not found:
+            # A file that could not be read, mended in place since the last look at all files.
+            found = [path for path in self._paths_in_index(node_id) if self._disk.exists(f"{FOLDER}/{path}")]
         return found
 
     def is_taken(self, node_id: str) -> bool:
