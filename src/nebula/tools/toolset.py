@@ -7,12 +7,12 @@ missing writers are kept only to say why they are missing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nebula.events import Error
+from nebula.events import Error, EventStream
 from nebula.language import sentence_of
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import AppliedChange, Call, CancelledLate, Outcome, Tool, ToolFailure
@@ -21,7 +21,6 @@ from nebula.value import field, record, replace, value
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from nebula.events import Event
     from nebula.workspace.audit import AuditLog
 
 MAX_PROBLEM = 500
@@ -62,19 +61,20 @@ class ToolSet:
         return tuple(tool.spec for tool in self.tools.values())
 
     async def run(self, call: Call) -> Outcome:
+        ended = _Ended()
         try:
-            tool, args = self._called(call)
-            # Yield once: a turn that is being cancelled must not start another write.
-            await asyncio.sleep(0)
-            self._require_audit(call.use)
-            outcome = await _run_to_outcome(tool, args, call)
+            with _failures_as_outcomes(call, ended):
+                tool, args = self._called(call)
+                # Yield once: a turn that is being cancelled must not start another write.
+                await asyncio.sleep(0)
+                self._require_audit(call.use)
+                ended.outcome = await tool.run(args, call)
         except asyncio.CancelledError as cancelled:
             done = cancelled.outcome if isinstance(cancelled, CancelledLate) else Outcome((), code=_CANCELLED)
             with suppress(WorkspaceError):  # being given up is what counts now
                 self._audit_line(call.use)(done.size, done.code)
             raise
-        except ToolFailure as failure:
-            outcome = Outcome.failed(failure)
+        outcome = ended.outcome
         try:
             self._audit_line(call.use)(outcome.size, outcome.code)
         except WorkspaceError as error:  # what was done is done, but nobody may think that it was recorded
@@ -117,35 +117,36 @@ class ToolSet:
         return partial(self.audit.log.record, self.audit.trace_id, redact(method), redact(subject))
 
 
-async def _run_to_outcome(tool: Tool, args: Mapping[str, Any], call: Call) -> Outcome:
-    """Run a tool to its outcome, whatever it raises. Only a failing `emit` ends the turn: what cannot be recorded or
-    shown must not go on."""
-    untold: list[Exception] = []
+@record
+class _Ended:
+    """How a call ended."""
 
-    def emit(event: Event) -> Any:
-        try:
-            return call.emit(event)
-        except Exception as problem:
-            untold.append(problem)
-            raise
+    outcome: Outcome = Outcome(())
 
+
+@contextmanager
+def _failures_as_outcomes(call: Call, ended: _Ended) -> Iterator[None]:
+    """Make whatever a tool raises in the block its outcome.
+
+    Only a failing `emit` ends the turn: what cannot be recorded or shown must not go on.
+    """
     try:
-        return await tool.run(args, replace(call, emit=emit))
+        yield
     except ToolFailure as failure:
-        return Outcome.failed(failure)
+        ended.outcome = Outcome.failed(failure)
     except WorkspaceError as error:
         said = ToolFailure(str(error), code=error.status, policy=error.refusal)
-        return replace(Outcome.failed(said), problem=sentence_of(error))
+        ended.outcome = replace(Outcome.failed(said), problem=sentence_of(error))
     except Exception as bug:
-        if bug in untold:
-            raise
         import traceback
 
+        if any(frame.f_code is EventStream.emit.__code__ for frame, _ in traceback.walk_tb(bug.__traceback__)):
+            raise
         found = f"{type(bug).__name__}: {bug}"[:MAX_PROBLEM]
         values = {"tool": call.use.name, "problem": found}
         detail = "".join(traceback.format_exception(bug))
         call.emit(Error("tool", "The tool {tool} failed: {problem}", values, detail=detail))
-        return Outcome.failed(ToolFailure(f"The tool failed: {found}", code=500))
+        ended.outcome = Outcome.failed(ToolFailure(f"The tool failed: {found}", code=500))
 
 
 def _unrecorded(size: int | None, status: int) -> None:
