@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
-LONGEST = 35
+LONGEST = 36
 """Functions; it was 58."""
 DOOR = "cli.nebula:main"
 
