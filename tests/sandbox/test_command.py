@@ -15,6 +15,7 @@ import sandbox_rig
 from marked_processes import a_mark, processes_with
 from nebula.sandbox.command import Stop, run
 from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
+from nebula.sandbox.environment import TOOLS
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launcher import Launchers
 from sandbox_rig import command_server
@@ -80,6 +81,8 @@ def test_a_fault_of_our_own_is_shown(project: Path) -> None:
 def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("LD_PRELOAD", "")
+    for name in TOOLS:
+        monkeypatch.setenv(name, "no folder")
     names = {line.partition("=")[0] for line in ran(project, "env").output.splitlines()}
     assert names <= {
         "PATH", "LANG", "LANGUAGE", "LC_ALL", "TZ", "USER", "LOGNAME", "HOME", "SHELL", "TERM", "TMPDIR", "PWD", "SHLVL",

@@ -28,34 +28,21 @@ def link(path: Path, to: Path) -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     (home / "project").mkdir(parents=True)
-    folders = [".pyenv/shims", ".local/bin", ".nvm/versions/node/v20/bin", ".cargo/bin", "envs/own/bin"]
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", os.pathsep.join([*(str(home / each) for each in folders), "/usr/bin", "/bin"]))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(home / ".pyenv/shims"), "/usr/bin", "/bin"]))
     program(home / ".pyenv/shims/pyenv-tool", "#!/usr/bin/env bash\n")
-    uv = home / ".local/share/uv"
-    python = program(uv / "python/cpython-3.12/bin/python3.12")
-    link(uv / "tools/ruff/bin/python", python)
-    link(home / ".local/bin/ruff", program(uv / "tools/ruff/bin/ruff", f"#!{uv}/tools/ruff/bin/python\n"))
-    node = home / ".nvm/versions/node/v20"
-    link(node / "bin/npm", program(node / "lib/node_modules/npm/bin/npm-cli.js", "#!/usr/bin/env node\n"))
-    program(node / "bin/node")
-    link(home / ".cargo/bin/cargo", program(home / ".cargo/bin/rustup"))
-    for each in (".cargo/registry", ".rustup"):
-        (home / each).mkdir()
-    link(home / "envs/own/bin/python", Path("/usr/bin/env"))
-    link(home / "project/.venv/bin/python", python)
+    link(home / "project/.venv/bin/python", program(home / "own/python/bin/python3"))
+    program(home / "own/tools/bin/check", f"#!{home}/own/python/bin/python3\n")
     return home
 
 
 @pytest.mark.parametrize(
     ("command", "folders"),
     [
-        ("pyenv-tool --check", ["~/.pyenv"]),
-        ("cd src && CI=1 ruff check .", ["~/.local/bin", "~/.local/share/uv/python/cpython-3.12", "~/.local/share/uv/tools/ruff"]),
-        ("npm test --silent", ["~/.nvm/versions/node/v20"]),
-        ("cargo test --quiet", ["~/.cargo/bin", "~/.cargo/registry", "~/.rustup"]),
-        ("python -m pytest -q", ["~/envs/own"]),
-        (".venv/bin/python -m pytest", ["~/.local/share/uv/python/cpython-3.12"]),
+        ("pyenv-tool --check", []),
+        (".venv/bin/python -m pytest", ["~/own/python"]),
+        ("cd src && CI=1 ../own/tools/bin/check .", ["~/own/python", "~/own/tools"]),
+        ("../own/tools/bin/check .", ["~/own/python", "~/own/tools"]),
         ("sh -c true", []),
         ("no-such-program", []),
         ("", []),
@@ -69,10 +56,11 @@ def test_the_folders_that_a_program_needs(home: Path, command: str, folders: lis
 def test_what_is_shown_already_stays_in_the_line(home: Path) -> None:
     config = home / ".nebula" / "config.json"
     config.parent.mkdir()
-    config.write_text(json.dumps({"sandbox_read": ["~/.gitconfig", "~/.nvm"]}), encoding="utf-8")
+    config.write_text(json.dumps({"sandbox_read": ["~/.gitconfig"]}), encoding="utf-8")
     settings = load_settings(str(home / "project"), {"HOME": str(home)})
-    assert unseen_by("npm test", settings) is None
-    found = unseen_by("pyenv-tool", settings)
+    found = unseen_by(".venv/bin/python", settings)
     assert found is not None and found.file == "~/.nebula/config.json"
-    assert found.line == '"sandbox_read": ["~/.gitconfig", "~/.nvm", "~/.pyenv"]'
+    assert found.line == '"sandbox_read": ["~/.gitconfig", "~/own/python"]'
     assert json.loads(f"{{{found.line}}}")
+    config.write_text(json.dumps({"sandbox_read": ["~/own"]}), encoding="utf-8")
+    assert unseen_by(".venv/bin/python", load_settings(str(home / "project"), {"HOME": str(home)})) is None

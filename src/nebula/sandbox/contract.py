@@ -36,6 +36,8 @@ class Command:
     """Without that: reaches these through a proxy on its own loopback, and no others. See `proxy.is_listed`."""
     read_only: tuple[str, ...] = ()
     """Directories and files outside the project that the command may read."""
+    covered: tuple[str, ...] = ()
+    """Files and directories outside the project that read as empty, though they lie in what may be read."""
     hidden: tuple[str, ...] = (".nebula",)
     """Relative paths that are not there for the command; nothing it makes under them is proposed."""
     secrets: SecretFinder = field(default_factory=lambda: SecretFinder(lambda _: False))

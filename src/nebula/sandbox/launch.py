@@ -72,7 +72,7 @@ class Launch:
             "home": home_folder(os.environ),
             "shown": self.shown,
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
-            "covered": (*((*private_system_files(), *private_kernel_files()) if as_root else ()), nebula_home()),
+            "covered": self._covered(as_root),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
             "network": command.network,
             "proxy": bool(command.hosts),
@@ -92,6 +92,10 @@ class Launch:
         if any(self.command.git_user):
             env["GIT_CONFIG_SYSTEM"] = GIT_SETTINGS
         return env
+
+    def _covered(self, as_root: bool) -> tuple[str, ...]:
+        private = (*private_system_files(), *private_kernel_files()) if as_root else ()
+        return (*private, *self.command.covered, nebula_home())
 
     def _read_only(self) -> tuple[str, ...]:
         return self.command.read_only + (_resolver_files() if self.command.network else ())

@@ -64,6 +64,7 @@ def _print_commands(settings: Settings) -> None:
 
 
 def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
+    from nebula.sandbox.toolchains import find_toolchains
     from nebula.tools.commands.unseen import unseen_by_environment
 
     name, indent = _label(translate("commands")), _label("")
@@ -77,6 +78,11 @@ def about_commands(settings: Settings, found: Capability, missing: list[str]) ->
         )
         yield f"{indent}{where}"
     yield from (f"{indent}{each}" for each in missing)
+    for entry in find_toolchains(settings.root, os.environ).hidden:
+        hidden = translate(
+            "Commands do not see {folder}, which PATH names; `sandbox_read` would show it.", folder=entry
+        )
+        yield f"{indent}{one_line(hidden)}"
     if (unseen := unseen_by_environment(settings)) is not None:
         yield f"{indent}{one_line(explain(unseen))}"
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nebula.sandbox.contract import Command, CommandResult
     from nebula.sandbox.launcher import Launchers
     from nebula.sandbox.secrets import SecretFinder
+    from nebula.sandbox.toolchains import Toolchains
 
 OnOutput = Callable[[bytes], None]
 
@@ -30,6 +31,7 @@ class CommandLayers:
     """The user knows what the project's virtual environment lacks."""
     _launchers: Launchers | None = None
     _secrets: SecretFinder | None = None
+    _toolchains: Toolchains | None = None
     _git_user: tuple[str, str] = ("", "")
     _on_disk: bool = False
 
@@ -102,7 +104,8 @@ class CommandLayers:
             limits,
             network,
             hosts,
-            self.readable,
+            (*self.readable, *self.toolchains.folders),
+            self.toolchains.covered,
             secrets=self._secrets,
             disk=said.home if self._on_disk else None,
             git_user=self._git_user,
@@ -111,6 +114,15 @@ class CommandLayers:
     @property
     def readable(self) -> tuple[str, ...]:
         return tuple(os.path.abspath(os.path.expanduser(path)) for path in self.settings.sandbox_read)
+
+    @property
+    def toolchains(self) -> Toolchains:
+        """The user's own tools in the home, found once."""
+        if self._toolchains is None:
+            from nebula.sandbox.toolchains import find_toolchains
+
+            self._toolchains = find_toolchains(self.settings.root, os.environ)
+        return self._toolchains
 
     def _is_secret(self, path: str) -> bool:
         try:

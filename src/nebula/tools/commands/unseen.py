@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from nebula.config import Settings
 from nebula.language import Sentence
+from nebula.sandbox.toolchains import find_toolchains
 from nebula.tools.commands.program_name import words_of
 from nebula.value import value
 
@@ -47,7 +48,9 @@ def unseen_by(command: str, settings: Settings) -> Unseen | None:
     words = words_of(command)
     if not words:
         return None
-    seen = [os.path.realpath(settings.root), *(os.path.realpath(os.path.expanduser(p)) for p in settings.sandbox_read)]
+    shown = find_toolchains(settings.root, os.environ).folders
+    listed = (os.path.expanduser(path) for path in settings.sandbox_read)
+    seen = [os.path.realpath(settings.root), *shown, *map(os.path.realpath, listed)]
     hidden = [place for place in _places(words[0], settings.root) if not _is_seen(place, seen)]
     folders = _outermost([folder for place in hidden for folder in _folders_for(place)])
     if not folders:

@@ -1,0 +1,160 @@
+"""The user's own tools in the home, which a command may read: what `PATH`, an activated environment and the project's
+virtual environment lead to.
+
+`PATH` is the user's word: a folder that it names is shown, and the installation that its links lead to. A project may
+come from anywhere: its links open folders of well-known tools and nothing else. Credentials that lie in a shown folder
+are covered, and a folder that keeps them, or the home itself, is never shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from nebula.sandbox.environment import home_folder
+from nebula.value import value
+
+KNOWN: Final = (
+    ".asdf", ".bun", ".cargo/bin", ".cargo/git", ".cargo/registry", ".conda/envs", ".deno/bin", ".elan", ".fnm",
+    ".ghcup/bin", ".goenv", ".jenv", ".juliaup", ".linuxbrew", ".local/bin", ".local/pipx", ".local/share/fnm",
+    ".local/share/mise", ".local/share/pipx", ".local/share/pnpm", ".local/share/rtx", ".local/share/uv", ".mix",
+    ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv", ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta",
+    "anaconda3", "go/bin", "go/pkg/mod", "mambaforge", "micromamba", "miniconda3", "miniforge3", "sdk",
+)  # fmt: skip
+"""Folders of a home that installers of languages and tools fill."""
+BREW: Final = "/home/linuxbrew/.linuxbrew"
+_TOGETHER = ((".cargo/bin", (".rustup", ".cargo/registry", ".cargo/git")), ("go/bin", ("go/pkg/mod",)))
+"""What the programs of one folder look for in others."""
+_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/", "/gnu/")
+_ENVIRONMENTS = (".venv", "venv", "env")
+_CREDENTIALS = frozenset(
+    {
+        ".condarc", ".env", ".gem", ".git", ".git-credentials", ".netrc", ".npmrc", ".pypirc", ".yarnrc", ".yarnrc.yml",
+        "auth.json", "credentials", "credentials.toml", "pip.conf", "settings.xml", "tokens",
+    }
+)  # fmt: skip
+_KEEPS_CREDENTIALS = frozenset(
+    {".aws", ".azure", ".config", ".docker", ".gnupg", ".kube", ".netrc", ".password-store", ".ssh"}
+)
+_DEPTH = 2
+_MOST_ENTRIES = 5_000
+
+
+@value
+class Toolchains:
+    folders: tuple[str, ...] = ()
+    """Shown read-only, the outermost only."""
+    covered: tuple[str, ...] = ()
+    """Credentials in them, which read as empty."""
+    hidden: tuple[str, ...] = ()
+    """Folders of `PATH` that exist and are not shown."""
+
+
+def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
+    """Return what a command in the project at `root` may read of the home."""
+    home = home_folder(environ)
+    known = {place: os.path.realpath(place) for place in _known_folders(home)}
+    shown: set[str] = set()
+    hidden: list[str] = []
+    for entry in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):
+        if not os.path.isabs(entry) or not os.path.isdir(entry) or _is_visible(entry, root):
+            continue
+        opened = _opened_by_path(entry, home, known)
+        shown |= opened
+        hidden += [] if opened else [entry]
+    for program in _programs_of_environments(root):
+        shown |= _known_around(program, known)
+    shown |= {place for each in shown for place in _needed_with(each, home, known)}
+    folders = _outermost(each for each in shown if not _is_in(root, each))
+    return Toolchains(tuple(folders), tuple(_credentials_in(folders)), tuple(hidden))
+
+
+def _known_folders(home: str) -> Iterator[str]:
+    for place in (*(os.path.join(home, name) for name in KNOWN), BREW):
+        if os.path.isdir(place) and not _keeps_credentials(place, home):
+            yield place
+
+
+def _opened_by_path(entry: str, home: str, known: Mapping[str, str]) -> set[str]:
+    """Return what one folder of `PATH` opens: the tool's own, or the folder alone; with what its links lead to."""
+    opened = _known_around(entry, known) or _installation_of(entry, home)
+    if not opened:
+        if _keeps_credentials(entry, home):
+            return set()
+        around = os.path.dirname(entry.rstrip("/"))
+        is_environment = any(os.path.exists(os.path.join(around, name)) for name in ("pyvenv.cfg", "conda-meta"))
+        opened = {around if is_environment and not _keeps_credentials(around, home) else entry}
+    try:
+        links = [each.path for each in os.scandir(entry) if each.is_symlink()][:_MOST_ENTRIES]
+    except OSError:
+        return set()
+    return opened.union(*(_known_around(os.path.realpath(link), known) for link in links))
+
+
+def _installation_of(entry: str, home: str) -> set[str]:
+    """Return the installation around a folder of `PATH` that lies in another place than this home."""
+    folder = entry.rstrip("/")
+    while folder and folder != "/":
+        if folder.endswith(tuple(f"/{name}" for name in KNOWN)) and not _keeps_credentials(folder, home):
+            return {folder, os.path.realpath(folder)}
+        folder = os.path.dirname(folder)
+    return set()
+
+
+def _known_around(path: str, known: Mapping[str, str]) -> set[str]:
+    """Return the well-known folder that a path lies in, under each name that it has."""
+    return {
+        name for place, real in known.items() if _is_in(path, place) or _is_in(path, real) for name in {place, real}
+    }
+
+
+def _programs_of_environments(root: str) -> Iterator[str]:
+    """Yield where the interpreters of the project's virtual environments really lie."""
+    for name in _ENVIRONMENTS:
+        program = os.path.join(root, name, "bin", "python")
+        if os.path.islink(program):
+            yield os.path.realpath(program)
+            yield os.path.join(os.path.dirname(program), os.readlink(program))
+
+
+def _needed_with(folder: str, home: str, known: Mapping[str, str]) -> list[str]:
+    wanted = [name for first, others in _TOGETHER if folder == os.path.join(home, first) for name in others]
+    return [place for name in wanted if (place := os.path.join(home, name)) in known]
+
+
+def _keeps_credentials(folder: str, home: str) -> bool:
+    """Return whether a folder is the home, lies above it, or keeps what only its user may read."""
+    real = os.path.realpath(folder)
+    if _is_in(os.path.realpath(home), real) or not _KEEPS_CREDENTIALS.isdisjoint(real.split("/")):
+        return True
+    return any(os.path.lexists(os.path.join(real, name)) for name in _KEEPS_CREDENTIALS)
+
+
+def _credentials_in(folders: Iterable[str]) -> Iterator[str]:
+    for top in folders:
+        waiting = [(top, 1)]
+        while waiting:
+            folder, depth = waiting.pop()
+            try:
+                entries = list(os.scandir(folder))[:_MOST_ENTRIES]
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.name in _CREDENTIALS or entry.name.startswith("credentials"):
+                    yield entry.path
+                elif depth < _DEPTH and entry.is_dir(follow_symlinks=False):
+                    waiting.append((entry.path, depth + 1))
+
+
+def _is_visible(path: str, root: str) -> bool:
+    return f"{path}/".startswith(_SYSTEM) or _is_in(path, root) or _is_in(path, os.path.realpath(root))
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def _outermost(folders: Iterable[str]) -> list[str]:
+    kept = sorted(set(folders))
+    return [each for each in kept if not any(_is_in(each, other) for other in kept if other != each)]

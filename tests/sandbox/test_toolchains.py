@@ -1,0 +1,105 @@
+"""The user's own tools, as the usual installers lay them out in a home, and what a hostile project gets of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nebula.sandbox.command import run
+from nebula.sandbox.contract import Command
+from nebula.sandbox.toolchains import Toolchains, find_toolchains
+
+
+def program(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def link(path: Path, to: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(to)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    (home / "project").mkdir(parents=True)
+    program(home / ".pyenv/versions/3.12/bin/python3.12", "#!/bin/sh\necho python of pyenv\n")
+    uv = home / ".local/share/uv"
+    link(home / ".local/bin/ruff", program(uv / "tools/ruff/bin/ruff"))
+    program(home / ".nvm/versions/node/v20/bin/node")
+    program(home / ".cargo/bin/rustup")
+    program(home / "bin/own")
+    program(home / "envs/work/bin/python").with_name("pip").touch()
+    (home / "envs/work/pyvenv.cfg").touch()
+    for secret in (".ssh/id_rsa", ".cargo/credentials.toml", ".aws/credentials", ".pyenv/.npmrc", ".nvm/.npmrc"):
+        program(home / secret, "canary\n")
+    for each in (".cargo/registry", ".rustup"):
+        (home / each).mkdir()
+    return home
+
+
+def found(home: Path, *path: str) -> Toolchains:
+    folders = os.pathsep.join([*(str(home / each) for each in path), "/usr/bin", "/bin"])
+    return find_toolchains(str(home / "project"), {"HOME": str(home), "PATH": folders})
+
+
+def short(home: Path, paths: tuple[str, ...]) -> list[str]:
+    return [str(Path(path).relative_to(home)) for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (".nvm/versions/node/v20/bin", [".nvm"]),
+        (".cargo/bin", [".cargo/bin", ".cargo/registry", ".rustup"]),
+        (".local/bin", [".local/bin", ".local/share/uv"]),
+        ("bin", ["bin"]),
+        ("envs/work/bin", ["envs/work"]),
+        (".ssh", []),
+        ("", []),
+        ("no/such", []),
+    ],
+)
+def test_what_a_folder_of_path_shows(home: Path, path: str, shown: list[str]) -> None:
+    tools = found(home, path)
+    assert short(home, tools.folders) == shown
+    assert short(home, tools.hidden) == ([] if shown or not (home / path).is_dir() else [path or "."])
+
+
+def test_an_installation_in_another_place_is_shown_whole(home: Path, tmp_path: Path) -> None:
+    program(tmp_path / "elsewhere/.pyenv/shims/python")
+    tools = found(home, str(tmp_path / "elsewhere/.pyenv/shims"))
+    assert tools.folders == (str(tmp_path / "elsewhere/.pyenv"),)
+
+
+def test_credentials_in_a_shown_folder_are_covered(home: Path) -> None:
+    tools = found(home, ".nvm/versions/node/v20/bin", ".cargo/bin")
+    assert short(home, tools.covered) == [".nvm/.npmrc"]
+
+
+@pytest.mark.parametrize("target", [".ssh/id_rsa", ".aws/credentials", "own/secrets/python", ".", "../home/.ssh"])
+def test_a_link_of_the_project_opens_nothing_but_well_known_tools(home: Path, target: str) -> None:
+    link(home / "project/.venv/bin/python", home / target)
+    assert found(home) == Toolchains()
+
+
+def test_an_environment_made_by_a_python_of_the_home_works_and_keys_stay_unread(
+    home: Path, monkeypatch: pytest.MonkeyPatch, disk: str | None
+) -> None:
+    link(home / "project/.venv/bin/python", home / ".pyenv/versions/3.12/bin/python3.12")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(home / "project/.venv/bin"), "/usr/bin", "/bin"]))
+    project = str(home / "project")
+    tools = find_toolchains(project, os.environ)
+    assert short(home, tools.folders) == [".pyenv"]
+    line = "python -m pytest; cat ~/.pyenv/.npmrc ~/.ssh/id_rsa ~/.cargo/credentials.toml 2>/dev/null; touch ~/.pyenv/x"
+    with run(Command(project, line, read_only=tools.folders, covered=tools.covered, disk=disk)) as done:
+        assert done.output.startswith("python of pyenv\n")
+        assert "canary" not in done.output and "Read-only file system" in done.output
+    with run(Command(project, "python", disk=disk)) as done:
+        assert done.exit_code == 127, "without it there is no such program"
