@@ -24,7 +24,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nebula.index.building import batches
@@ -86,8 +86,10 @@ def spread(times: Sequence[float]) -> str:
 def copy_tree(tree: Path, folder: Path) -> Path:
     project = folder / "project"
     shutil.copytree(tree, project, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__", "site-packages"))
-    git = ["git", "-C", str(project), "-c", "user.name=b", "-c", "user.email=b@example.org", "-c", "gc.auto=0"]
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+    git = ["git", "-C", str(project), "-c", "user.name=b", "-c", "user.email=b@example.org"]
+    # kept in the repository: commits of later parts shall start no maintenance, either
+    quiet = (["config", "gc.auto", "0"], ["config", "maintenance.auto", "false"])
+    for command in (["init", "-q"], *quiet, ["add", "-A"], ["commit", "-q", "-m", "all"]):
         subprocess.run([*git, *command], check=True, env=os.environ | {"GIT_CONFIG_GLOBAL": os.devnull})
     return project
 
@@ -100,12 +102,19 @@ def first_index(project: Path, home: Path) -> None:
     with Index.open(str(project), home=str(home)) as index:
         status = index.status()
         lines = index.store.lines()
-        source = sum(state.size for state in index.store.states().values())
+        source = sum(state.stamp.size for state in index.store.states().values())
     (database,) = home.rglob(DATABASE_NAME)
     row("first index: lines/s (bar 100,000)", f"{lines / wall:,.0f}", f"{lines / (cpu / 2):,.0f} by CPU of 2 cores")
     row(f"  {status.files:,} files, {lines:,} lines, {status.chunks:,} chunks", f"{wall:.1f} s", f"{cpu:.1f} s CPU")
     row("memory: this process, its largest helper (bar 150 MB)", f"{own:.0f} MB", f"{child:.0f} MB")
     row("disk: times the source (bar 2.5)", f"{database.stat().st_size / source:.2f}", f"{source / 1e6:.1f} MB source")
+
+
+def source_files(project: Path) -> Iterator[Path]:
+    """Yield the files of a project; `.git` is not walked, since git may remove a directory there at any time."""
+    for folder, folders, names in os.walk(project):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (file for name in names if (file := Path(folder, name)).is_file())
 
 
 def plain_full_text(project: Path, folder: Path) -> None:
@@ -114,13 +123,12 @@ def plain_full_text(project: Path, folder: Path) -> None:
     def build() -> None:
         db = sqlite3.connect(folder / "plain.db")
         db.execute("CREATE VIRTUAL TABLE t USING fts5(path, body)")
-        for file in project.rglob("*"):
-            if file.is_file() and ".git" not in file.parts and file.stat().st_size < 524_288:
-                text = file.read_bytes()
-                if b"\0" not in text:
-                    lines = text.decode("utf-8", "replace").split("\n")
-                    parts = ["\n".join(lines[i : i + 40]) for i in range(0, len(lines), 40)]
-                    db.executemany("INSERT INTO t VALUES (?, ?)", [(str(file), part) for part in parts])
+        for file in source_files(project):
+            text = file.read_bytes()
+            if b"\0" not in text and len(text) < 524_288:
+                lines = text.decode("utf-8", "replace").split("\n")
+                parts = ["\n".join(lines[i : i + 40]) for i in range(0, len(lines), 40)]
+                db.executemany("INSERT INTO t VALUES (?, ?)", [(str(file), part) for part in parts])
         db.commit()
         db.close()
 

@@ -6,7 +6,7 @@ import pytest
 
 from index.project import Project, function
 from nebula.index.ranking import scoring
-from nebula.index.ranking.kinds import CODE, DATA, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
+from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
 
 WORDS = ("disk", "memory", "network", "printer", "tape", "drum")
 
@@ -32,6 +32,20 @@ def found(project: Project, question: str, **filters: str) -> list[str]:
         ("config/users.yaml", DATA),
         ("examples/users.py", EXAMPLE),
         ("src/latest/contest.py", CODE),
+        ("include/users.h", DECLARATION),
+        ("src/users.hpp", DECLARATION),
+        ("types/users.d.ts", DECLARATION),
+        ("stubs/users.pyi", DECLARATION),
+        ("src/users.ts", CODE),
+        ("src/users.c", CODE),
+        ("tests/users.h", TEST),
+        (".github/ISSUE_TEMPLATE/bug.md", PROSE),
+        (".github/ISSUE_TEMPLATE/bug.yml", PROSE),
+        (".github/scripts/release.pl", DATA),
+        ("RELEASE-NOTES", PROSE),
+        ("App.xcodeproj/project.pbxproj", DATA),
+        ("m4/users.m4", DATA),
+        (".gitignore", DATA),
     ],
 )
 def test_the_kind_of_a_file_by_its_path(path: str, kind: int) -> None:
@@ -45,6 +59,21 @@ def test_tests_come_after_the_code_unless_asked_for(project: Project) -> None:
     assert found(project, "tests that create a user with password")[0] == "tests/test_users.py"
     report = "create user password: the password is lost when a user is created twice in a row on a slow machine. "
     assert found(project, report + "I saw it in a test of mine.")[0] == "app/users.py", "mentioned, not asked for"
+
+
+def test_what_declares_comes_after_what_does_it(project: Project) -> None:
+    project.write("lib/cookie.h", "int save_cookie(struct session *s);\nint drop_cookie(struct session *s);\n")
+    project.write("lib/cookie.c", "int save_cookie(struct session *s)\n{\n" + "  write_row(s);\n" * 30 + "}\n")
+    project.write(".github/ISSUE_TEMPLATE/cookie.yml", "name: save the cookie\n")
+    project.write("Cookie.xcodeproj/project.pbxproj", "save cookie session\n" * 3)
+    assert found(project, "save the cookie of a session")[:2] == ["lib/cookie.c", "lib/cookie.h"]
+    assert found(project, "header file that declares save cookie")[0] == "lib/cookie.h"
+
+
+def test_a_numbered_test_is_mentioned_not_asked_for(project: Project) -> None:
+    project.write("lib/cookie.py", function("save_cookie", "row"))
+    project.write("tests/test_cookie.py", function("test_save_cookie", "save_cookie"))
+    assert found(project, "save cookie, verified in test 1609")[0] == "lib/cookie.py"
 
 
 def test_generated_code_comes_after_what_people_wrote(project: Project) -> None:

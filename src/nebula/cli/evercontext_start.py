@@ -9,7 +9,7 @@ def main() -> int:
     if sys.argv[1:] == ["hook", "run"]:
         import os
 
-        from nebula.index.in_step.handing_over import hand_over
+        from nebula.index.in_step.hook_run import hand_over
 
         try:
             hand_over(os.getcwd())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Of the index on disk: terms, weights, spans. Another one is not read but rebuilt."""
 APPLICATION_ID: Final = 0x4E_49_44_58
 """Marks the SQLite file as an index of ours ("NIDX")."""
@@ -112,6 +112,8 @@ RANK_WEIGHT: Final = 0.15
 KIND_PENALTY: Final = 0.9
 """Tests, prose, data, vendored, generated, examples: ranked down unless the question names them. Whoever asks how
 something works wants the code that does it, not what checks, describes or copies it."""
+DECLARATION_PENALTY: Final = 0.4
+"""Header files and the like: they hold every name of the code beside them in few words, and do nothing."""
 DUPLICATE_PENALTY: Final = 0.5
 """A text that stands higher in the list already says nothing new."""
 MAX_POSTINGS: Final = 100_000

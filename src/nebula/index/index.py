@@ -17,8 +17,8 @@ from nebula.index.in_step.queue import Change, Queue
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.search import rank
 from nebula.index.reading import Root
-from nebula.index.records import Candidate
 from nebula.index.repair import repairing
+from nebula.index.stores.rows import Candidate
 from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
 from nebula.index.stores.store import Store
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined

@@ -56,7 +56,7 @@ def encode(occurrences: list[int]) -> bytes:
 
 
 def count(data: bytes) -> int:
-    """How many places there are."""
+    """Return how many places there are."""
     return (len(data) - 1 - 3 * data[0]) // 2
 
 

@@ -16,7 +16,7 @@ from nebula.index.chunks.encoding import NotText, as_utf8
 from nebula.index.chunks.lines import Lines, has_only_overlong_lines
 from nebula.index.constants import MAX_CHUNK_BYTES, MAX_FILE_BYTES, SETTLED_NS
 from nebula.index.in_step.object_format import object_format
-from nebula.index.records import IndexedFile, Source, Stamp
+from nebula.index.stores.rows import IndexedFile, Source, Stamp
 from nebula.index.values import Skipped
 
 NO_STAMP = Stamp(-1, 0, 0)

@@ -52,7 +52,7 @@ def _kept_map(settings: Settings, prompt: str, recent: Sequence[str]) -> tuple[s
 
 
 def map_readers(settings: Settings) -> tuple[Reader, ...]:
-    """Those that see to the next turn's map, where the index is in a database."""
+    """Return the readers that prepare the next turn's map, where the index is in a database."""
     return (OutlineFetch(settings),) if is_elsewhere(settings) and not settings.rag_url else ()
 
 

@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(root: str | None) -> int:
     """Hand the commit over. It goes on whatever is wrong; `nebula index sync` finds the change all the same."""
-    from nebula.index.in_step.handing_over import hand_over
+    from nebula.index.in_step.hook_run import hand_over
 
     try:
         hand_over(os.path.abspath(root or "."))

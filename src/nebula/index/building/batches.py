@@ -8,7 +8,7 @@ from itertools import chain
 from nebula.index.building.segments import SegmentBuilder
 from nebula.index.constants import BATCH_BYTES, BATCH_FILES, FIRST_SEGMENTS, MAX_BATCH_BYTES
 from nebula.index.reading import Root
-from nebula.index.records import Segment, Source, Stamp
+from nebula.index.stores.rows import Segment, Source, Stamp
 from nebula.index.values import Skipped
 from nebula.value import value
 

@@ -26,7 +26,7 @@ from nebula.index.constants import (
 )
 from nebula.index.postings import encode, levels_for, occurrence
 from nebula.index.ranking.kinds import is_marked_generated
-from nebula.index.records import ChunkRow, FileRow, Segment, Source
+from nebula.index.stores.rows import ChunkRow, FileRow, Segment, Source
 from nebula.index.terms.words import TERMS, words_of
 
 

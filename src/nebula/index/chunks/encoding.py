@@ -51,7 +51,7 @@ def _decode_marked(data: bytes, name: str) -> bytes:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Whether a content is UTF-8, or was before a few bytes of it were damaged."""
+    """Return whether a content is UTF-8, or was before a few bytes of it were damaged."""
     try:
         data.decode()
     except UnicodeDecodeError:

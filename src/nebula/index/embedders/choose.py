@@ -30,7 +30,7 @@ def make_embedder(choice: str, settings: Settings) -> Embedder:
 
 
 def earlier_embedders(names: Iterable[str], settings: Settings) -> list[Embedder]:
-    """Those that gave the vectors which are there, as far as they can still be asked."""
+    """Return the embedders whose vectors are in the store, as far as they can still be asked."""
     found: list[Embedder] = []
     for name in names:
         try:

@@ -12,7 +12,7 @@ from nebula.index.chunks.lines import Lines
 from nebula.index.constants import EMBED_BATCH
 from nebula.index.embedders.contract import Embedder
 from nebula.index.reading import Root
-from nebula.index.records import Unembedded
+from nebula.index.stores.rows import Unembedded
 from nebula.index.stores.store import Store
 from nebula.index.values import Progress
 from nebula.index.vectors import pack

@@ -17,7 +17,7 @@ from nebula.index.errors import OutsideRoot
 from nebula.index.in_step.worktree import committed_blobs, list_files, list_some
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import NO_STAMP, Root
-from nebula.index.records import IndexedFile, Segment, Source, Stamp
+from nebula.index.stores.rows import IndexedFile, Segment, Source, Stamp
 from nebula.index.stores.store import Store
 from nebula.index.values import Progress, Report, Skipped, joined
 
@@ -64,7 +64,7 @@ class Follower:
         self._store.add(Segment(), gone=sorted(gone))
 
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
-        """Those whose content is unchanged are moved; the others are taken out and read."""
+        """Move the files whose content is unchanged; take the others out and read them."""
         pairs = [(self.inside(old), self.inside(new)) for old, new in moves]
         known = self._store.states([path for pair in pairs for path in pair])
         return self._read(
@@ -179,7 +179,7 @@ class Follower:
     # --- what follows from it
 
     def _note_commit(self, commit: str) -> None:
-        """Which files are as the commit has them."""
+        """Note which files are as the commit has them."""
         mark = f"{commit} {self._store.shape().generation}"
         if self._store.meta("commit_checked") == mark:
             return

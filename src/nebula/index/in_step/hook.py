@@ -13,7 +13,7 @@ import shlex
 from nebula.files.home import derived_folder
 from nebula.git import find_repository, git_setting, place_in_repository, safe_git
 from nebula.index.errors import IndexFailed
-from nebula.index.in_step.handing_over import QUEUE_NAME, STAGED
+from nebula.index.in_step.hook_run import QUEUE_NAME, STAGED
 
 NAME = "pre-commit"
 BEFORE = f"{NAME}.before-nebula"
@@ -58,7 +58,7 @@ def script(root: str, home: str | None = None) -> str:
 
 
 def hooks_folder(root: str) -> str:
-    """Where git looks for hooks: `core.hooksPath`, else `hooks` in the repository that all its worktrees share."""
+    """Return where git looks for hooks: `core.hooksPath`, else `hooks` of the repository that all work trees share."""
     place = find_repository(root)
     if place is None:
         raise IndexFailed("{root} is not in a git repository.", root=root)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.index.constants import MAX_ENTRY_BYTES
-from nebula.index.in_step.handing_over import QUEUE_NAME
+from nebula.index.in_step.hook_run import QUEUE_NAME
 from nebula.value import value
 
 

@@ -48,7 +48,7 @@ def _listing(found: Iterator[str], commit: str = "") -> FileListing:
 
 
 def list_some(root: str, paths: Sequence[str]) -> list[str]:
-    """Those of these files that may be indexed, and for a folder all files below it."""
+    """Return which of these files may be indexed, and for a directory all files below it."""
     if find_repository(root) is None:
         found = set()
         for path in paths:
@@ -79,7 +79,7 @@ def head(root: str) -> str:
 
 
 def git_marks(root: str) -> tuple[tuple[int, int, int] | None, ...]:
-    """What differs after git moved HEAD or rewrote its index, also when it went forth and back meanwhile.
+    """Return a value that differs after git moved HEAD or rewrote its index, and went back again.
 
     It only looks at three files, so it can be asked often.
     """
@@ -140,7 +140,7 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
 
 
 def _is_text(path: str) -> bool:
-    """Whether a path can be written down at all; one that is not UTF-8 cannot be asked for either."""
+    """Return whether a path can be written down at all; one that is not UTF-8 cannot be asked for either."""
     return path.isprintable() or path.encode("utf-8", "replace").decode() == path
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.index.constants import NEAREST
 from nebula.index.embedders.contract import Vector
-from nebula.index.records import Candidate
+from nebula.index.stores.rows import Candidate
 from nebula.index.stores.store import Store
 from nebula.index.vectors import cosine, unit
 

@@ -75,7 +75,7 @@ def reordered(files: Sequence[OutlinedFile], question: str, recent: Sequence[str
 
 
 def fitting(files: Iterable[OutlinedFile], max_bytes: int) -> list[str]:
-    """As lines, as many as there is room for."""
+    """Return the outline as lines, as many as there is room for."""
     lines = []
     for each in files:
         max_bytes -= len(each.line.encode("utf-8", "replace")) + 1

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from nebula.index import postings
 from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_FILE_POSTINGS, MAX_PATHS, MAX_POSTINGS, PATH_K1
 from nebula.index.postings import WEIGHTS
-from nebula.index.records import Shape
+from nebula.index.stores.rows import Shape
 from nebula.index.stores.store import Store
 
 _SAMPLE = 4_000

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from nebula.index.constants import (
     CANDIDATES,
+    DECLARATION_PENALTY,
     DUPLICATE_PENALTY,
     FILE_CANDIDATES,
     FILE_WEIGHT,
@@ -20,15 +21,16 @@ from nebula.index.constants import (
     RANK_WEIGHT,
     VECTOR_WEIGHT,
 )
-from nebula.index.ranking.kinds import CODE, asked_for
+from nebula.index.ranking.kinds import CODE, DECLARATION, asked_for
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.scoring import Scored, best_places, highest
-from nebula.index.records import Candidate
+from nebula.index.stores.rows import Candidate
 from nebula.index.stores.store import Store
 from nebula.index.terms.question import question_terms
 from nebula.index.terms.words import parts_of
 
 _REMEMBERED_NAMES = 20_000
+_PENALTIES = {CODE: 0.0, DECLARATION: DECLARATION_PENALTY}
 
 
 def rank(
@@ -65,7 +67,7 @@ def rank(
     ranked = []
     for score, c in zip(own, candidates, strict=True):
         whole = FILE_WEIGHT * scored.files[c.segment][c.file_place] / file_top
-        penalty = 0.0 if c.kind == CODE or c.kind in asked else KIND_PENALTY
+        penalty = 0.0 if c.kind in asked else _PENALTIES.get(c.kind, KIND_PENALTY)
         near = VECTOR_WEIGHT * similar.get(c.digest, 0.0)
         words = (score + OTHERS_WEIGHT * others[c.file]) / own_top
         ranked.append((words + whole + near + RANK_WEIGHT * c.rank - penalty, c))
@@ -84,7 +86,7 @@ def _own_scores(scored: Scored, candidates: list[Candidate]) -> list[float]:
 
 
 def _name_score(symbol: str, rarities: Mapping[str, float]) -> float:
-    """Of the best of the names in it: what the parts weigh that were asked for, and how large a share they are."""
+    """Return what the parts of the best name weigh that were asked for, times how large a share of it they are."""
     best = 0.0
     for parts in _names(symbol):
         asked = [rarities[part] for part in parts if part in rarities]

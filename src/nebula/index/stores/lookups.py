@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nebula.index.records import Candidate
 from nebula.index.stores.database import StoreDatabase
+from nebula.index.stores.rows import Candidate
 
 CANDIDATE_COLUMNS = (
     "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.language, f.kind,"

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from nebula.index import postings
 from nebula.index.constants import MAX_DEAD_SHARE, MAX_SEGMENTS, MERGED_SEGMENTS, SEGMENT_CHUNKS
-from nebula.index.records import Shape
 from nebula.index.stores.database import StoreDatabase
+from nebula.index.stores.rows import Shape
 
 
 def segments_to_merge(shape: Shape) -> list[list[int]]:

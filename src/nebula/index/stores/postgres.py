@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.index.constants import FORMAT
 from nebula.index.errors import IndexFailed
-from nebula.index.records import Candidate
 from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS, IN_FILTER, filter_values
+from nebula.index.stores.rows import Candidate
 from nebula.index.stores.store import Store
 from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed

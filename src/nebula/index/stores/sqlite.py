@@ -85,5 +85,5 @@ def unusable(error: sqlite3.Error) -> IndexFailed:
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether it is the file that is wrong, and not what was asked of it."""
+    """Return whether it is the file that is wrong, and not what was asked of it."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

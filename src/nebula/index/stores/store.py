@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from nebula.index.ranking.kinds import kind_of
-from nebula.index.records import FileRow, IndexedFile, Segment, Shape, Stamp
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
+from nebula.index.stores.rows import FileRow, IndexedFile, Segment, Shape, Stamp
 from nebula.index.stores.vectors import Vectors
 from nebula.index.terms.paths import path_terms
 from nebula.index.values import Skipped
@@ -76,7 +76,7 @@ class Store(Lookups, Vectors):
         )
 
     def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """What is indexed, by path; of these paths, or of all."""
+        """Return what is indexed, by path; of these paths, or of all."""
         if paths is None:
             rows = self.db.execute(_STATES)
         else:
@@ -85,7 +85,7 @@ class Store(Lookups, Vectors):
         return dict(map(_read_state, rows))
 
     def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
-        """What is indexed of these files and below these folders; "" is everything."""
+        """Return what is indexed of these files and below these directories; "" is everything."""
         found: dict[str, IndexedFile] = {}
         for path in paths:
             low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
@@ -99,7 +99,7 @@ class Store(Lookups, Vectors):
         return {path: (reason, Stamp(*stamp)) for path, reason, *stamp in rows}
 
     def lines(self) -> int:
-        """Of all files together."""
+        """Return how many lines all files have together."""
         return int(self.db.execute("SELECT coalesce(sum(lines), 0) FROM file").fetchone()[0])
 
     # --- changes
@@ -194,7 +194,7 @@ class Store(Lookups, Vectors):
             self._set_meta("changed", "0")
 
     def changed_since_rank(self) -> int:
-        """How many files were added, replaced or removed since `set_ranks`."""
+        """Return how many files were added, replaced or removed since `set_ranks`."""
         return int(self.meta("changed") or 0)
 
     def tidy(self) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from nebula.index.records import Shape, Unembedded
 from nebula.index.stores.database import StoreDatabase
+from nebula.index.stores.rows import Shape, Unembedded
 from nebula.index.vectors import Packed
 
 

@@ -1,4 +1,4 @@
-"""What goes into a store, and what comes out of it."""
+"""The rows of a store: what goes into it, and what comes out of it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,129 @@
+"""The order and the scores of a search are those that another way of working them out finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from index.project import Project, function
+from index.reference_ranking import rank_texts
+from nebula.index.ranking import scoring, search
+
+FIRST = {
+    "app/session.py": function("open_session", "connect_database", "read_cookie")
+    + function("save_session", "session", "session", "cookie", "connect_database")
+    + function("close_session", "session"),
+    "app/database.py": "class DatabasePool:\n"
+    + "".join(
+        f"    def connect_{i}(self):\n" + "        retry_query()\n" * (i + 2) + "        session()\n\n"
+        for i in range(9)
+    )
+    + "\n\n"
+    + function("connect_database", "retry_query", "socket"),
+    "app/cookie.py": function("read_cookie", "header", "parse", "cookie")
+    + function("parse", "header", *["split"] * 30),
+    "app/copy.py": function("read_cookie", "header", "parse", "cookie"),
+    "lib/session/store.py": function("load", "bytes_of") + function("bytes_of", "bytes_of", "raw"),
+    "lib/retry.py": function("retry_query", "sleep", "session", "retry_query", "query") + function("sleep", "clock"),
+    "include/session.h": "int open_session(void);\nint save_session(int cookie);\n",
+    "tests/test_session.py": function("test_save_session", "save_session", "session", "cookie"),
+    "docs/session.md": "# Session\n\nThe session cookie is saved in the database.\n",
+    "settings.yaml": "session:\n  cookie: yes\n  retry: 3\n",
+    "empty.py": "",
+}
+LATER: dict[str, str | None] = {
+    "app/session.py": function("open_session", "connect_database") + function("forget", "lantern", "cookie"),
+    "app/copy.py": None,
+    "lib/retry.py": FIRST["lib/retry.py"] + function("session_retry", "retry_query", "connect_database"),
+    "lib/more.py": function("use_all", "open_session", "read_cookie", "retry_query", "connect_database"),
+    "lib/session/store.py": FIRST["lib/session/store.py"].replace("raw", "cookie"),
+}
+QUESTIONS = (
+    "where is the session cookie saved",
+    "connect to the database",
+    "retry a query",
+    "`read_cookie` header",
+    "tests of save session",
+    "session docs",
+    "parse",
+    "bytes of raw",
+    "session.h header file declarations",
+    "lantern",
+    "store",
+    "nothing of this zebra",
+    "セッションを保存する",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, with_git=False)
+
+
+def change(project: Project, texts: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
+    after = dict(texts)
+    for path, text in changes.items():
+        if text is None:
+            (project.root / path).unlink()
+            del after[path]
+        else:
+            project.write(path, text)
+            after[path] = text
+    return after
+
+
+def assert_ranked_as_worked_out(project: Project, texts: dict[str, str]) -> None:
+    with project.index() as index:
+        for question in QUESTIONS:
+            wanted = rank_texts(texts, question)
+            found = [(hit.score, hit.path, hit.span) for hit in index.search(question, 100)]
+            assert [each[1:] for each in found] == [each[1:] for each in wanted], question
+            assert [each[0] for each in found] == pytest.approx([each[0] for each in wanted], abs=2e-4), question
+
+
+def test_a_new_index_ranks_as_worked_out(project: Project) -> None:
+    texts = change(project, {}, dict(FIRST))
+    with project.index() as index:
+        index.sync()
+    assert_ranked_as_worked_out(project, texts)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_index_with_dead_chunks_ranks_as_worked_out(
+    project: Project, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    """What is dead counts for nothing: neither as a hit, nor in how rare a word is, nor as a reference."""
+    monkeypatch.setattr(scoring, "LARGE_CHUNKS", 0 if large else scoring.LARGE_CHUNKS)
+    texts = change(project, {}, dict(FIRST))
+    with project.index() as index:
+        index.sync()
+        texts = change(project, texts, LATER)
+        index.sync()
+        shape = index.store.shape()
+        assert shape.dead_chunks and shape.dead_files and len(shape.segments) > 1
+    assert_ranked_as_worked_out(project, texts)
+
+
+def test_only_so_many_candidates_are_ranked(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (1, 2, 4, 8, 16):
+        project.write(f"m{number:02}.x", "lighthouse " * number + "other " * (40 - number))
+    with project.index() as index:
+        index.sync()
+        everything = ["m16.x", "m08.x", "m04.x", "m02.x", "m01.x"]
+        assert [hit.path for hit in index.search("lighthouse", 100)] == everything
+        assert [hit.path for hit in index.search("lighthouse", 2)] == everything[:2]
+        monkeypatch.setattr(search, "CANDIDATES", 3)
+        assert [hit.path for hit in index.search("lighthouse", 100)] == everything[:3]
+        monkeypatch.undo()
+        monkeypatch.setattr(scoring, "MAX_POSTINGS", 2)
+        assert [hit.path for hit in index.search("lighthouse", 100)] == everything[:2], "the heaviest come first"
+
+
+def test_the_path_alone_brings_up_the_best_chunk_of_a_file(project: Project) -> None:
+    project.write("harbour.py", function("first", "a") + function("second", "beacon") + function("third", "c"))
+    project.write("other.py", function("plain", "beacon"))
+    with project.index() as index:
+        index.sync()
+        assert next((hit.path, hit.span) for hit in index.search("harbour beacon")) == ("harbour.py", "L5-L8")
+        assert [(hit.path, hit.span) for hit in index.search("harbour")] == [("harbour.py", "L1-L4")]
