@@ -10,7 +10,7 @@ import pytest
 from nebula.events import Approval, ProposedChange, QuestionKind
 from nebula.language import Sentence
 from nebula.server.acp.permission import decision, options, shown
-from nebula.tools.approval import Decision
+from nebula.tools.approval import ASKED_AGAIN, Decision
 
 
 def asked(kind: QuestionKind = "command", *changes: ProposedChange, **more: Any) -> Approval:
@@ -110,3 +110,70 @@ def test_a_yes_for_the_session_is_offered_where_there_is_one(once: bool) -> None
 )
 def test_what_cannot_be_understood_is_a_no(answer: Any, means: Decision) -> None:
     assert decision(answer) == means
+
+
+def block(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": text}}
+
+
+def test_the_tool_calls_as_the_protocol_has_them() -> None:
+    change = ProposedChange("a.py", "changed", 1, 0, "+x", old="", new="x")
+    remark, told = (Sentence("Look."),), block("```\nLook.\n```")
+    shared = "It would share this machine's network, servers on loopback included; what it can read, it can send."
+    command = block("```\nmake\n```")
+    for question, call in (
+        (
+            asked("network", text="make", remarks=remark),
+            {"title": "A command asks for the network:", "kind": "fetch", "content": [command, block(shared), told]},
+        ),
+        (
+            asked("call", text="make", remarks=remark),
+            {"title": "Call runCommand with:", "kind": "other", "content": [command, told]},
+        ),
+        (
+            asked("command", change, text="make", remarks=remark),
+            {
+                "title": "What a command changed",
+                "kind": "edit",
+                "content": [command, told, block("```diff\nchanged  a.py (+1 −0)\n+x\n```")],
+                "locations": [{"path": "/p/a.py"}],
+            },
+        ),
+        (
+            asked("write", change, remarks=remark),
+            {
+                "title": "Edit an existing file: a.py",
+                "kind": "edit",
+                "content": [{"type": "diff", "path": "/p/a.py", "oldText": "", "newText": "x"}, told],
+                "locations": [{"path": "/p/a.py"}],
+            },
+        ),
+        (
+            asked("read", text=".env", remarks=remark),
+            {
+                "title": "Read a secret file: .env",
+                "kind": "read",
+                "content": [told],
+                "locations": [{"path": "/p/.env"}],
+            },
+        ),
+    ):
+        assert shown(question, "/p", "en") == call
+
+
+def test_the_answers_as_the_protocol_has_them() -> None:
+    assert options(asked("call")) == [
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "all", "name": "Yes, for this session", "kind": "allow_always"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]
+
+
+def test_a_remark_is_in_the_language_of_the_editors_user() -> None:
+    _, remark = shown(asked("call", remarks=(ASKED_AGAIN,)), "/p", "ja")["content"]
+    assert "新しい差分" in remark["content"]["text"]
+
+
+def test_a_count_on_one_side_alone_is_shown() -> None:
+    removed = ProposedChange("a", "deleted", 0, 2)
+    assert fenced(texts(asked("command", removed))[1]) == "deleted  a (+0 −2)"

@@ -199,8 +199,8 @@ async def test_a_call_that_takes_too_long_names_the_setting(tmp_path: Path) -> N
 
 async def test_the_start_waits_as_long_as_the_setting_says(tmp_path: Path) -> None:
     odd = Odd(tmp_path, timeout_s=0.5)
-    (tmp_path / "server.py").write_text("import time; time.sleep(60)")
-    async with opened(odd) as remarks:
+    (tmp_path / "server.py").write_text("import time; time.sleep(600)")
+    async with asyncio.timeout(45), opened(odd) as remarks:
         assert remarks == ["The MCP server odd cannot be used: no answer within 0.5 s (its timeout_s in mcp_servers)"]
 
 
