@@ -382,6 +382,8 @@ class ToolResult(Event):
     """What went wrong, for a person."""
     unchanged: bool = False
     """The file was already as the call wants it: nothing was to be done."""
+    lasting: bool = False
+    """Of a refusal: nothing that is done later makes up for it."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -398,6 +400,7 @@ class ToolResult(Event):
             "evidence": [each.to_json() for each in self.evidence] or None,
             "problem": str(self.problem) if self.problem else None,
             "unchanged": self.unchanged or None,
+            "lasting": self.lasting or None,
         }
         return _without_none(body)
 

@@ -263,6 +263,7 @@ async def run_tool(
             *how,
             problem=outcome.problem,
             unchanged=outcome.unchanged,
+            lasting=outcome.lasting,
         ),
     )
     if late is not None:

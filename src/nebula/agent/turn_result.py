@@ -176,8 +176,7 @@ class TurnResult:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)
         name = (step.orig_name or step.name) if step is not None else ""
-        if name == "runCommand" and event.refused and event.problem is not None:
-            # left out of what a command did, such as its commit: no later call makes up for it
+        if event.lasting:  # left out of what a command did, such as its commit: no later call makes up for it
             self._refused[REPOSITORY] = Refusal(sys.maxsize, event.problem)
         elif step is not None and event.refused and name in WRITERS:
             self._refused[_path_of(step.args)] = Refusal(len(self.rounds), event.problem)

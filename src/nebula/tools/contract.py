@@ -62,6 +62,8 @@ class Outcome:
     check: CheckRun | None = None
     decision: str | None = None
     refused: bool = False
+    lasting: bool = False
+    """Of a refusal: nothing that is done later makes up for it."""
     secret: bool = False
     """It shows what a secret file holds: meant for the model alone, and for nobody's records."""
     code: int = 200

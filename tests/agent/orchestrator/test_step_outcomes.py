@@ -160,3 +160,43 @@ async def test_a_planned_command_that_fails_is_a_failed_step(carry_out):
     assert done.code == 0
     gone = step("1", tool="runCommand", parameters={"command": "rm a.txt"}, files=["a.txt"])
     assert (await carry_out([], gone)).code == 0
+
+
+def command(line):
+    return hermes(Turn("I run it.", [Call("run_command", {"command": line})]))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("echo x > bad.sh", "Left out, because EC_ALLOW_EXT does not name files of this kind: bad.sh."),
+        ("echo x > .env", "Left out, because EC_ALLOW_EXT does not name files of this kind: .env."),
+    ],
+)
+async def test_what_a_command_made_and_the_policy_left_out_is_named_and_refused(carry_out, root, line, said):
+    for turns, planned in (
+        ([command(line), say("Done.")], step("1")),
+        ([], step("1", tool="run_command", parameters={"command": line})),
+    ):
+        done = await carry_out(turns, planned)
+        assert (done.code, done.final.status, done.remark) == (2, "refused", said)
+    assert sorted(path.name for path in root.iterdir()) == [".nebula"]
+
+
+async def test_a_change_of_the_repository_that_was_left_out_names_the_option(carry_out, root):
+    done = await carry_out([command("git init -q"), say("Done.")], step("1"))
+    assert (done.code, done.final.status) == (2, "refused") and "--allow .git" in done.remark
+    assert not (root / ".git").exists()
+
+
+async def test_what_is_applied_beside_it_stays_and_a_later_change_settles_it(carry_out, root):
+    turns = [command("echo x > bad.sh; echo y > good.md"), say("Done.")]
+    done = await carry_out(turns, step("1"))
+    assert (done.code, (root / "good.md").read_text()) == (2, "y\n")
+    done = await carry_out([command("echo x > bad.sh"), write("good.py", "x = 1\n"), say("Done.")], step("1"))
+    assert done.code == 0
+
+
+async def test_a_change_of_the_repository_that_was_left_out_is_not_settled_by_anything(carry_out):
+    turns = [command("git init -q"), write("a.py", "x = 1\n"), command("true"), command("exit 1"), say("Done.")]
+    assert (await carry_out(turns, step("1"))).code == 2

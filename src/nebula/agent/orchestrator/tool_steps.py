@@ -65,7 +65,7 @@ def problem_of(outcome: Outcome, tool: str) -> Sentence | None:
             return Sentence("The command was stopped: {why}", why=report["stopped"])
         if report.get("exit_code"):
             return Sentence("The command ended with exit code {code}.", code=report["exit_code"])
-    return None
+    return outcome.problem if outcome.refused else None
 
 
 def conflict_goal(step: PlanStep, error: str) -> str:

@@ -95,6 +95,11 @@ class CommandChanges:
         said += [Sentence(_LEFT_OUT[why], paths=_named(paths), most=DEEPEST) for why, paths in whys.items()]
         return tuple(said)
 
+    def left_out_by_kind(self) -> Sentence | None:
+        """Return what was left out since the policy does not allow files of its kind, for a person; None: nothing."""
+        paths = [each.path for each in self.left_out if each.why == "extension"]
+        return Sentence(_LEFT_OUT["extension"], paths=_named(paths)) if paths else None
+
     def path_changes(self, paths: Collection[str] | None) -> list[PathChange]:
         """To apply: all, or those paths alone with the folders that they need."""
         wanted = self.by_path if paths is None else {path: self.by_path[path] for path in paths}
@@ -143,7 +148,12 @@ _LEFT_OUT = {
     "set-user-ID": "Proposed without the bits that lend a user or group: {paths}.",
     "too deep": "Left out, because of more than {most} folders in folders: what is in {paths}.",
     "name": "Left out, because of its name: {paths}.",
+    "extension": "Left out, because EC_ALLOW_EXT does not name files of this kind: {paths}.",
 }
+
+
+_WHY = {"protected_path": "permission", "secret_path": "permission", "extension_not_allowed": "extension"}
+"""By the code of what the guard says."""
 
 
 def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> CommandChanges:
@@ -200,7 +210,7 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace, repositories: Repos
     try:
         workspace.may_change(change.path, repositories)
     except WorkspaceError as error:
-        return "permission" if error.code in {"protected_path", "secret_path"} else "name"
+        return _WHY.get(error.code, "name")
     return ""
 
 

@@ -141,10 +141,12 @@ class RunCommand:
             changes = await asyncio.to_thread(read_command_changes, result, workspace)
         outcome = await self._settle(line, result, changes, named, workspace, call)
         if ".git" not in changes.needs_names or approvals.somebody_is_there:
-            return outcome
+            kinds = changes.left_out_by_kind()
+            return replace(outcome, refused=True, problem=kinds) if kinds is not None else outcome
         from nebula.tools.commands.by_name import repository_left_out
 
-        return replace(outcome, refused=True, problem=repository_left_out(result, changes, workspace))
+        problem = repository_left_out(result, changes, workspace)
+        return replace(outcome, refused=True, problem=problem, lasting=True)
 
     async def _settle(
         self,
