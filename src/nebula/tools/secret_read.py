@@ -13,7 +13,7 @@ from nebula.tools.contract import Call, Outcome, Tool
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import SecretPath
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.local import ReadingWorkspace
+from nebula.workspace.reading import ReadingWorkspace
 
 WARNING = "{path} may hold secrets. The model, and whoever runs it, would see what is in it."
 REFUSED = "The user did not allow this file to be read. Do not try it again; go on without it."

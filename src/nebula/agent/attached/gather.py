@@ -189,7 +189,7 @@ def _listing(mention: Mention, files: Workspace) -> Attachment:
 
 
 def _image(path: str, files: Workspace) -> Attachment:
-    from nebula.workspace.local import ReadingWorkspace
+    from nebula.workspace.reading import ReadingWorkspace
 
     if not isinstance(files, ReadingWorkspace):
         raise BadImage("images cannot be read through a gateway")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from nebula.server.bodies import Count, RequestBody
-from nebula.workspace.local import MAX_KEYWORD
+from nebula.workspace.reading import MAX_KEYWORD
 
 PathText = Annotated[str, Field(description='Relative to the root, with "/" between names.', examples=["app/main.py"])]
 
