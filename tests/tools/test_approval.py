@@ -402,6 +402,14 @@ def test_a_file_that_keeps_changing_is_given_up(tmp_path: Path) -> None:
     assert len({question.approval_id for question in asked.questions}) == MAX_QUESTIONS
 
 
+def test_a_write_as_it_is_asked_about() -> None:
+    created, edited = proposed_change(proposal("a", None, "x\ny\n")), proposed_change(proposal("a", "x\n", "y\nz\n"))
+    assert (created.path, created.kind, created.added, created.removed) == ("a", "created", 2, 0)
+    assert (edited.path, edited.kind, edited.added, edited.removed) == ("a", "changed", 2, 1)
+    assert (created.old, created.new, edited.old, edited.new) == (None, "x\ny\n", "x\n", "y\nz\n")
+    assert edited.diff == diff_texts("a", "x\n", "y\nz\n").text
+
+
 # by name
 
 

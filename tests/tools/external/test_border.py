@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ ANY = {"type": "object"}
 
 
 def fit(result: Any, border: Border | None = None) -> Any:
-    message = SimpleNamespace(result=result)
+    message = SimpleNamespace(result=deepcopy(result))
     (border or Border()).make_fit(message)
     return message.result
 

@@ -166,6 +166,28 @@ def test_what_the_model_is_told_of_a_tool() -> None:
         assert (spec.name, spec.description, spec.parameters) == ("notes__add", about, {"type": "object"})
 
 
+def test_a_server_that_fails_is_an_error_of_the_call() -> None:
+    class Broken(Near):
+        async def call(self, tool: str, args: dict[str, Any]) -> Any:
+            raise self._failed("it is tired")
+
+    connection = Broken(declared())
+    with pytest.raises(ToolFailure) as failure:
+        run(ExternalTool(connection, connection.tools[0], Approvals(allow_all, "yes")))
+    assert str(failure.value) == "The MCP server notes cannot be used: it is tired"
+    assert (failure.value.code, failure.value.policy) == (502, False)
+
+
+def test_a_result_takes_no_more_than_its_room() -> None:
+    connection = Near(
+        declared(), answer=SimpleNamespace(content=[text("x" * 9_000)], is_error=False, structured_content=None)
+    )
+    tool = ExternalTool(connection, connection.tools[0], Approvals(allow_all, "yes"))
+    assert run(tool, room=9_000).content == (Text("x" * 9_000),)
+    cut, _ = run(tool, room=8_999).content
+    assert 8_000 < len(cut.as_text()) < 8_999
+
+
 def answered(*content: Any, **more: Any) -> Outcome:
     answer = SimpleNamespace(**{"content": list(content), "is_error": False, "structured_content": None} | more)
     connection = Near(declared(), answer=answer)
