@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -426,6 +427,17 @@ def test_4_4_of_two_files_with_one_id_the_newer_counts(graph: Graph) -> None:
     assert [problem.path for problem in graph.problems()] == ["nodes/000/000.xml", "nodes/000/006.xml"]
 
 
+def test_4_4_all_files_with_an_id_can_be_listed(graph: Graph) -> None:
+    node = graph.create_node("old")
+    path = Path(graph.data_dir) / "nodes/000/000.xml"
+    newer = path.read_text("utf-8").replace("old", "new").replace(node.timestamp, "2099-01-01T00:00:00+00:00")
+    (Path(graph.data_dir) / "nodes/000/001.xml").write_text(newer, encoding="utf-8")
+    assert [each.prompt for each in graph.list_candidates(node.id)] == ["new", "old"]
+    assert graph.get_node(node.id).prompt == "new"
+    with pytest.raises(NotFound):
+        graph.list_candidates("nobody")
+
+
 def test_4_4_of_the_same_time_the_one_found_later_counts(graph: Graph) -> None:
     node = graph.create_node("first")
     folder = Path(graph.data_dir) / "nodes/000"
@@ -537,10 +549,11 @@ def test_8_2_in_a_long_index_the_line_of_a_deleted_node_leaves_later(graph: Grap
 
 def test_a_node_mended_in_place_is_found_before_the_next_look_at_all_files(graph: Graph) -> None:
     node = graph.create_node("q")
-    graph.close()
+    assert graph.list_nodes() == [node]
     path = Path(graph.data_dir) / "nodes/000/000.xml"
     good = path.read_bytes()
     path.write_bytes(good[:40])
+    time.sleep(0.1)  # the times of the files are settled then
     assert graph.list_nodes() == []
     graph._store.node_index._scan_at = float("inf")  # as after a look that took long
     path.write_bytes(good)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -75,6 +76,16 @@ class GraphReader:
         """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
         with self._store.reading():
             return self._store.read(node_id)
+
+    def list_candidates(self, node_id: str) -> list[Node]:
+        """Return every node whose file has that id, the one that counts first (seed §4.4); unreadable files are
+        left out. Raises NotFound where there is none."""
+        with self._store.reading():
+            found = []
+            for path in self._store.paths_of(node_id):
+                with contextlib.suppress(NotFound, BadFile):
+                    found.append(self._store.nodes.read(path))
+            return found
 
     def resolve_id(self, beginning: str) -> str:
         """The id that begins so. Raises NotFound for none, and AmbiguousId, with the candidates, for several."""
