@@ -9,6 +9,7 @@ import pytest
 from index.project import Project, function
 from index.reference_ranking import rank_texts
 from nebula.index.ranking import scoring, search
+from nebula.index.ranking.outline import OutlinedFile, reordered
 
 FIRST = {
     "app/session.py": function("open_session", "connect_database", "read_cookie")
@@ -127,3 +128,22 @@ def test_the_path_alone_brings_up_the_best_chunk_of_a_file(project: Project) -> 
         index.sync()
         assert next((hit.path, hit.span) for hit in index.search("harbour beacon")) == ("harbour.py", "L5-L8")
         assert [(hit.path, hit.span) for hit in index.search("harbour")] == [("harbour.py", "L1-L4")]
+
+
+def test_a_filter_is_heeded_before_the_candidates_are_cut(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (4, 8, 16):
+        project.write(f"near/m{number}.x", "lighthouse " * number + "other " * (40 - number))
+    project.write("far/m1.x", "lighthouse " + "other " * 39)
+    project.write("near/m1.py", "lighthouse = 1\n" + "other = 2\n" * 20)
+    monkeypatch.setattr(search, "CANDIDATES", 2)
+    with project.index() as index:
+        index.sync()
+        assert [hit.path for hit in index.search("lighthouse", path_prefix="far/")] == ["far/m1.x"]
+        assert [hit.path for hit in index.search("lighthouse", language="python")] == ["near/m1.py"]
+
+
+def test_an_outline_made_before_is_put_in_order_by_the_words_of_the_question() -> None:
+    files = [OutlinedFile(f"m{i}.py", name) for i, name in enumerate(("open", "save_cookie", "load", "retry_query"))]
+    assert [each.path for each in reordered(files, "retry the query", ())] == ["m3.py", "m0.py", "m1.py", "m2.py"]
+    assert [each.path for each in reordered(files, "cookie", ("m2.py",))] == ["m1.py", "m2.py", "m0.py", "m3.py"]
+    assert reordered(files, "zebra", ()) == files
