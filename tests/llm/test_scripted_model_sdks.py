@@ -140,3 +140,17 @@ def test_the_anthropic_library_reads_whole_answers_and_lists() -> None:
             client.models.list()
     assert [block.type for block in answer.content] == ["text", "tool_use"]
     assert names == ["claude-sonnet-5-5", "claude-haiku-4-5"]
+
+
+def test_the_openai_library_reads_responses_from_it() -> None:
+    import openai
+
+    with (
+        ScriptedModel([Turn(TEXT, [CALL], thinking="hm")], fragment=3) as server,
+        openai.OpenAI(api_key="k", base_url=server.openai_url) as client,
+        client.responses.stream(model="gpt-5-codex", input="hi") as stream,
+    ):
+        texts = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        answer = stream.get_final_response()
+    assert "".join(texts) == answer.output_text == TEXT
+    assert [item.type for item in answer.output] == ["reasoning", "message", "function_call"]

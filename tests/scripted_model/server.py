@@ -225,7 +225,7 @@ class ScriptedModel:
         if self.api_key is not None and not _has_key(request, self.api_key):
             return (401, wires.error_body(wire, "Incorrect API key provided.", 401)), wire
         asks_model = (
-            path.endswith(("/chat/completions", "/v1/messages"))
+            path.endswith(("/chat/completions", "/v1/messages", "/responses"))
             or path == "/api/chat"
             or ((match := GEMINI_ROUTE.search(path)) is not None and match["verb"] != "countTokens")
         )
@@ -314,6 +314,8 @@ class ScriptedModel:
         if turn.fault is None or turn.fault.kind == "slow":
             self._messages_made += 1
             self._calls_made += len(ids)
+        if request.path.endswith("/responses"):
+            return wires.responses(turn, body, message_id, ids)
         if wire == "openai":
             return wires.openai(turn, body, message_id, ids)
         if wire == "anthropic":

@@ -71,6 +71,57 @@ def openai(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequenc
     return SSE, out
 
 
+def responses(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
+    """OpenAI's Responses API, streamed."""
+    head = {"id": message_id, "object": "response", "created_at": CREATED, "model": request.get("model", "m")}
+    head |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": "in_progress"}
+    out: list[bytes] = []
+
+    def add(kind: str, **data: Any) -> None:
+        out.append(named_event(kind, sequence_number=len(out), **data))
+
+    add("response.created", response=head)
+    items: list[dict[str, Any]] = []
+    if turn.thinking:
+        item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": f"sealed:{message_id}"}
+        add("response.output_item.added", output_index=0, item=item)
+        add("response.output_item.done", output_index=0, item=item)
+        items.append(item)
+    if turn.text:
+        place = len(items)
+        empty = {"type": "message", "id": "m_1", "role": "assistant", "status": "in_progress", "content": []}
+        add("response.output_item.added", output_index=place, item=empty)
+        part = {"type": "output_text", "text": "", "annotations": []}
+        where = {"item_id": "m_1", "output_index": place, "content_index": 0}
+        add("response.content_part.added", **where, part=part)
+        for piece in pieces(turn.text, TEXT_PIECE):
+            add("response.output_text.delta", **where, delta=piece, logprobs=[])
+        item = empty | {"status": "completed", "content": [part | {"text": turn.text}]}
+        add("response.output_item.done", output_index=place, item=item)
+        items.append(item)
+    for call, call_id in zip(turn.calls, ids, strict=True):
+        place, arguments = len(items), _raw_arguments(call)
+        item = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": call.name, "arguments": ""}
+        add("response.output_item.added", output_index=place, item=item)
+        for piece in pieces(arguments, ARGUMENT_PIECE):
+            add("response.function_call_arguments.delta", item_id=item["id"], output_index=place, delta=piece)
+        items.append(item | {"arguments": arguments, "status": "completed"})
+        add("response.output_item.done", output_index=place, item=items[-1])
+    reason = {"length": "max_output_tokens", "filter": "content_filter"}.get(turn.stop or "")
+    usage = {
+        "input_tokens": turn.input_tokens,
+        "input_tokens_details": {"cached_tokens": turn.cached_tokens, "cache_write_tokens": turn.written_tokens},
+        "output_tokens": turn.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": turn.thinking_tokens},
+        "total_tokens": turn.input_tokens + turn.output_tokens,
+    }
+    state = "incomplete" if reason else "completed"
+    done = head | {"status": state, "output": items, "usage": usage}
+    done["incomplete_details"] = {"reason": reason} if reason else None
+    add(f"response.{state}", response=done)
+    return SSE, out
+
+
 def gemini(turn: Turn, stream: bool, model: str, message_id: str, ids: Sequence[str]) -> Rendered:
     usage = {
         "promptTokenCount": turn.input_tokens,

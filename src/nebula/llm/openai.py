@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nebula.llm.catalog import known_model, known_provider
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
-from nebula.llm.contract import ModelInfo, ModelRequest, Usage
+from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import EitherParser, SseParser
 from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, to_text
 from nebula.messages import Message, UserMessage
 from nebula.value import replace
+
+if TYPE_CHECKING:
+    from nebula.llm.openai_responses import ResponsesWriter
 
 STOPS = {
     "stop": "end",
@@ -35,6 +38,8 @@ OPTIONAL_PARAMETERS = (
 )
 """What a server may not know and we can do without."""
 REFUSING_WORDS = ("unsupported", "not support", "unknown", "unrecognized", "extra", "not permitted")
+ONLY_RESPONSES = ("v1/responses", "not a chat model", "unsupported_api_for_model")
+"""How a server says that a model is asked through the Responses API alone."""
 SCHEMA_WORDS = ("grammar", "json schema")
 """How llama.cpp and vLLM say that they cannot hold a model to our schema."""
 
@@ -46,6 +51,8 @@ class OpenAIModel(Connector):
         super().__init__(base_url, api_key, **limits)
         self._refused: dict[str, set[str]] = {}
         self._described: dict[str, ModelInfo] = {}
+        self._only_responses: set[str] = set()
+        self._responses: ResponsesWriter | None = None
 
     async def list_models(self) -> list[ModelInfo]:
         listed = (await self._json("GET", "/models")).get("data")
@@ -74,12 +81,27 @@ class OpenAIModel(Connector):
             return {}
 
     async def _outgoing(self, request: ModelRequest) -> Outgoing:
+        if self._is_for_responses(request.model):
+            from nebula.llm.openai_responses import PATH, ResponsesWriter
+
+            self._responses = self._responses or ResponsesWriter()
+            return Outgoing(PATH, self._responses.write(request, self._options(request)))
         system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
         messages = self._fragments.pieces(request.messages, _render, system)
         parts = [to_bytes(self._options(request))[:-1], b',"messages":', *messages]
         if request.tools:
             parts += [b',"tools":', to_bytes([function_tool(spec) for spec in request.tools])]
         return Outgoing("/chat/completions", b"".join([*parts, b"}"]))
+
+    def _is_for_responses(self, model: str) -> bool:
+        """Tell whether a model is asked through the Responses API: by its name at OpenAI, elsewhere once it said so."""
+        known = known_model(model) if self._is_default else None
+        return model in self._only_responses or (known is not None and known.responses_only)
+
+    def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
+        thoughts = getattr(reader, "thoughts", None)
+        if self._responses is not None and thoughts and reply.message.tool_uses:
+            self._responses.remember(reply.message.message_id or "", thoughts)
 
     def _options(self, request: ModelRequest) -> dict[str, Any]:
         refused = self._refused.get(request.model, set())
@@ -98,7 +120,12 @@ class OpenAIModel(Connector):
         return {"model": request.model, "stream": True, **kept}
 
     def _adapt(self, model: str, status: int, body: bytes) -> bool:
-        """A parameter that this server refuses is left out for this model, from now on."""
+        """Leave out what this server refuses for this model, or ask it through the Responses API, from now on."""
+        if status in (400, 404) and model not in self._only_responses:
+            said = body.decode("utf-8", "replace").lower()
+            if any(words in said for words in ONLY_RESPONSES):
+                self._only_responses.add(model)
+                return True
         name = _refused_parameter(body.decode("utf-8", "replace")) if status in (400, 422) else None
         refused = self._refused.setdefault(model, set())
         if name is None or name in refused:
@@ -107,6 +134,10 @@ class OpenAIModel(Connector):
         return True
 
     def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader:
+        if self._is_for_responses(request.model):
+            from nebula.llm.openai_responses import ResponsesReader
+
+            return ResponsesReader(self._service, request.model, SseParser())
         if response.content_type in ("text/event-stream", ""):
             return ChatReader(self._service, request.model, SseParser())
         if response.content_type in OTHER_TYPES:
