@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/composer/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
 import { hunksOf } from "../../src/nebula/web/transcript/hunks.js";
-import { againWith, FRESH } from "../../src/nebula/web/composer/composing.js";
+import { againWith, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
 import { dollars, measures, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
 import { continuing } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
@@ -133,4 +133,11 @@ test("days keep their order, names come by size, and the longest bar is whole", 
       ["2026-01-01", 0.25],
     ],
   );
+});
+
+test("the model that answers anyway is not listed twice, whoever has it", () => {
+  const models = ["gemini/one", "openai/one", "ollama/two"];
+  assert.deepEqual(namedModels(models, "gemini/one", ""), ["openai/one", "ollama/two"]);
+  assert.deepEqual(namedModels(models, "", "ollama/two"), models);
+  assert.deepEqual(namedModels([], "", "ollama/two"), ["ollama/two"], "before the server has said so");
 });

@@ -17,8 +17,8 @@ _DECLARED: Final = re.compile(
     r"^export\s+(?=(?:async\s+)?(?:function\s*\*?|const|class)\s*([\w$]+)[\s(=<{])", re.MULTILINE
 )
 _LEFT: Final = re.compile(r"(?:^|(?<=[;}]))(?:import\b(?!\()|export\b).{0,60}", re.MULTILINE)
-_TYPES: Final = re.compile(r"^/\*\* @import [^*]*\*/\n", re.MULTILINE)
-"""For the type checker alone, and by paths that are not the joined file's."""
+_TYPES: Final = re.compile(r"^[ \t]*/\*\*(?:(?!\*/|@license).)*\*/\n", re.MULTILINE | re.DOTALL)
+"""For the type checker alone: a third of what is written."""
 _LATER: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
 
 

@@ -52,6 +52,10 @@ class Pages:
         content, media_type = self._files[INDEX]
         self._files[INDEX] = content.replace(b'"/web/', f'"/web/v-{self._version}/'.encode()), media_type
 
+    def files(self) -> list[tuple[str, bytes]]:
+        """Return what is served, by path."""
+        return [(path, content) for path, (content, _) in self._files.items()]
+
     async def index(self, request: Request) -> Response:
         return self._response(INDEX, request)
 

@@ -7,6 +7,7 @@ import { html, render } from "../lib/lit.js";
 import { isBusy, steerable } from "../state/here.js";
 import { fits, read } from "./attachments.js";
 import { chips } from "./chips.js";
+import { namedModels } from "./composing.js";
 import { preview } from "./preview.js";
 
 /** @import { Say } from "../lib/words.js" */
@@ -111,7 +112,7 @@ function controls(state, say, { composing: actions, looking }, attach, prompt) {
     <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(/** @type {Event} */ event) => looking.look({ mode: valueOf(event) })}>${modes.map(mode)}</select>
     <select id="model" aria-label=${say("model")} @focus=${loadModels} @pointerdown=${loadModels} @change=${(/** @type {Event} */ event) => actions.chooseModel(valueOf(event))}>
       <option value="" .selected=${composing.model === ""}>${state.project.model || say("model")}</option>
-      ${namedModels(state).map(model)}
+      ${namedModels(state.models, state.current, composing.model).map(model)}
     </select>
     <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${say("preview")}</button>
     ${submit(state, say)}`;
@@ -123,13 +124,6 @@ function submit(state, say) {
   const act = steerable(state) ? "steer" : "send";
   const waits = act === "send" && (isBusy(state) || state.sending !== null);
   return html`<button type="submit" class="primary" data-act=${act} title=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${say(act)}</button>`;
-}
-
-// Those that the server lists but the one that answers anyway; and the chosen one before it has said so.
-/** @param {Pick<State, "models" | "current" | "composing">} state */
-function namedModels({ models, current, composing }) {
-  const others = models.filter((model) => model !== current);
-  return composing.model && !others.includes(composing.model) ? [composing.model, ...others] : others;
 }
 
 // Files go along; turns dragged here from outline or graph are shown to the model beside the path.

@@ -41,3 +41,10 @@ export function againWith({ model }, { attachments = [], references = [] }) {
   }));
   return { ...FRESH, model, references, attached };
 }
+
+// Those that the server lists but the one that answers anyway; and the chosen one before it has said so.
+/** @param {string[]} models @param {string} current @param {string} chosen */
+export function namedModels(models, current, chosen) {
+  const others = models.filter((model) => model !== current);
+  return chosen && !others.includes(chosen) ? [chosen, ...others] : others;
+}
