@@ -84,6 +84,24 @@ class CheckRun(Facts):
 
 
 @value
+class CommandRun(Facts):
+    """A command that the model ran, and how it ended the last time."""
+
+    command: str
+    exit_code: int | None = None
+    """None where a limit stopped it."""
+    stopped: str | None = None
+    """The limit that stopped it."""
+
+    @property
+    def failed(self) -> bool:
+        return self.stopped is not None or self.exit_code != 0
+
+    def to_json(self) -> dict[str, Any]:
+        return _without_none(Facts.to_json(self))
+
+
+@value
 class StepOutcome(Facts):
     """How a step of a plan ended."""
 
@@ -507,6 +525,8 @@ class Final(Event):
     """Of a dry run: the differences that it would make."""
     changes_failed: int | None = None
     """Writes that went wrong and were not done otherwise since; None where there are none."""
+    commands: tuple[CommandRun, ...] | None = None
+    """Commands that were run, each line once; None where there were none."""
     cost: float | None = None
     """In US dollars, each call at its model's price; None where a price is not known."""
 

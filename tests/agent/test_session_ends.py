@@ -17,7 +17,7 @@ from nebula.agent.code.citations import check_citations
 from nebula.agent.past.compaction import make_digest
 from nebula.agent.past.summaries import SummaryWork, without_summary
 from nebula.agent.session import Session
-from nebula.agent.turn_result import TurnResult
+from nebula.agent.turn_result import Ending, TurnResult
 from nebula.agent.workbench import Workbench
 from nebula.config import Settings
 from nebula.events import Citations, Final, Message, Stamped, Step, ToolResult, Usage
@@ -261,3 +261,19 @@ async def test_the_summary_of_a_turn_that_was_edited_since_is_not_used(settings:
     due = without_summary(session.conversation.turns, session.archive.find)
     assert (len(due), session.conversation.turns[0].summary) == ((1, "") if edited else (0, "Built before."))
     await session.close()
+
+
+def test_of_a_command_that_was_run_several_times_the_last_run_counts() -> None:
+    result = TurnResult()
+    ends = [("pytest", {"exit_code": 1, "output": ""}), ("make", {"exit_code": None, "output": "", "stopped": "time"})]
+    for number, (line, ended) in enumerate(
+        [*ends, ("pytest", {"exit_code": 0, "output": ""}), ("ls", {"error": "no"})]
+    ):
+        result.read(Step(str(number), "runCommand", {"command": line}))
+        result.read(ToolResult("runCommand", ToolUseResult(str(number), (Json(ended),), ToolResultStatus.Success)))
+    final = result.final(Ending("ok"), None)
+    assert final.to_json()["commands"] == [
+        {"command": "make", "stopped": "time"},
+        {"command": "pytest", "exit_code": 0},
+    ]
+    assert [each.failed for each in final.commands or ()] == [True, False]

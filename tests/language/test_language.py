@@ -25,6 +25,7 @@ from nebula.errors import NebulaError
 from nebula.events import (
     Approval,
     CheckRun,
+    CommandRun,
     Diff,
     Error,
     EventStream,
@@ -150,6 +151,7 @@ DATA = {
     Evidence: "path span blob commit",
     FileChange: "path before after",
     CheckRun: "name summary",
+    CommandRun: "command stopped",
     StepOutcome: "id title",
     Task: "prompt mode model provider parents references",
     PlanReply: "text model stop provider",

@@ -13,6 +13,7 @@ from nebula.events import (
     Checked,
     CheckRun,
     Citations,
+    CommandRun,
     Diff,
     Event,
     FileChange,
@@ -31,7 +32,7 @@ from nebula.events import (
 from nebula.language import Sentence
 from nebula.llm.catalog import cost, known_provider, sum_costs
 from nebula.llm.contract import why_no_answer
-from nebula.messages import AssistantMessage, ToolResultStatus, ToolUseResult
+from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
 from nebula.tools.registry import BY_NAME, WRITERS
 from nebula.value import field, record, replace, value
 
@@ -104,6 +105,8 @@ class TurnResult:
     repairs: int | None = None
     """How often failures went back to the model; None where no check was run after the work."""
     citations: Citations | None = None
+    _commands: dict[str, CommandRun] = field(default_factory=dict)
+    """By their lines; of one that ran several times the last run counts."""
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
@@ -176,6 +179,8 @@ class TurnResult:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)
         name = (step.orig_name or step.name) if step is not None else ""
+        if step is not None and name == "runCommand":
+            self._read_command(step.args, event.result)
         if event.lasting:  # left out of what a command did, such as its commit: no later call makes up for it
             self._refused[REPOSITORY] = Refusal(sys.maxsize, event.problem)
         elif step is not None and event.refused and name in WRITERS:
@@ -186,6 +191,15 @@ class TurnResult:
             self._refused.pop(name, None)
             if event.refused:
                 self._refused[name] = Refusal(len(self.rounds), event.problem)
+
+    def _read_command(self, args: Any, result: ToolUseResult) -> None:
+        """Count a command that was run; one that was refused or could not be started has no end to tell of."""
+        line = args.get("command") if isinstance(args, Mapping) else None
+        for block in result.content:
+            ended = block.value if isinstance(block, Json) else None
+            if isinstance(line, str) and isinstance(ended, Mapping) and "exit_code" in ended:
+                self._commands.pop(line, None)
+                self._commands[line] = CommandRun(line, ended["exit_code"], ended.get("stopped"))
 
     @property
     def files(self) -> tuple[FileChange, ...]:
@@ -237,6 +251,7 @@ class TurnResult:
             changes_failed=len(self._failed) or None,
             cost=self.cost,
             citations=self.citations,
+            commands=tuple(self._commands.values()) or None,
         )
 
     def _is_verified(self) -> bool:

@@ -10,7 +10,7 @@ from nebula.cli.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Notice, Retry, Stamped
 from nebula.language import translate
-from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions
+from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions, one_line
 
 Face = Callable[[Stamped], None]
 
@@ -54,6 +54,16 @@ class TextFace:
                 print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
             elif isinstance(cue, Close) and cue.line and (cue.final.files_changed or cue.final.changes_failed):
                 print_remark(cue.line)
+
+        if isinstance(event, Final):
+            self._tell_failed_commands(event)
+
+    def _tell_failed_commands(self, final: Final) -> None:
+        """Print a line for each command that failed, after the answer: `✗ pytest -q · exit 1`."""
+        for each in final.commands or ():
+            if each.failed:
+                ended = each.stopped if each.stopped is not None else f"exit {each.exit_code}"
+                print_remark(f"✗ {one_line(each.command)} · {ended}")
 
     def _said_before(self, event: Event) -> bool:
         """What was refused has been named; that something was refused need not be said again."""
