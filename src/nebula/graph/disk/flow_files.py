@@ -30,6 +30,7 @@ from nebula.value import replace
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
+_HELD = 8
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 _CLAIM = re.compile(r"^(id|name)[ \t]*:(.+)$", re.MULTILINE)
 """What a broken file still says of which flow it is."""
@@ -80,7 +81,7 @@ class FlowFiles:
         self._heads: dict[str, tuple[files.Signature, Flow]] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
         self._found: dict[str, str] = {}
-        self._held = "", -1
+        self._held: dict[str, int] = {}
         self.index_file = IndexFile(disk, INDEX, "yaml")
 
     def paths(self) -> list[str]:
@@ -94,7 +95,7 @@ class FlowFiles:
         """The flow at a path as of now. Raises NotFound or BadFile."""
         current = self._disk.signature(f"{FOLDER}/{path}")
         known = self._loaded.get(path)
-        if known and known.signature == current and (known.settled or path == self._held[0]):
+        if known and known.signature == current and (known.settled or path in self._held):
             return known
         bad = self._bad.get(path)
         if bad and bad[0] == current:
@@ -252,13 +253,17 @@ class FlowFiles:
         self._hold(loaded.path)
 
     def _hold(self, path: str) -> None:
-        """Holds the file open that was written last. While it is, no other file can have its inode: whoever replaces
+        """Holds the files open that were written last. While one is, no other file can have its inode: whoever replaces
         it shows, even within one tick of the clock, and it need not be read again for the next turn."""
-        if self._held[1] >= 0:
-            os.close(self._held[1])
-        self._held = "", -1
-        if path:
-            self._held = path, self._disk.open(f"{FOLDER}/{path}")
+        self._let_go(path)
+        self._held[path] = self._disk.open(f"{FOLDER}/{path}")
+        if len(self._held) > _HELD:
+            self._let_go(next(iter(self._held)))
+
+    def _let_go(self, path: str) -> None:
+        handle = self._held.pop(path, -1)
+        if handle >= 0:
+            os.close(handle)
 
     def index(self, loaded: Loaded) -> None:
         flow = loaded.file.flow
@@ -266,7 +271,8 @@ class FlowFiles:
 
     def close(self) -> None:
         self.index_file.close()
-        self._hold("")
+        for path in list(self._held):
+            self._let_go(path)
 
     def problems(self) -> list[Problem]:
         """The flow files that cannot be read, and what in the others makes no sense."""
