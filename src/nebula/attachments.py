@@ -1,4 +1,5 @@
-"""What comes with a prompt beside its words: a file or a part of it, a listing, an image, a large paste, piped input.
+"""What comes with a prompt beside its words: a file or a part of it, a listing, an image, a large paste, piped input,
+and what became of files since the last turn.
 
 The model reads it as additional context of the prompt's message; records keep it with the turn.
 """
@@ -19,7 +20,7 @@ from nebula.messages import (
 from nebula.messages.redaction import SECRET_CONTENT
 from nebula.value import replace, value
 
-Kind = Literal["file", "folder", "image", "paste", "input"]
+Kind = Literal["file", "folder", "image", "paste", "input", "since"]
 
 LARGE_LINES = 50
 LARGE_CHARACTERS = 4_000
@@ -31,6 +32,7 @@ _WORDS: Mapping[Kind, str] = {
     "folder": "The user attached a listing of the folder {name}:",
     "paste": "The user pasted this text, which the prompt calls {name}:",
     "input": "The user piped this text into the prompt:",
+    "since": "Changed since your last turn, not by you ({name}):",
 }
 
 

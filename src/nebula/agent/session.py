@@ -156,6 +156,11 @@ class Session:
         if task.attachments or "@" in prompt:
             found = await self._gather(prompt, task.attachments, trace_id)
             task, notices = replace(task, attachments=tuple(found.attachments)), found.notices()
+        if self.place.leaf and self.mode != CHAT:
+            from nebula.agent.since_last_turn import changes_since
+
+            since = await asyncio.to_thread(changes_since, self.project, self.archive.find, self.place.leaf)
+            task = replace(task, attachments=(*task.attachments, *since))
         return task, notices
 
     async def _prepare(self, turn: Turn, prompt: str, without: Sequence[str]) -> None:

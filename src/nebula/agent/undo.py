@@ -128,12 +128,13 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
 def _end_of(changes: Sequence[RecordedChange], node: Node) -> int:
     """How many of the changes had happened when the turn had ended."""
     own = [place for place, change in enumerate(changes) if change.group == node.id and change.kind == "write"]
-    return own[-1] + 1 if own else sum(_moment(change.ts) <= _moment(node.timestamp) for change in changes)
+    return own[-1] + 1 if own else sum(moment(change.ts) <= moment(node.timestamp) for change in changes)
 
 
-def _moment(timestamp: str) -> datetime:
-    moment = datetime.fromisoformat(timestamp)
-    return moment if moment.tzinfo else moment.astimezone()
+def moment(timestamp: str) -> datetime:
+    """Return the point in time of a timestamp; one without a zone is local time."""
+    parsed = datetime.fromisoformat(timestamp)
+    return parsed if parsed.tzinfo else parsed.astimezone()
 
 
 def text_of(history: FileHistory, state: str | None) -> str | None:

@@ -7,7 +7,7 @@ change, so it can be undone itself. A file is removed only if the agent made it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -90,6 +90,10 @@ class FileHistory:
         """The recorded changes of a turn, or all of them, oldest first."""
         return [change for change in self._writer.log.changes() if group is None or change.group == group]
 
+    def changes_after(self, is_old: Callable[[RecordedChange], bool]) -> list[RecordedChange]:
+        """Return the changes that follow the newest one for which `is_old` holds, oldest first."""
+        return self._writer.log.changes_after(is_old)
+
     def content(self, state: str) -> bytes | None:
         """The content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
         return self._writer.objects.get(content_name(state) or "")
@@ -152,7 +156,7 @@ class FileHistory:
     def _step(self, path: str, known: set[str | None], target: str | None) -> FileStep:
         """A step that is right only while the file has a content the journal left it with."""
         try:
-            current = self._current(path, {*known, target})
+            current = self.current(path, {*known, target})
         except WorkspaceError as error:
             return FileStep(path, None, target, sentence_of(error))
         if not same_state(current, target) and not is_among(current, known):
@@ -163,7 +167,7 @@ class FileHistory:
     def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> FileStep:
         contents = own.get(path, set())
         try:
-            current = self._current(path, {*contents, target})
+            current = self.current(path, {*contents, target})
         except WorkspaceError as error:
             return FileStep(path, None, target, sentence_of(error))
         known = is_among(current, contents)
@@ -182,8 +186,8 @@ class FileHistory:
         gone = Sentence("{path}: that content was not kept.", path=step.path)
         return FileStep(step.path, step.current, step.target, gone)
 
-    def _current(self, path: str, others: Collection[str | None]) -> str | None:
-        """What stands there; of a file only the content, where none of the others says anything of a mode."""
+    def current(self, path: str, others: Collection[str | None]) -> str | None:
+        """Return the state of the path now; of a file only its content, where no state in `others` names a mode."""
         place = normal_path(path)
         if place.standing.untouchable or not place.parts:
             raise ProtectedPath("{path}: is never written.", path=place.text)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
 
@@ -30,6 +30,8 @@ ChangeKind = Literal["write", "undo", "redo", "restore"]
 CHANGES_FILE: Final = "changes.jsonl"
 _FOREIGN: Final = "foreign-"
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_TAIL = 1 << 16
+"""Bytes from the end of the journal that are read first, where only its newest lines are wanted."""
 _KINDS = frozenset({"write", "undo", "redo", "restore"})
 
 
@@ -133,16 +135,34 @@ class ChangeLog:
     def changes(self) -> list[RecordedChange]:
         return [entry for entry in self.read() if isinstance(entry, RecordedChange)]
 
+    def changes_after(self, is_old: Callable[[RecordedChange], bool]) -> list[RecordedChange]:
+        """Return the changes that follow the newest one for which `is_old` holds, oldest first.
+
+        The journal is read from its end, and no further than needed.
+        """
+        size, length = _TAIL, self.end()
+        while True:
+            found = [each for each in self.read(max(0, length - size)) if isinstance(each, RecordedChange)]
+            for place in range(len(found) - 1, -1, -1):
+                if is_old(found[place]):
+                    return found[place + 1 :]
+            if size >= length:
+                return found
+            size *= 8
+
     def contents(self) -> set[str]:
         """Return the names of all contents that the journal still speaks of."""
         kept = {str(record.get("content")) for _, record in self._records() if record.get("kind") == "kept"}
         states = (state for change in self.changes() for state in (change.before, change.after))
         return kept | {name for name in map(content_name, states) if name is not None}
 
-    def read(self) -> list[RecordedChange | TurnMark]:
-        """All changes that happened, and marks, oldest first; lines that cannot be read are passed over."""
+    def read(self, start: int = 0) -> list[RecordedChange | TurnMark]:
+        """Return all changes that happened, and marks, oldest first: those in whole lines from the byte `start` on.
+
+        Lines that cannot be read are passed over.
+        """
         changes: dict[int, RecordedChange | TurnMark] = {}
-        for seq, record in self._records():
+        for seq, record in self._records(start):
             if record.get("kind") == "abort":
                 of = record.get("of")
                 if isinstance(of, int):
@@ -193,13 +213,13 @@ class ChangeLog:
         self._calls.fsync(fd)
         self._calls.fsync_dir(self._folder_fd)
 
-    def _records(self) -> Iterator[tuple[int, dict[str, object]]]:
+    def _records(self, start: int = 0) -> Iterator[tuple[int, dict[str, object]]]:
         fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=self._folder_fd)
         try:
+            os.lseek(fd, start, os.SEEK_SET)
             content = read_all(fd, os.fstat(fd).st_size)
         finally:
             os.close(fd)
-        start = 0
         for line in content.split(b"\n")[:-1]:
             try:
                 record = json.loads(line)
