@@ -118,14 +118,14 @@ def test_files_of_another_machine_have_no_journal_here(tmp_path):
 
 
 def test_the_difference_of_a_turn_names_modes_links_and_folders(tmp_path):
-    from nebula.workspace.contract import PathChange
+    from file_history_rig import path_change
 
     (tmp_path / "run.sh").write_text("x\n")
     (tmp_path / "run.sh").chmod(0o644)
     changes = [
-        PathChange("run.sh", "file", 0o755, read=b"x\n".__bytes__),
-        PathChange("l", "link", read=b"run.sh".__bytes__),
-        PathChange("d", "folder", 0o755),
+        path_change("run.sh", "file", 0o755, content=b"x\n"),
+        path_change("l", "link", content=b"run.sh"),
+        path_change("d", "folder", 0o755),
     ]
     with open_workspace(str(tmp_path)).for_turn("turn-1") as workspace:
         workspace.apply_changes(changes)

@@ -7,12 +7,12 @@ import pytest
 
 from nebula.agent.loop import Turn, end_before_session, run_rounds, run_tool
 from nebula.agent.turn_result import TurnLimit
-from nebula.events import CheckRun, EventStream, Task, TurnNotKept
+from nebula.events import CheckRun, Diff, EventStream, Task, TurnNotKept
 from nebula.llm.contract import ModelReply
 from nebula.llm.errors import AuthError, FormatError
 from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantMessage, ToolSpec, UserMessage
-from nebula.tools.contract import AppliedChange, Outcome, ToolFailure, to_the_end
+from nebula.tools.contract import Outcome, ToolFailure, to_the_end
 from nebula.tools.toolset import ToolSet
 from plain_turn import run_turn
 
@@ -127,7 +127,7 @@ def test_cancelling_while_a_tool_runs_keeps_what_was_done():
 
 
 def test_a_change_that_is_being_made_when_the_turn_is_cancelled_is_told_of():
-    change = AppliedChange("a.txt", "", "sha256:1", "+a", 1, 0)
+    change = Diff("a.txt", "+a", 1, 0, "", "sha256:1")
 
     async def scenario():
         def write():
@@ -227,7 +227,7 @@ def checked():
 
 
 def changed():
-    return Outcome.ok({"success": True}, changes=(AppliedChange("a.py", "", "sha", "+x", 1, 0),))
+    return Outcome.ok({"success": True}, changes=(Diff("a.py", "+x", 1, 0, "", "sha"),))
 
 
 def test_a_check_that_ran_before_the_last_change_verifies_nothing():

@@ -7,10 +7,10 @@ import pytest
 
 from nebula.agent.loop import Turn, run_tool
 from nebula.agent.turn_result import TurnLimit
-from nebula.events import EventStream
+from nebula.events import Diff, EventStream
 from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus
-from nebula.tools.contract import AppliedChange, Outcome, ToolFailure
+from nebula.tools.contract import Outcome, ToolFailure
 
 
 class Counting:
@@ -117,7 +117,7 @@ def test_a_call_that_failed_is_worth_another_try_after_an_answer_that_is_new():
 
 
 def test_a_person_who_said_no_twice_is_not_asked_again_whatever_was_read_or_written_meanwhile():
-    change = AppliedChange("a.txt", "", "after", "+x", 1, 0)
+    change = Diff("a.txt", "+x", 1, 0, "", "after")
     written = Outcome.ok({"content": ""}, changes=(change,))
     tools = Counting(edit=Outcome.failed(ToolFailure("no", policy=True)), read="x", write=written)
     turn = turn_with(tools)

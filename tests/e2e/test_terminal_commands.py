@@ -9,9 +9,9 @@ import time
 
 import pytest
 
+from file_history_rig import path_change
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import open_workspace
-from nebula.workspace.contract import PathChange
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import CTRL_C, CTRL_D, Terminal
 
@@ -152,11 +152,11 @@ def test_the_next_start_takes_back_a_half_applied_set_and_says_so(bench):
     pid = os.fork()
     if pid == 0:
         changes = [
-            PathChange("a.txt", "file", read=b"two\n".__bytes__),
-            PathChange("b", "link", read=b"a.txt".__bytes__),
-            PathChange("z", "folder", 0o755),
-            PathChange("z/stop-here", "folder", 0o755),
-            PathChange("z/stop-here/never", "file", read=b"x".__bytes__),
+            path_change("a.txt", "file", content=b"two\n"),
+            path_change("b", "link", content=b"a.txt"),
+            path_change("z", "folder", 0o755),
+            path_change("z/stop-here", "folder", 0o755),
+            path_change("z/stop-here/never", "file", content=b"x"),
         ]
         open_workspace(str(bench.project), calls=_Slow()).for_turn("turn-1").apply_changes(changes)
         os._exit(0)

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from nebula.events import Approval
+from nebula.events import Approval, Diff
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ToolResultStatus, ToolSpec
 from nebula.tools.approval import Approvals, Decision, allow_all
-from nebula.tools.contract import AppliedChange, Call, Outcome, ToolFailure, text_argument
+from nebula.tools.contract import Call, Outcome, ToolFailure, text_argument
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, learn_from, plan_tools
@@ -217,7 +217,7 @@ class HalfDone:
     spec = ToolSpec("half", "", {})
 
     async def run(self, args, call):
-        made = AppliedChange("a.txt", "", "after", "+x", 1, 0)
+        made = Diff("a.txt", "+x", 1, 0, "", "after")
         return replace(Outcome.failed(ToolFailure("The rest failed.")), changes=(made,))
 
 

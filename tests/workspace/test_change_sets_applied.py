@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from file_history_rig import redo, restore, undo
+from file_history_rig import path_change, redo, restore, undo
 from nebula.files.syscalls import Syscalls
 from nebula.value import replace
 from nebula.workspace import LocalWorkspace, open_workspace
@@ -83,7 +83,7 @@ def changes_between(old: Tree, new: Tree) -> list[PathChange]:
     for path in sorted({*old, *new}):
         if old.get(path) != new.get(path):
             kind, mode, content = new.get(path, (None, 0, b""))
-            changes.append(PathChange(path, kind, mode, read=content.__bytes__))  # type: ignore[arg-type]
+            changes.append(path_change(path, kind, mode, content))  # type: ignore[arg-type]
     return changes
 
 
@@ -136,10 +136,10 @@ class TestASetOfChanges:
         root = tmp_path / "app"
         write_tree(root, {"own.txt": ("file", 0o644, b"mine")})
         changes = [
-            PathChange(".env", "file", read=b"KEY=1".__bytes__),
-            PathChange(".git/hooks/pre-commit", "file", read=b"#!".__bytes__),
-            PathChange("own.txt", "file", read=b"theirs".__bytes__, still_there=lambda: False),
-            PathChange("new.txt", "file", read=b"new".__bytes__),
+            path_change(".env", "file", content=b"KEY=1"),
+            path_change(".git/hooks/pre-commit", "file", content=b"#!"),
+            path_change("own.txt", "file", content=b"theirs", still_there=lambda: False),
+            path_change("new.txt", "file", content=b"new"),
         ]
         with open_workspace(str(root)).for_turn("turn-1") as workspace:
             done = workspace.apply_changes(changes)
@@ -154,10 +154,10 @@ class TestASetOfChanges:
         root = tmp_path / "app"
         write_tree(root, {"old.o": ("file", 0o644, b"o")})
         ignored = [
-            PathChange("old.o", None),
-            PathChange("build", "folder", 0o755),
-            PathChange("build/x", "file", 0o755, read=b"x".__bytes__),
-            PathChange("build/l", "link", read=b"x".__bytes__),
+            path_change("old.o", None),
+            path_change("build", "folder", 0o755),
+            path_change("build/x", "file", 0o755, content=b"x"),
+            path_change("build/l", "link", content=b"x"),
         ]
         with open_workspace(str(root)).for_turn("turn-1") as workspace:
             assert workspace.apply_changes([], ignored).ignored == 4

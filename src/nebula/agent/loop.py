@@ -16,7 +16,6 @@ from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
 from nebula.events import (
-    Diff,
     Error,
     Event,
     EventStream,
@@ -256,7 +255,7 @@ async def run_tool(
     seconds = round(time.monotonic() - started if outcome.seconds is None else outcome.seconds, 3)
     how = (outcome.decision, seconds, turn.task_id, outcome.refused, outcome.check, outcome.secret, outcome.evidence)
     turn.tell(
-        *(Diff(it.path, it.diff, it.added, it.removed, it.before, it.after, turn.task_id) for it in outcome.changes),
+        *(replace(change, task_id=turn.task_id) for change in outcome.changes),
         ToolResult(
             use.name,
             ToolUseResult(use.id, outcome.content, outcome.status),

@@ -14,10 +14,11 @@ from nebula.agent.code.project_map import project_map
 from nebula.agent.project_context import gather_project_context
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.config import Settings
+from nebula.events import Diff
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
-from nebula.tools.contract import AppliedChange, Call
+from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, chat_tools, plan_tools
@@ -110,7 +111,7 @@ class Workbench:
         log = self.project.audit
         return CallAudit(log, trace_id, self.redactor.text) if log is not None else None
 
-    async def tell_index(self, change: AppliedChange, _: Call) -> None:
+    async def tell_index(self, change: Diff, _: Call) -> None:
         if self.project.code is not None:
             await asyncio.to_thread(self.project.code.changed, change.path)
 

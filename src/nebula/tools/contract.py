@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from nebula.events import CheckRun, Event, Evidence
+from nebula.events import CheckRun, Diff, Event, Evidence
 from nebula.language import Sentence
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
 from nebula.value import value
@@ -40,24 +40,12 @@ class ToolFailure(Exception):
 
 
 @value
-class AppliedChange:
-    """A file that a tool really changed."""
-
-    path: str
-    before: str
-    after: str
-    diff: str
-    added: int
-    removed: int
-
-
-@value
 class Outcome:
     """What a call came to."""
 
     content: tuple[Text | Json, ...]
     status: ToolResultStatus = ToolResultStatus.Success
-    changes: tuple[AppliedChange, ...] = ()
+    changes: tuple[Diff, ...] = ()
     """What it changed, also where it failed in the end: a change that was made is never passed over."""
     check: CheckRun | None = None
     decision: str | None = None

@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nebula.events import Error, EventStream
+from nebula.events import Diff, Error, EventStream
 from nebula.language import sentence_of
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
-from nebula.tools.contract import AppliedChange, Call, CancelledLate, Outcome, Tool, ToolFailure
+from nebula.tools.contract import Call, CancelledLate, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
 from nebula.value import field, record, replace, value
 from nebula.workspace.errors import WorkspaceError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_PROBLEM = 500
 _CANCELLED = 499
 
-AfterChange = Callable[[AppliedChange, Call], Awaitable[None]]
+AfterChange = Callable[[Diff, Call], Awaitable[None]]
 """Hears of every file that was changed, after it was: checks, the index. The model's result waits for it."""
 
 

@@ -11,8 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal, Self
 
+from nebula.events import Diff
 from nebula.messages import ToolSpec
-from nebula.tools.contract import AppliedChange, Call, Outcome, ToolFailure
+from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.ledger import ReadLedger
 from nebula.value import value
 from nebula.workspace.contract import Workspace
@@ -92,9 +93,7 @@ class WritingTool(ABC):
             self.ledger.saw(proposal.path, proposal.new)
         else:
             self.ledger.edited(proposal.path, proposal.before, result.after, proposal.change.blocks)
-        change = AppliedChange(
-            proposal.path, proposal.before, result.after, proposal.diff, proposal.added, proposal.removed
-        )
+        change = Diff(proposal.path, proposal.diff, proposal.added, proposal.removed, proposal.before, result.after)
         said = {"success": True, "remark": remark} if remark else {"success": True}
         return Outcome.ok(said, changes=(change,), size=result.size, decision=decision)
 

@@ -7,12 +7,10 @@ results name paths in that same normal form. Failures are the exceptions of `neb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.errors import WorkspaceError
 
 WriteMode = Literal["create", "overwrite", "append"]
 """create: must be new. overwrite: replaces, or makes. append: adds at the end, or makes."""
@@ -117,32 +115,28 @@ class WriteResult:
 
 @value
 class PathChange:
-    """What a path shall become, exactly; a part of a set."""
+    """A path on its way from one state to another, both named as `journal.states` does; None: nothing."""
 
     path: str
-    kind: Literal["file", "link", "folder"] | None
-    """None: it shall be gone."""
-    mode: int = 0o644
-    sha256: str | None = None
-    """Of a file's content, where it is known without reading it."""
-    read: Callable[[], bytes] = bytes
-    """The content of a file, the target of a link."""
-    still_there: Callable[[], bool] | None = None
-    """Whether what it replaces is still what was seen."""
-
-
-@value
-class AppliedPath:
-    path: str
-    before: str | None
     after: str | None
-    """Both as the journal names them."""
+    read: Callable[[], bytes] = bytes
+    """Returns the content of a file, or the target of a link, that shall stand there."""
+    still_there: Callable[[], bool] | None = None
+    """Returns whether what it replaces is still what was seen."""
+    before: str | None = None
+    """Of a set it is found when the set is applied."""
+    mode: int | None = None
+    """The permissions of a new file, where `after` says nothing of them."""
+
+
+NotApplied = tuple[str, WorkspaceError]
+"""A path that was not changed, and why."""
 
 
 @value
 class AppliedSet:
-    applied: tuple[AppliedPath, ...] = ()
-    left_out: tuple[tuple[str, WorkspaceError], ...] = ()
+    applied: tuple[PathChange, ...] = ()
+    left_out: tuple[NotApplied, ...] = ()
     ignored: int = 0
     """How many of the paths beside the set were changed."""
 

@@ -13,12 +13,13 @@ from typing import Literal
 
 from nebula.language import Sentence, sentence_of
 from nebula.value import field, record, replace, value
+from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import NotKept, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.changes import RecordedChange, TurnMark
 from nebula.workspace.journal.states import content_name, parse_state, same_state
-from nebula.workspace.writing.entries import EntryMover, Move
+from nebula.workspace.writing.entries import EntryMover
 from nebula.workspace.writing.writer import FileWriter
 
 PlanKind = Literal["undo", "redo", "restore"]
@@ -134,14 +135,13 @@ class FileHistory:
         was made."""
         if plan.conflicts:
             raise _in_the_way(plan.conflicts)
-        moves = self._moves(plan)
-        with self._writer.locked([move.path for move in moves]):
-            for move in moves:
-                if not same_state(self._writer.state(move.path), move.current):
-                    raise Stale(
-                        "{path}: changed since; nothing was touched. Look at it and try again.", path=move.path.text
-                    )
-            EntryMover(self._writer, plan.group, plan.kind).carry_out(moves)
+        changes = self._path_changes(plan)
+        paths = [normal_path(change.path) for change in changes]
+        with self._writer.locked(paths):
+            for path, change in zip(paths, changes, strict=True):
+                if not same_state(self._writer.state(path), change.before):
+                    raise Stale("{path}: changed since; nothing was touched. Look at it and try again.", path=path.text)
+            EntryMover(self._writer, plan.group, plan.kind).carry_out(changes)
             if plan.kind != "restore":
                 self._mark(plan, by)
         self._writer.remove_folders(plan.emptied)
@@ -204,17 +204,18 @@ class FileHistory:
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 
-    def _moves(self, plan: FilePlan) -> list[Move]:
-        """All contents are at hand before anything is touched."""
+    def _path_changes(self, plan: FilePlan) -> list[PathChange]:
+        """Return the plan as changes, with all contents at hand before anything is touched."""
         modes = self._modes(plan)
-        moves = []
+        changes = []
         for step in plan.steps:
-            path = normal_path(step.path)
+            path = normal_path(step.path).text
             content = self.content(step.target or "") if step.target else b""
             if content is None and content_name(step.target) not in {None, content_name(step.current)}:
                 raise NotKept("{path}: that content was not kept.", path=step.path)
-            moves.append(Move(path, step.current, step.target, partial(bytes, content or b""), modes.get(path.text)))
-        return moves
+            read = partial(bytes, content or b"")
+            changes.append(PathChange(path, step.target, read, before=step.current, mode=modes.get(path)))
+        return changes
 
     def _modes(self, plan: FilePlan) -> dict[str, int]:
         """The permissions that files had when they were removed, where some are to come back."""

@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
 from nebula.files.syscalls import REAL, Syscalls
+from nebula.value import replace
 from nebula.workspace.contract import (
-    AppliedPath,
     AppliedSet,
+    NotApplied,
     PathChange,
     PathState,
     WriteMode,
@@ -165,14 +166,11 @@ class LocalWorkspace(ReadingWorkspace):
         allowed, refused = self._judged(changes)
         beside, others = self._judged(ignored)
         beside, changed = _split_changed(beside)
-        git = [(normal_path(each.path), each) for each in repository if self.may_change_repository(each.path)]
-        git, touched = _split_changed(git)
+        git, touched = _split_changed([each for each in repository if self.may_change_repository(each.path)])
         if touched:  # half a commit is a broken repository
             git, changed = [], [*changed, *touched]
         done, failed = self._set_writer().apply(allowed, [*beside, *git])
-        applied = tuple(AppliedPath(move.path.text, move.current, move.target) for move in done)
-        left_out = (*refused, *others, *changed, *((each.path, each.error) for each in failed))
-        return AppliedSet(applied, left_out, len(beside) + len(git))
+        return AppliedSet(tuple(done), (*refused, *others, *changed, *failed), len(beside) + len(git))
 
     def take_back_half_applied(self) -> TakenBack | None:
         """Of a set whose process was killed while it applied it."""
@@ -185,14 +183,13 @@ class LocalWorkspace(ReadingWorkspace):
         writer = self._writing.get()
         return ChangeSetWriter(writer, BesideWriter(self._jail, writer), self._turn)
 
-    def _judged(
-        self, changes: Sequence[PathChange]
-    ) -> tuple[list[tuple[NormalPath, PathChange]], list[tuple[str, WorkspaceError]]]:
+    def _judged(self, changes: Sequence[PathChange]) -> tuple[list[PathChange], list[NotApplied]]:
+        """Return the changes that the policy allows, and the others with the reason."""
         allowed, refused = [], []
-        repositories = self.repositories([change.path for change in changes if change.kind is not None])
+        repositories = self.repositories([change.path for change in changes if change.after is not None])
         for change in changes:
             try:
-                allowed.append((self.may_change(change.path, repositories), change))
+                allowed.append(replace(change, path=self.may_change(change.path, repositories).text))
             except WorkspaceError as error:
                 refused.append((change.path, error))
         return allowed, refused
@@ -216,18 +213,15 @@ class LocalWorkspace(ReadingWorkspace):
         return type(self)(self._jail, self._judge.allowing(paths), writing=self._writing, turn=self._turn)
 
 
-JudgedChanges = list[tuple[NormalPath, PathChange]]
-
-
-def _split_changed(changes: JudgedChanges) -> tuple[JudgedChanges, list[tuple[str, WorkspaceError]]]:
-    """Return those whose place is still as it was seen, and the others with what there is to say of them."""
-    still: JudgedChanges = []
-    changed: list[tuple[str, WorkspaceError]] = []
-    for path, change in changes:
+def _split_changed(changes: Sequence[PathChange]) -> tuple[list[PathChange], list[NotApplied]]:
+    """Return the changes whose path is still as it was seen, and the others with the reason."""
+    still: list[PathChange] = []
+    changed: list[NotApplied] = []
+    for change in changes:
         if change.still_there is None or change.still_there():
-            still.append((path, change))
+            still.append(change)
         else:
-            changed.append((path.text, Stale("{path}: changed while the command ran or since.", path=path.text)))
+            changed.append((change.path, Stale("{path}: changed while the command ran or since.", path=change.path)))
     return still, changed
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nebula.events import ProposedChange
+from nebula.events import Diff, ProposedChange
+from nebula.files.digest import digest
 from nebula.language import Sentence
 from nebula.sandbox.changes.reader import DEEPEST
 from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
 from nebula.tools.commands.compared_texts import Compared, compare_texts
 from nebula.tools.commands.ignored import folders_above, split_ignored
-from nebula.tools.contract import AppliedChange
-from nebula.value import value
-from nebula.workspace.contract import AppliedPath, PathChange
+from nebula.value import replace, value
+from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.journal.states import EntryState
 
 if TYPE_CHECKING:
     from nebula.sandbox.layer import Layer
@@ -127,18 +128,13 @@ class CommandChanges:
         return [self._path_change(change) for change in merged.values()]
 
     def _path_change(self, change: LayerChange) -> PathChange:
-        still_there = partial(_is_unchanged, self.layer, change)
-        after = change.after
-        if after is None:
-            return PathChange(change.path, None, still_there=still_there)
-        read = partial(self.layer.read, change.path)
-        if change.secret and change.before is not None:  # a log that the command saw empty, and wrote to
-            return PathChange(
-                change.path, "file", after.mode, None, partial(_append, self.layer, change.path), still_there
-            )
-        if after.kind == "link":
+        after, read = change.after, partial(self.layer.read, change.path)
+        if after is not None and after.kind == "link":
             read = partial(os.fsencode, after.target or "")
-        return PathChange(change.path, after.kind, after.mode, after.digest, read, still_there)  # type: ignore[arg-type]
+        elif after is not None and change.secret and change.before is not None:
+            after = replace(after, digest=None)
+            read = partial(_append, self.layer, change.path)  # a log that the command saw empty, and wrote to
+        return PathChange(change.path, _name_state(after, read), read, partial(_is_unchanged, self.layer, change))
 
 
 _LEFT_OUT = {
@@ -194,11 +190,11 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     )
 
 
-def applied_changes(proposed: Iterable[ProposedChange], applied: Iterable[AppliedPath]) -> list[AppliedChange]:
-    """What was applied, with the diffs that were shown."""
+def report_applied(proposed: Iterable[ProposedChange], applied: Iterable[PathChange]) -> list[Diff]:
+    """Return what was applied, with the diffs that were shown."""
     shown = {each.path: each for each in proposed}
     return [
-        AppliedChange(each.path, each.before or "", each.after or "", seen.diff, seen.added, seen.removed)
+        Diff(each.path, seen.diff, seen.added, seen.removed, each.before or "", each.after or "")
         for each in applied
         if (seen := shown.get(each.path)) is not None
     ]
@@ -266,6 +262,16 @@ def _described(entry: Entry | None) -> str:
     if entry.kind == "link":
         return f"link to {show_name(entry.target or '')}"
     return f"{entry.kind}, {_size(entry.size)}" + (f", sha256 {entry.digest[:12]}" if entry.digest else "")
+
+
+def _name_state(entry: Entry | None, read: Callable[[], bytes]) -> str | None:
+    """Return the state of what the command left, as the journal names it."""
+    if entry is None:
+        return None
+    if entry.kind == "folder":
+        return EntryState("folder", mode=entry.mode).name
+    content = entry.digest or digest(read())
+    return EntryState("link", content).name if entry.kind == "link" else EntryState("file", content, entry.mode).name
 
 
 def _is_log(change: LayerChange) -> bool:

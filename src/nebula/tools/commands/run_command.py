@@ -194,9 +194,9 @@ class RunCommand:
     def _applied(
         self, result: CommandResult, changes: CommandChanges, done: AppliedSet, decision: Decision, call: Call
     ) -> Outcome:
-        from nebula.tools.commands.change_set import applied_changes
+        from nebula.tools.commands.change_set import report_applied
 
-        applied = applied_changes(changes.proposed, done.applied)
+        applied = report_applied(changes.proposed, done.applied)
         remarks = [*map(str, changes.remarks()), *(str(error) for _, error in done.left_out)]
         if decision.paths:
             dropped = [each.path for each in changes.proposed if each.path not in decision.paths]

@@ -28,7 +28,7 @@ class EntryState:
         if self.kind == "link":
             return f"link:{self.content}"
         if self.kind == "folder":
-            return f"folder:{self.mode or 0o755:o}"
+            return f"folder:{0o755 if self.mode is None else self.mode:o}"
         return self.content if self.mode is None else f"{self.content}:{self.mode:o}"
 
 

@@ -21,7 +21,8 @@ from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import AlreadyExists, PathEscape, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail, status_at, translate
-from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.journal.states import parse_state
 from nebula.workspace.state_folder import open_state_dir
 from nebula.workspace.writing.writer import FileWriter
 
@@ -61,13 +62,13 @@ class BesideWriter:
         self._jail = jail
         self._calls = writer.calls
 
-    def apply(self, changes: Sequence[tuple[NormalPath, PathChange]]) -> None:
+    def apply(self, changes: Sequence[PathChange]) -> None:
         """Apply all of them, or raise; `take_back` is the caller's answer to that."""
         if not changes:
             return
         with self._slots() as slots:
             self._clear(slots)
-            steps = self._stage(slots, self._plan(changes), {path.text: change for path, change in changes})
+            steps = self._stage(slots, self._plan(changes), {change.path: change for change in changes})
             self._write_plan(slots, steps)
             for step in steps:
                 try:
@@ -107,24 +108,26 @@ class BesideWriter:
             with suppress(OSError):  # a folder that somebody put there
                 self._calls.unlink(name, slots)
 
-    def _plan(self, changes: Sequence[tuple[NormalPath, PathChange]]) -> list[Step]:
+    def _plan(self, changes: Sequence[PathChange]) -> list[Step]:
         going: dict[str, Step] = {}
         coming: dict[str, Step] = {}
-        for path, change in changes:
-            found = self._jail.status(path)
+        for change in changes:
+            path, after = change.path, None if change.after is None else parse_state(change.after)
+            found = self._jail.status(normal_path(path))
             is_folder = found is not None and stat.S_ISDIR(found.st_mode)
-            if is_folder and change.kind == "folder":
+            makes_folder = after is not None and after.kind == "folder"
+            if is_folder and makes_folder:
                 continue
-            if found is not None and (is_folder or change.kind in {None, "folder"}):
+            if found is not None and (is_folder or makes_folder or after is None):
                 do, mode = ("rmdir", stat.S_IMODE(found.st_mode)) if is_folder else ("remove", 0)
-                going[path.text] = Step(0, path.text, do, mode, found.st_ino)
+                going[path] = Step(0, path, do, mode, found.st_ino)
                 found = None
-            if change.kind is not None:
-                for folder in _folders_above(path.text):
+            if after is not None:
+                for folder in _folders_above(path):
                     if folder not in coming and not self._jail.exists(folder):
                         coming[folder] = Step(0, folder, "mkdir", _IMPLIED_FOLDER)
-                do = "mkdir" if change.kind == "folder" else "put"
-                coming[path.text] = Step(0, path.text, do, change.mode, None if found is None else found.st_ino)
+                do = "mkdir" if makes_folder else "put"
+                coming[path] = Step(0, path, do, after.mode or 0, None if found is None else found.st_ino)
         first = sorted(going.values(), key=lambda step: step.path.count("/"), reverse=True)
         return [replace(step, number=number) for number, step in enumerate((*first, *coming.values()))]
 
@@ -133,10 +136,10 @@ class BesideWriter:
         for step in steps:
             if step.do == "put":
                 change = changes[step.path]
-                if change.kind == "link":
+                if parse_state(change.after or "").kind == "link":
                     self._calls.symlink(os.fsdecode(change.read()), step.staged, slots)
                 else:
-                    self._write(slots, step.staged, change.read(), change.mode)
+                    self._write(slots, step.staged, change.read(), step.mode)
                 found = os.stat(step.staged, dir_fd=slots, follow_symlinks=False)
                 staged.append(replace(step, new=found.st_ino))
             else:

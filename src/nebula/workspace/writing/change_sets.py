@@ -15,18 +15,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from nebula.files.digest import digest
 from nebula.files.reading import read_all
-from nebula.value import value
-from nebula.workspace.contract import PathChange
+from nebula.value import replace, value
+from nebula.workspace.contract import NotApplied, PathChange
 from nebula.workspace.errors import Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
-from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.changes import Abort, ChangeKind, RecordedChange
 from nebula.workspace.journal.states import content_name, parse_state, same_state
 from nebula.workspace.state_folder import SET_MARKER as MARKER
 from nebula.workspace.writing.beside import BesideWriter
-from nebula.workspace.writing.entries import EntryMover, Move, MoveFailed
+from nebula.workspace.writing.entries import EntryMover
 from nebula.workspace.writing.writer import FileWriter
 
 _MARKER_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -49,15 +48,15 @@ class ChangeSetWriter:
         self._group = group
 
     def apply(
-        self, changes: Sequence[tuple[NormalPath, PathChange]], beside: Sequence[tuple[NormalPath, PathChange]] = ()
-    ) -> tuple[list[Move], list[MoveFailed]]:
+        self, changes: Sequence[PathChange], beside: Sequence[PathChange] = ()
+    ) -> tuple[list[PathChange], list[NotApplied]]:
         """Return what was done, and what could not be; the others are applied all the same. `beside` belongs to the
         set, and the journal does not keep it. Where the disk fails nothing of the set stays."""
-        failed: list[MoveFailed] = []
-        with self._writer.locked([path for path, _ in changes]), self._marked():
+        failed: list[NotApplied] = []
+        with self._writer.locked([normal_path(change.path) for change in changes]), self._marked():
             self._writer.objects.written.clear()
-            moves = self._moves(changes, failed)
-            done = EntryMover(self._writer, self._group, "write").carry_out(moves, failed=failed)
+            found = self._compare(changes, failed)
+            done = EntryMover(self._writer, self._group, "write").carry_out(found, failed=failed)
             self._beside.apply(beside)
         return done, failed
 
@@ -81,20 +80,20 @@ class ChangeSetWriter:
             os.close(fd)
         return taken
 
-    def _moves(self, changes: Sequence[tuple[NormalPath, PathChange]], failed: list[MoveFailed]) -> list[Move]:
-        moves = []
-        for path, change in changes:
+    def _compare(self, changes: Sequence[PathChange], failed: list[NotApplied]) -> list[PathChange]:
+        """Return the changes that still have to be made, with the state that each path has now."""
+        found = []
+        for change in changes:
             try:
-                current = self._writer.state(path)
+                before = self._writer.state(normal_path(change.path))
                 if change.still_there is not None and not change.still_there():
-                    raise Stale("{path}: changed while the command ran or since.", path=path.text)
+                    raise Stale("{path}: changed while the command ran or since.", path=change.path)
             except WorkspaceError as error:
-                failed.append(MoveFailed(path.text, error))
+                failed.append((change.path, error))
                 continue
-            target = _target(current, change)
-            if not same_state(current, target):
-                moves.append(Move(path, current, target, change.read))
-        return moves
+            if not same_state(before, change.after):
+                found.append(replace(change, before=before, after=_drop_kept_mode(before, change.after)))
+        return found
 
     def _take_back(self, start: int) -> TakenBack:
         """From the end; what never happened is only struck out. The contents of the set leave the journal with it."""
@@ -139,7 +138,8 @@ class ChangeSetWriter:
         if not both_folders and not same_state(current, change.after):
             raise Stale("{path}: changed since; nothing was touched.", path=path.text)
         content = self._writer.objects.get(content_name(change.before) or "") or b""
-        EntryMover(self._writer, self._group, "undo").carry_out([Move(path, current, change.before, lambda: content)])
+        back = PathChange(change.path, change.before, lambda: content, before=current)
+        EntryMover(self._writer, self._group, "undo").carry_out([back])
         return True
 
     @contextmanager
@@ -202,20 +202,13 @@ def _is_folder(state: str | None) -> bool:
     return state is not None and parse_state(state).kind == "folder"
 
 
-def _target(current: str | None, change: PathChange) -> str | None:
-    """The state it shall have. Of a file that keeps its mode only the content is recorded, as for any write."""
-    if change.kind is None:
-        return None
-    if change.kind == "folder":
-        return f"folder:{change.mode:o}"
-    if change.kind == "link":
-        return f"link:{digest(change.read())}"
-    sha256 = change.sha256 or digest(change.read())
-    if current is not None and change.mode & 0o222:
-        now = parse_state(current)
-        if now.kind == "file" and now.mode == change.mode:
-            return sha256
-    return f"{sha256}:{change.mode:o}"
+def _drop_kept_mode(before: str | None, after: str | None) -> str | None:
+    """Return `after`; of a file that keeps its mode only the content is recorded, as for any write."""
+    if before is None or after is None:
+        return after
+    now, then = parse_state(before), parse_state(after)
+    keeps = now.kind == then.kind == "file" and now.mode == then.mode and (then.mode or 0) & 0o222
+    return then.content if keeps else after
 
 
 def _read_marker(fd: int) -> tuple[int, str] | None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
-from nebula.value import value
+from nebula.workspace.contract import NotApplied, PathChange
 from nebula.workspace.errors import Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
-from nebula.workspace.guard.paths import NormalPath
+from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.changes import ChangeKind, RecordedChange
 from nebula.workspace.journal.objects import KEPT_BYTES
 from nebula.workspace.journal.states import EntryState, content_name, parse_state, same_state
@@ -24,143 +24,116 @@ from nebula.workspace.writing.writer import FileWriter
 _OPEN_TO_US = 0o700
 
 
-@value
-class Move:
-    """One path on its way from what stands there now to what shall stand there; None: nothing."""
-
-    path: NormalPath
-    current: str | None
-    target: str | None
-    read: Callable[[], bytes] = bytes
-    """The content of a file, or the target of a link, that shall stand there."""
-    perm: int | None = None
-    """The mode of a new file, where `target` says nothing of it."""
-
-    @property
-    def _kinds(self) -> tuple[str | None, str | None]:
-        return tuple(None if each is None else parse_state(each).kind for each in (self.current, self.target))  # type: ignore[return-value]
-
-    @property
-    def removes(self) -> bool:
-        """What is there has to go first: also a link that gets another target."""
-        now, then = self._kinds
-        return now is not None and (now != then or now == "link")
-
-
-@value
-class MoveFailed:
-    path: str
-    error: WorkspaceError
-
-
 class EntryMover:
-    """Carries moves out under one group and kind."""
+    """Carries changes out under one group and kind."""
 
     def __init__(self, writer: FileWriter, group: str, kind: ChangeKind) -> None:
         self._writer = writer
         self._group = group
         self._kind: ChangeKind = kind
 
-    def carry_out(self, moves: Iterable[Move], *, failed: list[MoveFailed] | None = None) -> list[Move]:
-        """What goes, deepest first; then what comes, folders before what is in them. Those that were done.
+    def carry_out(self, changes: Iterable[PathChange], *, failed: list[NotApplied] | None = None) -> list[PathChange]:
+        """Make the changes and return those that were made: what goes, deepest first; then what comes, folders before
+        what is in them.
 
-        With `failed` a move that cannot be done is put there, and the others go on; a failing disk still ends it.
+        With `failed` a change that cannot be made is put there, and the others go on; a failing disk still ends it.
         """
-        moves = list(moves)
-        done: dict[str, Move] = {}
+        changes = list(changes)
+        done: dict[str, PathChange] = {}
         left_out: set[str] = set()
 
-        def attempt(move: Move, step: Callable[[Move], bool]) -> None:
+        def attempt(change: PathChange, step: Callable[[PathChange], bool]) -> None:
             try:
-                if move.path.text not in left_out and step(move):
-                    done[move.path.text] = move
+                if change.path not in left_out and step(change):
+                    done[change.path] = change
             except WorkspaceError as error:
                 if failed is None or error.status >= 500:
                     raise
-                left_out.add(move.path.text)
-                done.pop(move.path.text, None)
-                failed.append(MoveFailed(move.path.text, error))
+                left_out.add(change.path)
+                done.pop(change.path, None)
+                failed.append((change.path, error))
 
-        for move in sorted(moves, key=_depth, reverse=True):
-            if move.removes:
-                attempt(move, self._remove)
-        coming = [move for move in sorted(moves, key=_depth) if move.target is not None]
-        for move in coming:
-            attempt(move, self._bring)
-        for move in reversed(coming):
-            attempt(move, self._close_folder)
+        for change in sorted(changes, key=_depth, reverse=True):
+            if _goes_first(change):
+                attempt(change, self._remove)
+        coming = [change for change in sorted(changes, key=_depth) if change.after is not None]
+        for change in coming:
+            attempt(change, self._bring)
+        for change in reversed(coming):
+            attempt(change, self._close_folder)
         return list(done.values())
 
-    def _remove(self, move: Move) -> bool:
-        assert move.current is not None  # noqa: S101 - `removes` says so
-        state = parse_state(move.current)
+    def _remove(self, change: PathChange) -> bool:
+        assert change.before is not None  # noqa: S101 - else nothing goes
+        state, path = parse_state(change.before), normal_path(change.path)
         if state.kind == "file":
-            self._writer.remove_locked(move.path, state.content, self._group, self._kind, exact=True)
+            self._writer.remove_locked(path, state.content, self._group, self._kind, exact=True)
             return True
-        with self._writer.folder_of(move.path, make=False) as (folder, _):
+        with self._writer.folder_of(path, make=False) as (folder, _):
             try:
-                return self._remove_other(move, state, folder)
+                return self._remove_other(change, state, folder)
             except OSError as error:
-                raise translate(error, move.path.text) from None
+                raise translate(error, change.path) from None
 
-    def _remove_other(self, move: Move, state: EntryState, folder: int) -> bool:
-        if not same_state(self._writer.state(move.path), move.current):
-            raise _changed(move)
-        calls, name = self._writer.calls, move.path.name
+    def _remove_other(self, change: PathChange, state: EntryState, folder: int) -> bool:
+        path = normal_path(change.path)
+        if not same_state(self._writer.state(path), change.before):
+            raise _changed(change)
+        calls, name = self._writer.calls, path.name
         if state.kind == "link":
             self._writer.objects.put(os.fsencode(os.readlink(name, dir_fd=folder)), durable=True)
         elif not _is_empty(name, folder):
             return False  # somebody else's things are in it: it stays
-        with self._recorded(move, move.current, None):
+        with self._recorded(change, change.before, None):
             calls.unlink(name, folder) if state.kind == "link" else calls.rmdir(name, folder)
             calls.fsync_dir(folder)
         return True
 
-    def _bring(self, move: Move) -> bool:
-        assert move.target is not None  # noqa: S101 - only those come
-        state = parse_state(move.target)
-        current = None if move.removes else move.current
+    def _bring(self, change: PathChange) -> bool:
+        assert change.after is not None  # noqa: S101 - only those come
+        state, path = parse_state(change.after), normal_path(change.path)
+        current = None if _goes_first(change) else change.before
         if state.kind == "file":
-            self._bring_file(move, state, current)
+            self._bring_file(change, state, current)
             return True
         if current is not None and state.kind == "folder":
-            return self._change_mode(move, state, FOLDER_FLAGS)
-        with self._writer.folder_of(move.path, make=True) as (folder, made):
+            return self._change_mode(change, state, FOLDER_FLAGS)
+        with self._writer.folder_of(path, make=True) as (folder, made):
             try:
-                self._make(move, state, folder, made)
+                self._make(change, state, folder, made)
             except FileExistsError:
-                if state.kind == "folder" and (self._writer.state(move.path) or "").startswith("folder:"):
+                if state.kind == "folder" and (self._writer.state(path) or "").startswith("folder:"):
                     return False  # it stayed, because it was not empty
-                raise _changed(move) from None
+                raise _changed(change) from None
             except OSError as error:
-                raise translate(error, move.path.text) from None
+                raise translate(error, change.path) from None
         return True
 
-    def _bring_file(self, move: Move, state: EntryState, current: str | None) -> None:
+    def _bring_file(self, change: PathChange, state: EntryState, current: str | None) -> None:
         same_content = current is not None and content_name(current) == state.content
         if same_content and state.mode is not None:
-            self._change_mode(move, state, FILE_FLAGS)
+            self._change_mode(change, state, FILE_FLAGS)
             return
-        content = move.read()
+        content = change.read()
         request = WriteRequest(
-            path=move.path,
+            path=normal_path(change.path),
             content=content,
             mode="create" if current is None else "overwrite",
             expected=content_name(current),
             max_bytes=KEPT_BYTES,
             group=self._group,
             kind=self._kind,
-            perm=move.perm if state.mode is None else state.mode,
+            perm=change.mode if state.mode is None else state.mode,
             exact=state.mode is not None,
         )
         self._writer.write_locked(request)
 
-    def _make(self, move: Move, state: EntryState, folder: int, made: Sequence[str]) -> None:
-        calls, name = self._writer.calls, move.path.name
-        target = move.read() if state.kind == "link" else b""
+    def _make(self, change: PathChange, state: EntryState, folder: int, made: Sequence[str]) -> None:
+        calls, name = self._writer.calls, normal_path(change.path).name
+        target = change.read() if state.kind == "link" else b""
         if state.kind == "link":
             self._writer.objects.put(target, durable=True)
-        with self._recorded(move, None, move.target, made):
+        with self._recorded(change, None, change.after, made):
             if state.kind == "link":
                 calls.symlink(os.fsdecode(target), name, folder)
             else:
@@ -168,27 +141,28 @@ class EntryMover:
                 self._set_mode(name, folder, (state.mode or 0o755) | _OPEN_TO_US, FOLDER_FLAGS)
             calls.fsync_dir(folder)
 
-    def _change_mode(self, move: Move, state: EntryState, flags: int) -> bool:
-        if not same_state(self._writer.state(move.path), move.current):
-            raise _changed(move)
-        if state.mode is None or same_state(move.current, move.target):
+    def _change_mode(self, change: PathChange, state: EntryState, flags: int) -> bool:
+        path = normal_path(change.path)
+        if not same_state(self._writer.state(path), change.before):
+            raise _changed(change)
+        if state.mode is None or same_state(change.before, change.after):
             return False
-        with self._writer.folder_of(move.path, make=False) as (folder, _):
+        with self._writer.folder_of(path, make=False) as (folder, _):
             try:
                 mode = state.mode | (_OPEN_TO_US if state.kind == "folder" else 0)
-                with self._recorded(move, move.current, move.target):
-                    self._set_mode(move.path.name, folder, mode, flags)
+                with self._recorded(change, change.before, change.after):
+                    self._set_mode(path.name, folder, mode, flags)
             except OSError as error:
-                raise translate(error, move.path.text) from None
+                raise translate(error, change.path) from None
         return True
 
-    def _close_folder(self, move: Move) -> bool:
-        """A folder that even we may not use gets its mode last, when everything is in it."""
-        state = parse_state(move.target or "")
+    def _close_folder(self, change: PathChange) -> bool:
+        """Set the mode of a folder that even we may not use last, when everything is in it."""
+        state, path = parse_state(change.after or ""), normal_path(change.path)
         if state.kind != "folder" or state.mode is None or state.mode & _OPEN_TO_US == _OPEN_TO_US:
             return False
-        with suppress(OSError), self._writer.folder_of(move.path, make=False) as (folder, _):
-            self._set_mode(move.path.name, folder, state.mode, FOLDER_FLAGS)
+        with suppress(OSError), self._writer.folder_of(path, make=False) as (folder, _):
+            self._set_mode(path.name, folder, state.mode, FOLDER_FLAGS)
         return False
 
     def _set_mode(self, name: str, folder: int, mode: int, flags: int) -> None:
@@ -199,19 +173,27 @@ class EntryMover:
             os.close(fd)
 
     def _recorded(
-        self, move: Move, before: str | None, after: str | None, made: Sequence[str] = ()
+        self, change: PathChange, before: str | None, after: str | None, made: Sequence[str] = ()
     ) -> AbstractContextManager[None]:
         """Record a change that is about to happen in the block."""
-        change = RecordedChange(self._group, self._kind, move.path.text, before, after, tuple(made))
-        return self._writer.taken_back_on_failure(self._writer.log.append(change), change)
+        recorded = RecordedChange(self._group, self._kind, change.path, before, after, tuple(made))
+        return self._writer.taken_back_on_failure(self._writer.log.append(recorded), recorded)
 
 
-def _depth(move: Move) -> tuple[int, str]:
-    return len(move.path.parts), move.path.text
+def _goes_first(change: PathChange) -> bool:
+    """Return whether what is there has to go first: also a link that gets another target."""
+    if change.before is None:
+        return False
+    now = parse_state(change.before).kind
+    return now == "link" or change.after is None or now != parse_state(change.after).kind
 
 
-def _changed(move: Move) -> Stale:
-    return Stale("{path}: changed since; nothing was touched.", path=move.path.text)
+def _depth(change: PathChange) -> tuple[int, str]:
+    return change.path.count("/"), change.path
+
+
+def _changed(change: PathChange) -> Stale:
+    return Stale("{path}: changed since; nothing was touched.", path=change.path)
 
 
 def _is_empty(name: str, folder: int) -> bool:
