@@ -8,7 +8,7 @@ import { extended, layoutOf } from "../../src/nebula/web/graph/layout.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { createSelectors } from "../../src/nebula/web/state/selectors.js";
-import { roundsOf } from "../../src/nebula/web/backstage/tool_log.js";
+import { decided, roundsOf } from "../../src/nebula/web/backstage/tool_log.js";
 import {
   grown,
   neighbour,
@@ -246,4 +246,16 @@ test("the outline shows hits while there is a search, each once and flat", () =>
   assert.deepEqual([...selectors.pathSet(state)], ["a", "b", "c"]);
   state = reduce(state, { kind: "select", id: null });
   assert.equal(selectors.placeOfRow(state), -1);
+});
+
+test("what a reader decided is read from a turn's log, and a plain yes is not", () => {
+  const round = (/** @type {unknown} */ decisions) => ({
+    role: "tool",
+    text: JSON.stringify({ message: { ToolUse: { tool_uses: [] } }, results: [], decisions }),
+  });
+  const part = { about: "a.py", answer: "hunks 1, 3", taken: 2, of: 3 };
+  const no = { about: "b.py", answer: "keep it", refused: true };
+  assert.deepEqual(decided([round([part, { about: "c.py", answer: "yes" }, no])]), [part, no]);
+  for (const odd of [3, null, ["x", null, { about: 1, answer: "no", refused: true }]])
+    assert.deepEqual(decided([round(odd)]), []);
 });

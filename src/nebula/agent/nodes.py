@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
+from nebula.agent.decisions import KEY
 from nebula.agent.turn_result import Round, TurnResult
 from nebula.attachments import Attachment, attach
 from nebula.messages import (
@@ -53,6 +54,8 @@ def _round_text(each: Round) -> str:
     value = {"message": each.message.to_json(), "results": [result.to_json() for result in results]}
     if each.said:
         value["said"] = each.said
+    if each.decisions:
+        value[KEY] = [decision.to_json() for decision in each.decisions]
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -7,9 +7,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from nebula.agent.decisions import PersonDecision, decision_of
 from nebula.attachments import Attachment
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import (
+    Approval,
     Checked,
     CheckRun,
     Citations,
@@ -72,6 +74,7 @@ class Round:
     """What the user said meanwhile."""
     seconds: float = 0.0
     """How long the tools worked."""
+    decisions: list[PersonDecision] = field(default_factory=list)
 
 
 REPOSITORY = ".git"
@@ -107,6 +110,8 @@ class TurnResult:
     citations: Citations | None = None
     _commands: dict[str, CommandRun] = field(default_factory=dict)
     """By their lines; of one that ran several times the last run counts."""
+    _asked: dict[str, Approval] = field(default_factory=dict)
+    """The last question to a person about each call."""
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
@@ -131,6 +136,8 @@ class TurnResult:
             self.rounds[-1].said = event.text
         elif isinstance(event, Step):
             self._steps[event.tool_use_id] = event
+        elif isinstance(event, Approval) and event.decision is None and event.tool_use_id:
+            self._asked[event.tool_use_id] = event
         elif isinstance(event, Diff):
             self._read_change(event)
         elif isinstance(event, ToolResult):
@@ -175,6 +182,9 @@ class TurnResult:
         if self.rounds:
             self.rounds[-1].results.append(event.result)
             self.rounds[-1].seconds += event.duration_s or 0.0
+            question = self._asked.pop(event.result.tool_use_id, None)
+            if question is not None:
+                self.rounds[-1].decisions.append(decision_of(question, event))
         if event.check is not None:
             self._checks[event.check.name] = event.check
         step = self._steps.get(event.result.tool_use_id)

@@ -19,6 +19,17 @@ export function meanwhile(texts) {
     .filter((said) => typeof said === "string" && said);
 }
 
+/** @typedef {{ about: string, answer: string, refused?: boolean, taken?: number, of?: number }} Decision */
+
+// What the reader decided otherwise than by a plain yes: a part of a change, or a refusal with its words.
+/** @param {{ role: string, text: string }[]} texts @returns {Decision[]} */
+export function decided(texts) {
+  return texts
+    .filter((each) => each.role === "tool")
+    .flatMap((each) => listed(parsed(each.text)?.decisions))
+    .filter((each) => typeof each?.about === "string" && typeof each.answer === "string" && (each.refused || each.of));
+}
+
 /** @param {string} text @returns {Entry[]} */
 function entriesOf(text) {
   const round = parsed(text);

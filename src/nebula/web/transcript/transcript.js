@@ -3,7 +3,7 @@
 // A row is redrawn only where its own turn changed, so a selection of text stays. The reader is taken to the beginning of
 // what they chose or sent, never past it, and is left alone once they scroll.
 
-import { meanwhile } from "../backstage/tool_log.js";
+import { decided, meanwhile } from "../backstage/tool_log.js";
 import { element } from "../lib/dom.js";
 import { linkOfWord } from "../lib/editor_link.js";
 import { guard, html, nothing, render, repeat } from "../lib/lit.js";
@@ -160,9 +160,16 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
       ${said("prompt", say("you"), plain(body.prompt))} ${attachments(body)} ${fork(id, topology, beside, say, actions.choosing)}
       ${merged.length ? mergeLine(id, merged, titles, say, actions) : nothing}
       ${meanwhile(body.texts ?? []).map((text) => html`<div class="meanwhile"><p class="hint">${say("said_meanwhile")}</p>${plain(text)}</div>`)}
+      ${decided(body.texts ?? []).map((each) => html`<p class="hint decided">${decisionWords(each, say)}</p>`)}
       ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, project)} ${acts(body, selected, hasFiles, say, actions)}
     </article>`;
   });
+}
+
+/** @param {import("../backstage/tool_log.js").Decision} decision @param {Say} say */
+function decisionWords({ about, answer, taken = 0, of }, say) {
+  if (of) return say("decided_part", { about, taken, of });
+  return answer === "no" ? say("decided_no", { about }) : say("decided_why", { about, answer });
 }
 
 /** @param {string} id @param {string[]} merged @param {string[]} titles @param {Say} say @param {ReadingActions} actions */

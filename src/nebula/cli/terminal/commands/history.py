@@ -6,13 +6,14 @@ import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from nebula.agent.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import show_preview
 from nebula.cli.terminal.commands.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def _list(terminal: TerminalSession, path: str, turns: list[FileTurn]) -> None:
         said = one_line(turn.prompt) or translate("(put back or taken back)")
         figures = f"+{turn.added} −{turn.removed}"
         screen.line(cut(f"{number:3}  {short.get(turn.turn_id, '')}  {when}  {figures}  {said}", screen.columns - 1))
+        for decision in decisions_in(turn.node) if turn.node is not None else ():
+            if decision.remark is not None:
+                screen.line(cut(f"     {one_line(explain(decision.remark))}", screen.columns - 1), "dim")
     screen.line(translate("/history {path} NUMBER takes back what that turn did to this file alone.", path=name), "dim")
 
 
