@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from nebula.config.errors import ConfigError
+from nebula.files.untrusted_json import parse_json
 
 MAX_CONFIG_BYTES = 1024 * 1024
 
@@ -14,7 +15,7 @@ def parse_object(path: str, data: bytes) -> dict[str, Any]:
     place = printable(path)
     try:
         text = data.decode("utf-8-sig")
-        found = json.loads(text) if text.strip() else {}
+        found = parse_json(text) if text.strip() else {}
     except UnicodeDecodeError:
         raise ConfigError("{path} is not UTF-8; fix or remove it", path=place) from None
     except json.JSONDecodeError as problem:
@@ -25,7 +26,7 @@ def parse_object(path: str, data: bytes) -> dict[str, Any]:
             column=problem.colno,
             problem=problem.msg,
         ) from None
-    except (RecursionError, ValueError):  # too deep, or a number of thousands of digits
+    except ValueError:  # too deep, or a number of thousands of digits
         raise ConfigError("{path} cannot be read as JSON; fix the file, it was left as it is", path=place) from None
     if not isinstance(found, dict):
         raise ConfigError("{path}, line 1: expected an object {{…}}; fix the file, it was left as it is", path=place)

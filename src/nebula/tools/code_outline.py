@@ -15,7 +15,8 @@ from nebula.errors import NebulaError
 from nebula.files.digest import digest
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
-from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.reading import UnreadableFile
+from nebula.files.untrusted_json import read_json
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def is_elsewhere(settings: Settings) -> bool:
 
 
 def kept_outline(settings: Settings) -> KeptOutline | None:
-    """None where there is none, or one of another index."""
+    """Return the outline that was left here; None where there is none, or one of another index."""
     try:
-        found: Any = json.loads(read_below(derived_folder(settings.root, settings.home), NAME, _MAX_BYTES) or b"")
+        found: Any = read_json(derived_folder(settings.root, settings.home), NAME, _MAX_BYTES)
         if found["source"] != _source(settings):
             return None
         return KeptOutline(str(found["mark"]), tuple((str(path), str(symbols)) for path, symbols in found["files"]))

@@ -19,6 +19,7 @@ from contextlib import suppress
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.task_file import LOCK_FILE, RESULTS_FILE, WORK_FOLDER, BadTaskFile, BatchTask
 from nebula.errors import NebulaError
+from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence, sentence_of
 
 PATCH_FILE = "changes.patch"
@@ -73,7 +74,7 @@ class Results:
             return []
         for line in lines:
             with suppress(ValueError, TypeError, KeyError):
-                outcomes.append(TaskOutcome.from_json(json.loads(line)))
+                outcomes.append(TaskOutcome.from_json(parse_json(line)))
         return outcomes
 
     def keep(self, task: BatchTask, outcome: TaskOutcome, patch: str, state_dir: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.files.untrusted_json import parse_json
 from nebula.value import value
 
 MOST_TASKS = 100_000
@@ -72,8 +73,8 @@ def read_task_file(path: str, root: str | None = None) -> list[BatchTask]:
 
 def _read_task(number: int, line: str, folder: str, root: str) -> BatchTask:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = parse_json(line)
+    except ValueError:
         raise BadTaskFile("line {number}: not JSON", number=number) from None
     if not isinstance(found, dict):
         raise BadTaskFile("line {number}: a task is a JSON object", number=number)

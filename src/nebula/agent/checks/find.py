@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
@@ -12,6 +11,7 @@ from typing import Any
 from nebula.config import Settings
 from nebula.config.user_file import is_trusted
 from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.untrusted_json import parse_json
 from nebula.value import replace
 
 _MOST_BYTES = 1 << 20
@@ -116,8 +116,8 @@ def _text(root: str, name: str) -> str:
 
 def _json(root: str, name: str) -> dict[str, Any]:
     try:
-        found = json.loads(_text(root, name) or "{}")
-    except (ValueError, RecursionError):
+        found = parse_json(_text(root, name) or "{}")
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -7,7 +7,6 @@ decoded, which makes reading several times faster.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -17,6 +16,7 @@ from typing import Any
 
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.reading import open_below
+from nebula.files.untrusted_json import parse_json
 from nebula.value import record
 
 TRACE_FILE = "trace.jsonl"
@@ -99,7 +99,7 @@ def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = parse_json(line)
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -11,6 +11,8 @@ from nebula.agent.past.compaction import place_of
 from nebula.agent.past.summaries import SummaryWork
 from nebula.events import Usage
 from nebula.files.folder import Folder
+from nebula.files.reading import UnreadableFile
+from nebula.files.untrusted_json import read_json
 from nebula.value import value
 
 MAX_BYTES = 1 << 20
@@ -49,21 +51,20 @@ class KeptState:
     """One small file a session, beside its trail; disposable."""
 
     def __init__(self, folder: str, session_id: str) -> None:
-        self._path = os.path.join(folder, f"{session_id}.json")
+        self._folder = folder
+        self._name = f"{session_id}.json"
 
     def read(self) -> SessionState:
         try:
-            with open(self._path, encoding="utf-8") as file:
-                found: Any = json.loads(file.read(MAX_BYTES))
+            found: Any = read_json(self._folder, self._name, MAX_BYTES)
             empty = SessionState()
             defaults = {name: getattr(empty, name) for name in SessionState.__match_args__}
             return SessionState(**{name: type(value)(found.get(name, value)) for name, value in defaults.items()})
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (UnreadableFile, OSError, ValueError, TypeError, AttributeError):
             return SessionState()
 
     def write(self, state: SessionState) -> None:
-        folder, name = os.path.split(self._path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
         fields = {name: getattr(state, name) for name in SessionState.__match_args__}
-        with Folder.at(folder) as here:
-            here.replace(name, json.dumps(fields, ensure_ascii=False).encode(), perm=0o600)
+        with Folder.at(self._folder) as here:
+            here.replace(self._name, json.dumps(fields, ensure_ascii=False).encode(), perm=0o600)

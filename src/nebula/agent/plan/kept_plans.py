@@ -17,10 +17,13 @@ from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.untrusted_json import parse_json
 from nebula.value import value
 
 PLANS = "plans"
 MOST_KEPT = 20
+MAX_BYTES = 16 << 20
 _NAME = re.compile(r"([0-9a-f-]{36})\.jsonl")
 
 
@@ -101,12 +104,12 @@ def _ids(folder: str) -> list[str]:
 
 def _read(folder: str, trace_id: str) -> KeptPlan:
     try:
-        with open(_path(folder, trace_id), encoding="utf-8") as file:
-            first, *rest = file.read().split("\n")[:-1]
-        found = json.loads(first)
-        done = {str(line["done"]): str(line["said"]) for line in map(json.loads, rest)}
+        text = read_below(folder, f"{PLANS}/{trace_id}.jsonl", MAX_BYTES) or b""
+        first, *rest = text.split(b"\n")[:-1]
+        found = parse_json(first)
+        done = {str(line["done"]): str(line["said"]) for line in map(parse_json, rest)}
         return KeptPlan(trace_id, str(found["task"]), read_plan(found["plan"]), done)
-    except (OSError, ValueError, KeyError, TypeError, BadPlan) as problem:
+    except (UnreadableFile, OSError, ValueError, KeyError, TypeError, BadPlan) as problem:
         raise NoSuchPlan("The plan '{id}' cannot be read: {problem}", id=trace_id, problem=problem) from None
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 
 from nebula.agent.plan.kept_plans import NoSuchPlan, PlanInProgress, find_plan
 from nebula.errors import NebulaError
+from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence, sentence_of
 from nebula.value import replace
 from nebula.workspace.contract import Workspace
@@ -78,6 +79,6 @@ def _finish(folder: str, trace_id: str, files: Workspace) -> Sentence | None:
 
 def _begin_again(folder: str, trace_id: str, note: bytes) -> None:
     """Let the plan of a task that was rolled back begin where that task began."""
-    with suppress(NoSuchPlan, ValueError):
-        done = {str(step): str(said) for step, said in json.loads(note or b"{}").items()}
+    with suppress(NoSuchPlan, ValueError, AttributeError):
+        done = {str(step): str(said) for step, said in parse_json(note or b"{}").items()}
         PlanInProgress(folder, replace(find_plan(folder, trace_id), done=done)).restart()

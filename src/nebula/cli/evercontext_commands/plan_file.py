@@ -8,6 +8,7 @@ from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.cli.arguments import UsageError
+from nebula.files.untrusted_json import parse_json
 
 MOST_BYTES = 4 << 20
 
@@ -25,8 +26,8 @@ def read_plan_file(path: str) -> tuple[StepPlan, str]:
     if len(raw) > MOST_BYTES:
         raise BadPlan("{path} is too large to be a plan.", path=path)
     try:
-        found: Any = json.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as problem:
+        found: Any = parse_json(raw.decode("utf-8-sig"))
+    except ValueError as problem:
         raise BadPlan("{path} is not JSON: {problem}", path=path, problem=problem) from None
     if isinstance(found, dict) and "tasks" not in found and isinstance(found.get("plans"), list) and found["plans"]:
         found = {"task": found.get("task")} | dict(found["plans"][0])  # as `evercontext plan --json` prints it

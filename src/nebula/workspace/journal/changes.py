@@ -20,6 +20,7 @@ from typing import Final, Literal
 from nebula.files.beneath import FILE_FLAGS
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
+from nebula.files.untrusted_json import parse_json
 from nebula.value import value
 from nebula.workspace.guard.jail import status_at
 from nebula.workspace.journal.states import content_name
@@ -222,8 +223,8 @@ class ChangeLog:
             os.close(fd)
         for line in content.split(b"\n")[:-1]:
             try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
+                record = parse_json(line)
+            except ValueError:
                 record = None  # torn by a crash, or never ours
             if isinstance(record, dict):
                 yield start, record

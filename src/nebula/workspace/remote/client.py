@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from nebula.files.untrusted_json import parse_json
 from nebula.value import value
 from nebula.workspace.errors import (
     ERRORS_BY_CODE,
@@ -215,8 +216,8 @@ def _dropped(connection: HTTPConnection) -> bool:
 
 def _decoded(text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return None
 
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.untrusted_json import parse_json
 from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import AlreadyExists, PathEscape, Stale, WorkspaceError
@@ -167,11 +168,11 @@ class BesideWriter:
             return []
         with open(handle, "rb") as file:
             try:
-                if json.loads(file.readline(_LONGEST_LINE)) != {"home": os.fstat(slots).st_ino}:
+                if parse_json(file.readline(_LONGEST_LINE)) != {"home": os.fstat(slots).st_ino}:
                     return []
                 lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
-                return [Step(*json.loads(line)) for line in lines if line.endswith(b"\n")]
-            except (ValueError, TypeError, RecursionError):
+                return [Step(*parse_json(line)) for line in lines if line.endswith(b"\n")]
+            except (ValueError, TypeError):
                 return []  # killed while it was written: nothing was done yet
 
     def _carry_out(self, slots: int, step: Step) -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from nebula.files.reading import read_all
+from nebula.files.untrusted_json import parse_json
 from nebula.value import replace, value
 from nebula.workspace.contract import NotApplied, PathChange
 from nebula.workspace.errors import Stale, WorkspaceError
@@ -214,9 +215,9 @@ def _drop_kept_mode(before: str | None, after: str | None) -> str | None:
 def _read_marker(fd: int) -> tuple[int, str] | None:
     """Return where a set begins and whose it is; None where nothing was applied, or it never was ours."""
     try:
-        found = json.loads(read_all(fd, _MARKER_BYTES))
+        found = parse_json(read_all(fd, _MARKER_BYTES))
         return int(found["start"]), str(found["group"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
