@@ -32,11 +32,14 @@ CHECKOUT_TIMEOUT: Final = 300.0
 MOST_OF_LINK: Final = 10_000
 """Characters of a `.git` file that names the git directory."""
 
-READING: Final = ("check-ignore", "ls-files", "ls-tree", "rev-parse", "status")
+READING: Final = ("blame", "cat-file", "check-ignore", "ls-files", "ls-tree", "rev-parse", "status")
 """The subcommands that may be run."""
 _LOOKS_AT_FILES = ("ls-files", "status")
 """These compare files of the work tree with the index, and would send them through clean filters."""
 _NO_PROGRAM = "false"
+_FIRST_OPTIONS: Final = {"blame": ("--no-textconv",), "status": ("--ignore-submodules=all",)}
+"""Options that keep a subcommand from running a driver's program, and from entering submodules."""
+_RUNS_PROGRAMS: Final = ("--textconv", "--filters", "--contents")
 _OVERRIDES: Final[Mapping[str, str]] = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -251,7 +254,10 @@ def _without_programs(root: str, timeout: float) -> dict[str, str]:
 def _checked(args: Sequence[str]) -> list[str]:
     if not args or args[0] not in READING:
         raise ValueError(f"not a reading git command: {args[0] if args else '(none)'}")
-    return ["status", "--ignore-submodules=all", *args[1:]] if args[0] == "status" else list(args)
+    options = args[: args.index("--")] if "--" in args else args
+    if any(each.startswith(_RUNS_PROGRAMS) for each in options):
+        raise ValueError(f"git {args[0]} would run programs of the repository")
+    return [args[0], *_FIRST_OPTIONS.get(args[0], ()), *args[1:]]
 
 
 def _environment(root: str, settings: Mapping[str, str]) -> dict[str, str]:

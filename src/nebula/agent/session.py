@@ -15,6 +15,7 @@ from nebula.agent.budget import tool_tokens
 from nebula.agent.context import PastContext, build_context, past_sizes, shortened_references
 from nebula.agent.context_budget import SHORT_TURN, ContextBudget, TurnContext, count_fixed
 from nebula.agent.conversation import Conversation, PastTurn
+from nebula.agent.line_recorder import LineRecorder
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.kept_state import KeptState, SessionState
@@ -133,7 +134,8 @@ class Session:
         self, audience: Sequence[Reader], trace_id: str | None, flow: FlowChoice | None, branch: str | None
     ) -> Turn:
         chosen = self.chosen
-        writer: Reader = NodeWriter(self.archive, self.id, flow, branch)
+        lines = LineRecorder(self.project.workspace, self.redactor)
+        writer: Reader = NodeWriter(self.archive, self.id, flow, branch, lines)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         self.turn_ids.add(stream.trace_id)

@@ -6,16 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.line_recorder import LineRecorder
 from nebula.agent.nodes import kept_with_node, round_texts
 from nebula.agent.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
-from nebula.events import Final, Stamped, TurnNotKept
+from nebula.events import Diff, Final, Stamped, TurnNotKept
 from nebula.language import Sentence
-from nebula.value import field, record
+from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
-    from nebula.graph.values import Node
+    from nebula.graph.values import FileState, Node
 
 
 SHORTEST_BEGINNING = 4
@@ -140,15 +141,19 @@ class NodeWriter:
     session_id: str
     flow: FlowChoice | None = None
     branch: str | None = None
+    lines: LineRecorder | None = None
     _turn: TurnResult = field(default_factory=TurnResult)
+    _changes: list[Diff] = field(default_factory=list)
 
     def __call__(self, stamped: Stamped) -> None:
         self._turn(stamped)
         event = stamped.event
+        if isinstance(event, Diff):
+            self._changes.append(replace(event, diff=""))
         if not isinstance(event, Final) or event.node_id is None or self.archive.graph is None:
             return
         from nebula.graph.errors import GraphError
-        from nebula.graph.values import DEFAULT_FLOW, FileState, NodeUsage, Utterance
+        from nebula.graph.values import DEFAULT_FLOW, NodeUsage, Utterance
 
         turn, usage = self._turn, self._turn.usage
         try:
@@ -169,8 +174,9 @@ class NodeWriter:
                 model=turn.model,
                 session=self.session_id,
                 usage=NodeUsage(usage.input_tokens, usage.output_tokens, turn.cost),
-                files=[FileState(change.path, change.before, change.after) for change in turn.files],
+                files=self._files(),
                 attachments=kept_with_node(turn.attachments),
+                verified=event.verified is True,
             )
             if self.archive.made is not None:
                 self.archive.made.add(self.session_id, event.node_id, turn.parents)
@@ -179,3 +185,14 @@ class NodeWriter:
                 "This turn could not be put into the conversation graph: {problem}",
                 problem=problem.strerror if isinstance(problem, OSError) else problem,
             ) from problem
+
+    def _files(self) -> list[FileState]:
+        from nebula.graph.values import FileState
+
+        told = self.lines.record(self._changes) if self.lines is not None and self._changes else {}
+        return [
+            FileState(
+                each.path, each.before, each.after, *((own.wrote, own.removed) if (own := told.get(each.path)) else ())
+            )
+            for each in self._turn.files
+        ]

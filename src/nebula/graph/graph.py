@@ -116,6 +116,7 @@ class Graph(GraphReader):
         files: Iterable[FileState] = (),
         references: Iterable[str] = (),
         attachments: Iterable[Attachment] = (),
+        verified: bool = False,
     ) -> Node:
         """One finished turn as a node, with its place in the flow, in one durable step."""
         tags, parents, references = several(tags), several(parents), several(references)
@@ -135,6 +136,7 @@ class Graph(GraphReader):
             files=tuple(files),
             references=tuple(references),
             attachments=tuple(attachments),
+            verified=verified,
         )
         connections = tuple(Connection(parent, node.id, branch) for parent in dict.fromkeys(parents))
         place = FlowChange(flow, add=(node.id,), connect=connections)

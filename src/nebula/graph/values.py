@@ -44,6 +44,10 @@ class FileState:
     path: str
     before: str = ""
     after: str = ""
+    wrote: str = ""
+    """The lines that the turn put there, as `blame.line_record` writes them: runs of short hashes."""
+    removed: str = ""
+    """Hashes of lines that it took out."""
 
 
 @value
@@ -70,6 +74,8 @@ class Node:
     """Earlier nodes by id, and tags as `#tag`, that the prompt named beside the path it continued."""
     attachments: tuple[Attachment, ...] = ()
     """What came with the prompt."""
+    verified: bool = False
+    """The turn's checks passed after its last change."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", list(self.tags))
@@ -111,7 +117,7 @@ class Node:
         return cls(*row)
 
 
-_ADDITIONS = {"session", "usage", "files", "references", "attachments"}
+_ADDITIONS = {"session", "usage", "files", "references", "attachments", "verified"}
 _PARTS: dict[int, Callable[[Any], Any]] = {
     Node.__match_args__.index(name): part
     for name, part in {
@@ -136,7 +142,9 @@ def _plain(held: Any) -> Any:
         return [_plain(each) for each in held]
     if isinstance(held, Attachment):
         return held.to_record()
-    if isinstance(held, (Utterance, NodeUsage, FileState)):
+    if isinstance(held, FileState):  # what it wrote is for `nebula blame`, not for those who show nodes
+        return {name: getattr(held, name) for name in ("path", "before", "after")}
+    if isinstance(held, (Utterance, NodeUsage)):
         return {name: getattr(held, name) for name in _field_names(held)}
     return held
 

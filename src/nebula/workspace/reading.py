@@ -94,6 +94,10 @@ class ReadingWorkspace:
             raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
         return content
 
+    def resolve(self, path: str) -> str:
+        """Return the path that a path stands for once its links are followed. Raises PathEscape."""
+        return self._jail.resolve(normal_path(path)).text
+
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
         place = normal_path(path)
         first = _count(first, 1, sys.maxsize)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
 from nebula.agent.checks.repair import Repairer
+from nebula.agent.line_recorder import LineRecorder
 from nebula.agent.loop import errors_as_events, final_of
 from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
@@ -76,6 +77,7 @@ class TaskRun:
     _missing: Sequence[str] = ()
     """Files that the plan declares, and that are not there in the end."""
     _archive: TurnArchive | None = None
+    _node: NodeWriter | None = None
 
     def close(self) -> None:
         """What stays open after the last event: one process may carry out many tasks."""
@@ -89,6 +91,8 @@ class TaskRun:
         if begun.ending.status != "ok":
             return self._result(self._final(begun.ending))
         access = open_access(self.settings, self.request, self.state, self.stream)
+        if self._node is not None:
+            self._node.lines = LineRecorder(access.project.workspace, self.stream.redactor)
         try:
             with errors_as_events(self.stream) as work:
                 await self._carry_out(access)
@@ -111,7 +115,8 @@ class TaskRun:
         derived = derived_folder(self.settings.root, self.settings.home)  # from now on this home knows of the project
         if mode == MODE:
             self._archive = open_archive(self.settings, self.state, SessionNodes(os.path.join(derived, "sessions")))
-            self.stream.read_first_by(NodeWriter(self._archive, self.stream.session_id))
+            self._node = NodeWriter(self._archive, self.stream.session_id)
+            self.stream.read_first_by(self._node)
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):
             self.stream.emit(Notice(remark.sentence, remark.values))

@@ -316,7 +316,8 @@ def _read_usage(elements: _Elements) -> dict[str, Any]:
 def _write_file(file: FileState) -> str:
     path, escaped = xml_text.escape_impossible(file.path)
     mark = ' escaped="true"' if escaped else ""
-    return f"<file{xml_text.attributes(path=path, before=file.before, after=file.after)}{mark}/>"
+    lines = {name: text for name, text in (("wrote", file.wrote), ("removed", file.removed)) if text}
+    return f"<file{xml_text.attributes(path=path, before=file.before, after=file.after, **lines)}{mark}/>"
 
 
 def _read_file(element: Element) -> FileState:
@@ -324,7 +325,11 @@ def _read_file(element: Element) -> FileState:
     path = get("path", "")
     if get("escaped") == "true":
         path = xml_text.unescape(path)
-    return FileState(path, get("before", ""), get("after", ""))
+    return FileState(path, get("before", ""), get("after", ""), get("wrote", ""), get("removed", ""))
+
+
+def _read_verified(elements: _Elements) -> dict[str, Any]:
+    return {"verified": any(found.text.strip() == "true" for found in _find(elements, "verified"))}
 
 
 def _write_attachment(each: Attachment) -> str:
@@ -358,6 +363,9 @@ PARTS = (
         ("attachments",),
         lambda node: _listed("attachments", list(map(_write_attachment, node.attachments))),
         lambda elements: {"attachments": tuple(map(_read_attachment, _find(elements, "attachments", "attachment")))},
+    ),
+    MetadataPart(
+        "verified", ("verified",), lambda node: "<verified>true</verified>" if node.verified else "", _read_verified
     ),
 )
 """In the order in which they are written."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
 
@@ -30,6 +30,7 @@ ChangeKind = Literal["write", "undo", "redo", "restore"]
 
 CHANGES_FILE: Final = "changes.jsonl"
 _FOREIGN: Final = "foreign-"
+HEADER_ROOM: Final = 200
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TAIL = 1 << 16
 """Bytes from the end of the journal that are read first, where only its newest lines are wanted."""
@@ -162,18 +163,7 @@ class ChangeLog:
 
         Lines that cannot be read are passed over.
         """
-        changes: dict[int, RecordedChange | TurnMark] = {}
-        for seq, record in self._records(start):
-            if record.get("kind") == "abort":
-                of = record.get("of")
-                if isinstance(of, int):
-                    changes.pop(of, None)
-            elif record.get("kind") == "mark":
-                group, by = str(record.get("group", "")), str(record.get("by", ""))
-                changes[seq] = TurnMark(group, record.get("undone") is True, by)
-            elif (change := _parse(seq, record)) is not None:
-                changes[seq] = change
-        return list(changes.values())
+        return list(replay_records(self._records(start)).values())
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -193,9 +183,8 @@ class ChangeLog:
         return there is not None and there.st_ino == os.fstat(fd).st_ino
 
     def _ensure_ours(self, fd: int) -> None:
-        home = os.fstat(self._folder_fd).st_ino
-        first = os.pread(fd, 200, 0).partition(b"\n")[0]
-        header = json.dumps({"kind": "header", "home": home}).encode()
+        first = os.pread(fd, HEADER_ROOM, 0).partition(b"\n")[0]
+        header = header_of(self._folder_fd)
         if first == header:
             return
         if first:
@@ -221,14 +210,40 @@ class ChangeLog:
             content = read_all(fd, os.fstat(fd).st_size)
         finally:
             os.close(fd)
-        for line in content.split(b"\n")[:-1]:
-            try:
-                record = parse_json(line)
-            except ValueError:
-                record = None  # torn by a crash, or never ours
-            if isinstance(record, dict):
-                yield start, record
-            start += len(line) + 1
+        yield from read_records(content, start)
+
+
+def header_of(folder_fd: int) -> bytes:
+    """Return the first line of a journal that was made in this directory, without its line break."""
+    return json.dumps({"kind": "header", "home": os.fstat(folder_fd).st_ino}).encode()
+
+
+def read_records(content: bytes, start: int = 0) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the records in a part of the journal, which begins at `start`, each with its number."""
+    for line in content.split(b"\n")[:-1]:
+        try:
+            record = parse_json(line)
+        except ValueError:
+            record = None  # torn by a crash, or never ours
+        if isinstance(record, dict):
+            yield start, record
+        start += len(line) + 1
+
+
+def replay_records(records: Iterable[tuple[int, dict[str, object]]]) -> dict[int, RecordedChange | TurnMark]:
+    """Return what happened, by number and oldest first: changes that were taken back at once are left out."""
+    changes: dict[int, RecordedChange | TurnMark] = {}
+    for seq, record in records:
+        if record.get("kind") == "abort":
+            of = record.get("of")
+            if isinstance(of, int):
+                changes.pop(of, None)
+        elif record.get("kind") == "mark":
+            group, by = str(record.get("group", "")), str(record.get("by", ""))
+            changes[seq] = TurnMark(group, record.get("undone") is True, by)
+        elif (change := _parse(seq, record)) is not None:
+            changes[seq] = change
+    return changes
 
 
 def _parse(seq: int, record: dict[str, object]) -> RecordedChange | None:

@@ -65,15 +65,8 @@ class ObjectStore:
                 os.close(shelf)
 
     def _get_from(self, shelf: int, name: str) -> bytes | None:
-        try:
-            fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
-        except FileNotFoundError:
-            return None
-        try:
-            content = read_all(fd, KEPT_BYTES + 1)
-        finally:
-            os.close(fd)
-        if digest(content) == name:
+        content = _read_from(shelf, name)
+        if content is None or digest(content) == name:
             return content
         self._calls.unlink(name[2:], shelf)  # damaged: of no use to anybody, and in the way of a good copy
         return None
@@ -94,3 +87,31 @@ class ObjectStore:
         finally:
             os.close(fd)
         self._calls.fsync_dir(shelf)
+
+
+def read_object(folder_fd: int, name: str) -> bytes | None:
+    """Return a content from the folder of a store, and leave the store as it is; None as with `ObjectStore.get`."""
+    if len(name) != HASH_LENGTH or not name.isalnum():
+        return None
+    try:
+        shelf = os.open(name[:2], FOLDER_FLAGS, dir_fd=folder_fd)
+    except OSError:
+        return None
+    try:
+        content = _read_from(shelf, name)
+    except OSError:  # a link, a pipe, a failing disk
+        return None
+    finally:
+        os.close(shelf)
+    return content if content is not None and digest(content) == name else None
+
+
+def _read_from(shelf: int, name: str) -> bytes | None:
+    try:
+        fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
+    except FileNotFoundError:
+        return None
+    try:
+        return read_all(fd, KEPT_BYTES + 1)
+    finally:
+        os.close(fd)

@@ -1,0 +1,79 @@
+"""Records in the form of Agent Trace 0.1, for other tools."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from nebula import __version__
+from nebula.blame.authors import AuthorKind
+from nebula.blame.runs import LineRun
+from nebula.git import GitFailed, place_in_repository, safe_git
+from nebula.llm.catalog import known_provider
+
+VERSION: Final = "0.1.0"
+_CONTRIBUTORS: Final[Mapping[AuthorKind, str]] = {"turn": "ai", "other": "ai", "you": "human", "before": "unknown"}
+_LONGEST_MODEL: Final = 250
+
+
+def trace_file(root: str, path: str, runs: Sequence[LineRun], revision: str = "HEAD") -> dict[str, Any]:
+    """Return one record of a file as it is, with who wrote each of its lines."""
+    by_source: dict[tuple[AuthorKind, str, str], list[LineRun]] = {}
+    for run in runs:
+        by_source.setdefault((run.by, run.node_id, run.model), []).append(run)
+    conversations = [
+        _conversation(by, node_id, model, [(run.start_line, run.end_line) for run in own])
+        for (by, node_id, model), own in by_source.items()
+    ]
+    files = [{"path": _path_in_repository(root, path), "conversations": conversations}] if conversations else []
+    return _record(root, str(uuid.uuid4()), datetime.now().astimezone(), files, revision)
+
+
+def trace_turn(
+    root: str, node_id: str, model: str, timestamp: str, ranges: Mapping[str, Iterable[tuple[int, int]]]
+) -> dict[str, Any]:
+    """Return one record of a turn: for each path the ranges of lines that it wrote, as it left the file."""
+    files = [
+        {"path": _path_in_repository(root, path), "conversations": [_conversation("turn", node_id, model, own)]}
+        for path, own in ranges.items()
+    ]
+    return _record(root, _uuid_of(node_id), datetime.fromisoformat(timestamp).astimezone(), files, "HEAD")
+
+
+def _record(root: str, record_id: str, moment: datetime, files: list[dict[str, Any]], revision: str) -> dict[str, Any]:
+    found = _commit(root, revision)
+    vcs = {"vcs": {"type": "git", "revision": found}} if found else {}
+    tool = {"name": "nebula", "version": __version__}
+    return {"version": VERSION, "id": record_id, "timestamp": moment.isoformat(), **vcs, "tool": tool, "files": files}
+
+
+def _conversation(by: AuthorKind, node_id: str, model: str, ranges: Iterable[tuple[int, int]]) -> dict[str, Any]:
+    contributor = {"type": _CONTRIBUTORS[by]}
+    if model:
+        provider = "" if "/" in model else known_provider(model)
+        contributor["model_id"] = (f"{provider}/{model}" if provider else model)[:_LONGEST_MODEL]
+    url = {"url": f"urn:uuid:{_uuid_of(node_id)}"} if node_id else {}
+    return {**url, "contributor": contributor, "ranges": [{"start_line": a, "end_line": b} for a, b in ranges]}
+
+
+def _uuid_of(node_id: str) -> str:
+    """Return the id of a node where it is a UUID, else one that stands for it alone."""
+    try:
+        return str(uuid.UUID(node_id))
+    except ValueError:
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, node_id))
+
+
+def _path_in_repository(root: str, path: str) -> str:
+    above = place_in_repository(root)
+    return f"{above}/{path}" if above else path
+
+
+def _commit(root: str, revision: str) -> str:
+    try:
+        found = safe_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    except GitFailed:
+        return ""
+    return found.stdout.decode().strip() if found.ok else ""

@@ -1,0 +1,127 @@
+"""What git knows of the lines that no turn wrote: the commit and the author of each.
+
+The file is taken from a commit, not from the work tree, so no filter is asked for; its lines find the present ones by
+the same rules as everywhere in this room.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from nebula.blame import text
+from nebula.blame.inherit import inherit
+from nebula.git import GitFailed, git_setting, safe_git
+from nebula.value import value
+
+_TIMEOUT: Final = 120.0
+_MOST_RANGES: Final = 100
+"""More ranges than that cost git more than the whole file."""
+_HEAD = re.compile(rb"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?$")
+
+
+@value
+class LineCommit:
+    id: str
+    author: str = ""
+    email: str = ""
+    at: str = ""
+
+
+def content_at(root: str, revision: str, path: str) -> bytes | None:
+    """Return a file as it is in a revision; None where it is not, or there is no such revision."""
+    if not revision or revision.startswith("-") or ":" in revision:
+        return None
+    try:
+        found = safe_git(root, "cat-file", "blob", f"{revision}:./{path}", timeout=_TIMEOUT)
+    except GitFailed:
+        return None
+    return found.stdout if found.ok else None
+
+
+def find_commits(
+    root: str, path: str, content: bytes, wanted: Iterable[int], revision: str = "HEAD"
+) -> dict[int, LineCommit]:
+    """Return the commits of those wanted lines of a content (from 0) that a revision's file has."""
+    committed = content_at(root, revision, path)
+    if committed is None or text.is_binary(committed):
+        return {}
+    places: list[int] = list(range(text.count_lines(committed)))
+    heritage = inherit(committed, places, content)
+    tail = places[len(places) - heritage.tail :]
+    kept: list[int | None] = [*places[: heritage.head], *heritage.owners, *tail]
+    of_line = {line: place for line in wanted if (place := kept[line]) is not None}
+    commits = _blame(root, path, revision, sorted(of_line.values())) if of_line else {}
+    return {line: commits[place] for line, place in of_line.items() if place in commits}
+
+
+def own_email(root: str) -> str | None:
+    """Return the address under which the user commits here; None where it is not configured."""
+    if given := os.environ.get("GIT_AUTHOR_EMAIL"):
+        return given
+    try:
+        return git_setting(root, "user.email")
+    except GitFailed:
+        return None
+
+
+def _blame(root: str, path: str, revision: str, places: Sequence[int]) -> dict[int, LineCommit]:
+    """Return the commits of some lines (from 0) of a revision's file."""
+    ranges = _ranges(places)
+    limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
+    try:
+        told = safe_git(root, "blame", "--porcelain", *limits, revision, "--", path, timeout=_TIMEOUT)
+        if not told.ok:
+            return {}
+        is_shallow = safe_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+    except GitFailed:
+        return {}
+    return _read_porcelain(told.stdout, is_shallow)
+
+
+def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for place in places:
+        if ranges and ranges[-1][1] == place - 1:
+            ranges[-1] = ranges[-1][0], place
+        else:
+            ranges.append((place, place))
+    return ranges
+
+
+def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineCommit]:
+    """Return the commit of each line that `git blame --porcelain` tells of. Where history is cut off, the commit at
+    its end is no author: what it is blamed for may be older."""
+    facts: dict[str, dict[bytes, bytes]] = {}
+    lines: dict[int, str] = {}
+    commit = ""
+    for line in told.split(b"\n"):
+        if line.startswith(b"\t"):
+            commit = ""
+        elif not commit and (head := _HEAD.match(line)):
+            commit = head[1].decode()
+            lines[int(head[2]) - 1] = commit
+            facts.setdefault(commit, {})
+        elif commit:
+            name, _, fact = line.partition(b" ")
+            facts[commit][name] = fact
+    known = {
+        name: LineCommit(name, _decode(fact, b"author"), _decode(fact, b"author-mail").strip("<>"), _time(fact))
+        for name, fact in facts.items()
+        if not (is_shallow and b"boundary" in fact)
+    }
+    return {line: known[name] for line, name in lines.items() if name in known}
+
+
+def _decode(facts: dict[bytes, bytes], name: bytes) -> str:
+    return facts.get(name, b"").decode(errors="replace")
+
+
+def _time(facts: dict[bytes, bytes]) -> str:
+    try:
+        return datetime.fromtimestamp(int(facts[b"author-time"]), UTC).isoformat()
+    except (KeyError, ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,130 @@
+"""Who wrote the lines of a project's files: the journal, the graph and git asked together. Nothing is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from nebula.blame import text
+from nebula.blame.authors import BEFORE, YOU, Author
+from nebula.blame.commits import LineCommit, content_at, find_commits, own_email
+from nebula.blame.fold import Fold
+from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
+from nebula.blame.runs import LineRun, join_runs
+from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.workspace.journal.reader import JournalReader
+from nebula.workspace.local import open_workspace
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+    from nebula.graph.values import Node
+
+
+class BlameRefused(NebulaError):
+    """Raised for what has no lines: a missing or a binary file."""
+
+
+class BadTarget(BlameRefused):
+    """Raised for a folder, a revision that is none, or a bad range."""
+
+    exit_code = EXIT_USAGE
+
+
+class ProjectBlame:
+    """Open for as long as questions about one state of a project are asked."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._workspace = open_workspace(root, read_only=True)
+        self._journal = JournalReader(root)
+        self._history = JournalHistory(self._workspace, self._journal)
+        self._fold = Fold(self._history)
+        self._nodes: dict[str, Node | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+        self._workspace.close()
+        if self._graph is not None:
+            self._graph.close()
+
+    def read(self, path: str, revision: str = "") -> tuple[str, bytes]:
+        """Return a file's own path, once links are followed, and its content, as it is now or in a revision.
+
+        Raises BlameRefused, and WorkspaceError for what the guard refuses."""
+        real = self._workspace.resolve(path)
+        if revision:
+            content = content_at(self._root, revision, real)
+            if content is None:
+                raise BadTarget("{path}: is not in {revision}.", path=real, revision=revision)
+        else:
+            kind = self._workspace.probe(real).kind
+            if kind == "directory":
+                raise BadTarget("{path}: is a directory; name a file in it.", path=real)
+            if kind == "missing":
+                raise BlameRefused("{path}: there is no such file.", path=real)
+            content = self._workspace.read_bytes(real, MOST_OF_FILE)
+        if text.is_binary(content):
+            raise BlameRefused("{path}: is not a text file, so it has no lines.", path=real)
+        return real, content
+
+    def runs(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
+        """Return who wrote each line of a content that a file has, or had."""
+        authors = [self._with_node(author) for author in self._fold.authors(path, content)]
+        open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
+        commits = find_commits(self._root, path, content, open_lines, revision or "HEAD") if open_lines else {}
+        return join_runs([self._told(number, each, commits.get(number)) for number, each in enumerate(authors)])
+
+    def node(self, node_id: str) -> Node | None:
+        """Return the node of a turn; None where it left none that can be read."""
+        from nebula.graph.errors import GraphError
+
+        if node_id not in self._nodes:
+            try:
+                self._nodes[node_id] = self._graph.get_node(node_id) if self._graph is not None else None
+            except GraphError:
+                self._nodes[node_id] = None
+        return self._nodes[node_id]
+
+    def short_ids(self, node_ids: Iterable[str]) -> dict[str, str]:
+        """Return each id with the shortest beginning that stands for it alone."""
+        wanted = dict.fromkeys(node_ids)
+        return self._graph.shortest_unique_ids(wanted) if self._graph is not None and wanted else {}
+
+    @cached_property
+    def _graph(self) -> Graph | None:
+        folder = os.path.join(self._root, ".nebula", "graph")
+        if not os.path.isdir(folder):
+            return None
+        from nebula.graph.graph import Graph
+
+        return Graph(folder)
+
+    @cached_property
+    def _own_email(self) -> str | None:
+        return own_email(self._root)
+
+    def _with_node(self, author: Author) -> Author:
+        """Return the author, or the user in place of a turn that left no node."""
+        return author if author.kind != "turn" or self.node(author.of) is not None else YOU
+
+    def _told(self, number: int, author: Author, commit: LineCommit | None) -> LineRun:
+        line = number + 1
+        if author.kind == "turn" and (node := self.node(author.of)) is not None:
+            return LineRun(
+                line, line, "turn", node.id, first_line(node.prompt), node.model, node.timestamp, node.verified
+            )
+        if author == YOU and commit is not None and self._own_email not in (None, commit.email):
+            author = BEFORE
+        if author == BEFORE and commit is not None:
+            return LineRun(line, line, "before", at=commit.at, commit=commit.id, author=commit.author)
+        return LineRun(line, line, author.kind)
+
+
+def first_line(prompt: str) -> str:
+    """Return the first line of a prompt that says anything."""
+    return next((line.strip() for line in prompt.splitlines() if line.strip()), "")

@@ -1,0 +1,51 @@
+"""When git moved contents about, as its own log of what HEAD was (`logs/HEAD`) and what was stashed tells."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from typing import Final
+
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.git import MOST_OF_LINK, find_repository
+
+_MOST: Final = 64 << 20
+_ENTRY = re.compile(rb"> (\d{1,12}) [+-]\d{4}(?:\t(.*))?$", re.MULTILINE)
+_PLAIN: Final = re.compile(rb"commit(?: \((?:initial|amend)\))?:|clone:|Branch: ")
+"""Entries of what leaves the files as they are."""
+
+
+def carried_times(root: str) -> list[int]:
+    """Return the seconds at which git brought contents back or here: checkout, rebase, merge, stash and the like."""
+    place = find_repository(root)
+    if place is None:
+        return []
+    own, common = _git_folders(*place)
+    heads = [int(time) for time, message in _entries(own, "logs/HEAD") if not _PLAIN.match(message)]
+    return sorted([*heads, *(int(time) for time, _ in _entries(common, "logs/refs/stash"))])
+
+
+def seconds(moment: str) -> float:
+    """Return an ISO time in seconds."""
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def _entries(git_dir: str, path: str) -> list[tuple[bytes, bytes]]:
+    try:
+        return _ENTRY.findall(read_below(git_dir, path, _MOST, follow=False) or b"")
+    except (UnreadableFile, OSError):
+        return []  # a stranger's file: without it nothing was carried that we know of
+
+
+def _git_folders(work_tree: str, git_dir: str) -> tuple[str, str]:
+    """Return the folder of this work tree's own log and the one that all work trees share."""
+    if os.path.isdir(git_dir):
+        return git_dir, git_dir
+    try:
+        link = read_below(work_tree, ".git", MOST_OF_LINK, follow=False) or b""
+    except (UnreadableFile, OSError):
+        return git_dir, git_dir
+    own = os.path.join(work_tree, os.fsdecode(link.removeprefix(b"gitdir:").strip()))
+    main, worktrees, _ = own.rpartition("/worktrees/")
+    return own, main if worktrees else own

@@ -1,0 +1,80 @@
+"""The journal for those who only look: nothing is made, set aside or mended, and a stranger's is no journal."""
+
+from __future__ import annotations
+
+import os
+from typing import Self
+
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
+from nebula.files.reading import read_all
+from nebula.workspace.journal.changes import (
+    CHANGES_FILE,
+    HEADER_ROOM,
+    RecordedChange,
+    header_of,
+    read_records,
+    replay_records,
+)
+from nebula.workspace.journal.objects import read_object
+from nebula.workspace.journal.states import content_name
+from nebula.workspace.state_folder import STATE_DIR
+
+
+class JournalReader:
+    """The journal of the project at `root`; an empty one where there is none that was made there."""
+
+    def __init__(self, root: str) -> None:
+        self._changes_fd = self._objects_fd = -1
+        root_fd = os.open(root, FOLDER_FLAGS)
+        try:
+            self._open(root_fd)
+        except OSError:  # there is none, or something else has its name
+            self.close()
+        finally:
+            os.close(root_fd)
+
+    def _open(self, root_fd: int) -> None:
+        folder_fd = best_opener()(root_fd, (STATE_DIR, "journal"), FOLDER_FLAGS)
+        try:
+            fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=folder_fd)
+            try:
+                is_ours = os.pread(fd, HEADER_ROOM, 0).partition(b"\n")[0] == header_of(folder_fd)
+            except OSError:
+                os.close(fd)
+                raise
+            if not is_ours:
+                os.close(fd)
+                return
+            self._changes_fd = fd
+            self._objects_fd = os.open("objects", FOLDER_FLAGS, dir_fd=folder_fd)
+        finally:
+            os.close(folder_fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for fd in (self._changes_fd, self._objects_fd):
+            if fd != -1:
+                os.close(fd)
+        self._changes_fd = self._objects_fd = -1
+
+    def end(self) -> int:
+        """Return where the next record will begin; 0 without a journal."""
+        return os.fstat(self._changes_fd).st_size if self._changes_fd != -1 else 0
+
+    def changes(self, start: int = 0) -> list[RecordedChange]:
+        """Return the changes that stand at `start` or behind it, oldest first."""
+        if self._changes_fd == -1:
+            return []
+        os.lseek(self._changes_fd, start, os.SEEK_SET)
+        content = read_all(self._changes_fd, max(0, self.end() - start))
+        entries = replay_records(read_records(content, start)).values()
+        return [entry for entry in entries if isinstance(entry, RecordedChange)]
+
+    def content(self, state: str) -> bytes | None:
+        """Return the content of a state; None where it was not kept."""
+        return read_object(self._objects_fd, content_name(state) or "") if self._objects_fd != -1 else None

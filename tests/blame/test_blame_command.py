@@ -1,0 +1,207 @@
+"""`nebula blame`, asked about real turns against the scripted model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here
+from scripted_model import Call, ScriptedModel, Turn
+
+GIT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_COMMITTER_NAME": "Me",
+    "GIT_COMMITTER_EMAIL": "me@example.org",
+}
+
+
+def turn(bench: Bench, prompt: str, *calls: Call, env: dict[str, str] | None = None) -> str:
+    """Let a turn make these calls; its node's id."""
+    script = [Turn("Working.", [call]) for call in calls]
+    with ScriptedModel([*script, Turn("Done.")]) as model:
+        ran = run_here(bench, "nebula", "-p", prompt, "--yes", "--output-format", "json", **model.env(), **(env or {}))
+    assert ran.code == 0, ran.err
+    node_id: str = ran.json["node_id"]
+    return node_id
+
+
+def write(path: str, *lines: str) -> Call:
+    return Call("writeFile", {"path": path, "content": "".join(f"{line}\n" for line in lines), "mode": "overwrite"})
+
+
+def edit(path: str, *lines: str) -> tuple[Call, Call]:
+    content = "".join(f"{line}\n" for line in lines)
+    return Call("readFile", {"path": path}), Call("editFile", {"path": path, "new_content": content})
+
+
+def blame(bench: Bench, *argv: str, **env: str) -> list[dict[str, Any]]:
+    ran = run_here(bench, "nebula", "blame", *argv, "--json", **env)
+    assert ran.code == 0, ran.err
+    found: list[dict[str, Any]] = ran.json
+    return found
+
+
+def who(runs: list[dict[str, Any]]) -> list[str]:
+    """Return of each line the node's id, or whose it is else."""
+    return [run.get("node_id", run["by"]) for run in runs for _ in range(run["start_line"], run["end_line"] + 1)]
+
+
+def git(folder: Path, *argv: str, by: str = "me") -> str:
+    env = {**os.environ, **GIT, "GIT_AUTHOR_NAME": by.title(), "GIT_AUTHOR_EMAIL": f"{by}@example.org"}
+    done = subprocess.run(["git", *argv], cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def repository(bench: Bench) -> None:
+    git(bench.project, "init", "-q", "-b", "main")
+    git(bench.project, "config", "user.email", "me@example.org")
+    git(bench.project, "config", "user.name", "Me")
+
+
+def test_a_turn_a_person_and_what_was_there_before(bench: Bench) -> None:
+    bench.write("a.py", "first line\n")
+    node = turn(bench, "add the second\nand more words", *edit("a.py", "first line", "second line"))
+    bench.write("a.py", "first line\nsecond line\nthird line\n")
+    before, by_turn, you = blame(bench, "a.py")
+    assert before == {"start_line": 1, "end_line": 1, "by": "before"}
+    assert you == {"start_line": 3, "end_line": 3, "by": "you"}
+    model, at = by_turn.pop("model"), by_turn.pop("at")
+    assert model and at.startswith("20")
+    assert by_turn == {"start_line": 2, "end_line": 2, "by": "turn", "node_id": node, "prompt": "add the second"}
+
+
+def test_looking_at_a_project_writes_nothing_into_it(bench: Bench) -> None:
+    bench.write("a.py", "first line\n")
+    assert who(blame(bench, "a.py")) == ["before"]
+    assert os.listdir(bench.project) == ["a.py"]
+
+
+def test_a_file_without_lines_has_no_runs(bench: Bench) -> None:
+    bench.write("a.py", "")
+    assert blame(bench, "a.py") == []
+
+
+def test_line_breaks_and_a_byte_order_mark_are_nobodys(bench: Bench) -> None:
+    node = turn(bench, "write it", write("a.py", "first line", "second line"))
+    (bench.project / "a.py").write_bytes(b"\xef\xbb\xbffirst line\r\nsecond line")
+    assert who(blame(bench, "a.py")) == [node, node]
+
+
+@pytest.mark.parametrize("lines", ["0,2", "2,1", "4,4", "x", "1", "1,", ",2", "-1,2", "1,2,3", ""])
+def test_a_bad_range_is_a_mistake(bench: Bench, lines: str) -> None:
+    bench.write("a.py", "one\ntwo\nthree\n")
+    assert run_here(bench, "nebula", "blame", "a.py", f"-L{lines}" if lines else "-L=").code == 64
+
+
+def test_a_range_is_cut_at_the_end(bench: Bench) -> None:
+    bench.write("a.py", "one\ntwo\nthree\n")
+    assert blame(bench, "a.py", "-L", "2,99") == [{"start_line": 2, "end_line": 3, "by": "before"}]
+
+
+def test_what_cannot_be_asked_about(bench: Bench) -> None:
+    (bench.project / "image.png").write_bytes(b"\x89PNG\0\0")
+    (bench.project / "folder").mkdir()
+    (bench.project / "out.py").symlink_to("/etc/hostname")
+    bench.write(".env", "PASSWORD=1\n")
+    codes = {
+        path: run_here(bench, "nebula", "blame", path).code
+        for path in ("missing.py", "image.png", "folder", "folder/", ".", "../x", "/etc/hostname", "out.py", ".env")
+    }
+    assert codes == {
+        "missing.py": 1,
+        "image.png": 1,
+        **dict.fromkeys(["folder", "folder/", ".", "../x", "/etc/hostname", "out.py"], 64),
+        ".env": 2,
+    }
+
+
+def test_older_lines_have_the_commit_and_author_of_git(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "first line\n")
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin", by="ann")
+    commit = git(bench.project, "rev-parse", "HEAD")
+    node = turn(bench, "more", *edit("a.py", "first line", "second line"))
+    before, _ = blame(bench, "a.py")
+    assert (before["by"], before["commit"], before["author"]) == ("before", commit, "Ann")
+    git(bench.project, "commit", "-qam", "of the turn")
+    assert who(blame(bench, "a.py")) == ["before", node]
+
+
+def test_a_commit_of_somebody_else_is_not_yours(bench: Bench) -> None:
+    repository(bench)
+    node = turn(bench, "begin", write("a.py", "first line"))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    bench.write("a.py", "first line\nof a colleague\n")
+    git(bench.project, "commit", "-qam", "theirs", by="bob")
+    bench.write("a.py", "first line\nof a colleague\nof mine\n")
+    git(bench.project, "commit", "-qam", "mine")
+    _, theirs, mine = runs = blame(bench, "a.py")
+    assert who(runs) == [node, "before", "you"]
+    assert theirs["author"] == "Bob" and "commit" not in mine
+
+
+def test_a_turn_without_a_node_is_yours(bench: Bench) -> None:
+    node = turn(bench, "begin", write("a.py", "first line"))
+    assert who(blame(bench, "a.py")) == [node]
+    for file in (bench.project / ".nebula/graph/nodes").rglob("*.xml"):
+        file.unlink()
+    assert who(blame(bench, "a.py")) == ["you"]
+
+
+def test_a_repository_runs_nothing_when_it_is_asked(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "first line\n")
+    bench.write(".gitattributes", "*.py diff=evil filter=evil\n")
+    bench.write("evil.sh", f"#!/bin/sh\ntouch {bench.project}/ran\ncat\n").chmod(0o755)
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    for key in ("diff.evil.textconv", "filter.evil.clean", "filter.evil.smudge", "diff.evil.command"):
+        git(bench.project, "config", key, f"{bench.project}/evil.sh")
+    (run,) = blame(bench, "a.py")
+    assert run["author"] == "Me" and not (bench.project / "ran").exists()
+
+
+def test_a_file_as_it_was_in_a_commit(bench: Bench) -> None:
+    repository(bench)
+    first = turn(bench, "begin", write("a.py", "first line", "second line"))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    second = turn(bench, "change", *edit("a.py", "first line", "another line"))
+    assert who(blame(bench, "a.py")) == [first, second]
+    assert who(blame(bench, "a.py", "--rev", "HEAD")) == [first, first]
+    assert run_here(bench, "nebula", "blame", "a.py", "--rev", "nowhere").code == 64
+
+
+def test_people_read_columns_and_colours_only_on_a_terminal(bench: Bench) -> None:
+    bench.write("a.py", "first line\n")
+    node = turn(bench, "質問です", *edit("a.py", "first line", "second line"))
+    ran = run_here(bench, "nebula", "blame", "a.py", NEBULA_LANG="ja")
+    first, second = ran.out.splitlines()
+    assert "以前から" in first and first.endswith("1 first line")
+    short = second.split()[0]
+    assert node.startswith(short) and "質問です" in second and second.endswith("2 second line")
+    assert "\x1b" not in ran.out
+
+
+def test_agent_trace_of_a_file(bench: Bench) -> None:
+    bench.write("a.py", "first line\n")
+    node = turn(bench, "more", *edit("a.py", "first line", "second line"))
+    bench.write("a.py", "first line\nsecond line\nthird line\n")
+    record = run_here(bench, "nebula", "blame", "a.py", "--format", "agent-trace").json
+    (file,) = record["files"]
+    kinds = {each["contributor"]["type"]: each["ranges"] for each in file["conversations"]}
+    assert kinds == {
+        "unknown": [{"start_line": 1, "end_line": 1}],
+        "ai": [{"start_line": 2, "end_line": 2}],
+        "human": [{"start_line": 3, "end_line": 3}],
+    }
+    assert file["path"] == "a.py" and record["version"] == "0.1.0"
+    assert any(node.replace("-", "") in each.get("url", "").replace("-", "") for each in file["conversations"])
