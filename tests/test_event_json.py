@@ -134,13 +134,13 @@ def test_a_value_on_the_wire(fact: Any, body: dict[str, Any]) -> None:
                 "result": RESULT.to_json(),
             },
         ),
-        (Notice("Look.", task_id="t1"), {"type": "notice", "message": "Look.", "task_id": "t1"}),
-        (Notice("{braces} stay"), {"type": "notice", "message": "{braces} stay"}),
+        (Notice(Sentence("Look."), task_id="t1"), {"type": "notice", "message": "Look.", "task_id": "t1"}),
+        (Notice(Sentence("{braces} stay")), {"type": "notice", "message": "{braces} stay"}),
         (
-            Error("llm", "No {name}.", {"name": "x"}, "t1", "line 3"),
+            Error("llm", Sentence("No {name}.", name="x"), "t1", "line 3"),
             {"type": "error", "kind": "llm", "message": "No x.", "task_id": "t1", "detail": "line 3"},
         ),
-        (Error("llm", "No."), {"type": "error", "kind": "llm", "message": "No."}),
+        (Error("llm", Sentence("No.")), {"type": "error", "kind": "llm", "message": "No."}),
         (Output("c1"), {"type": "output", "tool_use_id": "c1", "text": ""}),
         (
             Step("c1", "list", {"a": (1, 2)}),

@@ -1,6 +1,7 @@
 """The stream: redacted once, before anybody reads it."""
 
 from nebula.events import Approval, Diff, EventStream, Message, Notice, ProposedChange, Task, ToolResult
+from nebula.language import Sentence, explain_to
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, SECRET_CONTENT, Redactor
 
@@ -42,16 +43,16 @@ def test_what_a_secret_file_holds_is_in_no_event_and_nor_are_its_values_later():
 
 
 def test_a_notice_is_english_on_the_wire_and_in_the_readers_language():
-    notice = Notice("The prompt is longer than {limit} bytes; its end was not sent.", {"limit": "4"})
+    notice = Notice(Sentence("The prompt is longer than {limit} bytes; its end was not sent.", limit="4"))
     assert notice.to_json() == {
         "type": "notice",
         "message": "The prompt is longer than 4 bytes; its end was not sent.",
     }
-    assert "4 バイト" in notice.in_language("ja")
+    assert "4 バイト" in explain_to("ja", notice.sentence)
 
 
 def test_an_error_inside_a_sentence_is_redacted_too():
     stream, (recorded, _) = stream_of(KEY)
-    stream.emit(Notice("It failed: {problem}", {"problem": OSError(f"no {KEY} here"), "count": 3}))
-    assert recorded[0].event.message == f"It failed: no {REDACTED} here"
-    assert recorded[0].event.values["count"] == 3
+    stream.emit(Notice(Sentence("It failed: {problem}", problem=OSError(f"no {KEY} here"), count=3)))
+    assert str(recorded[0].event.sentence) == f"It failed: no {REDACTED} here"
+    assert recorded[0].event.sentence.values["count"] == 3

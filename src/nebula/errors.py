@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -31,3 +31,8 @@ class NebulaError(Exception):
         super().__init__(sentence.format(**values) if values else sentence)
         self.sentence = sentence
         self.values = values
+
+    @classmethod
+    def of(cls, said: Any) -> Self:
+        """Return an error of this class that says what another error, or a `Sentence`, says."""
+        return cls(said.sentence, **said.values)

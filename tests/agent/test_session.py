@@ -92,7 +92,7 @@ def spoken(request):
 
 
 def notices(events):
-    return [event.message for event in events if event.type == "notice"]
+    return [str(event.sentence) for event in events if event.type == "notice"]
 
 
 def test_a_turn_is_in_memory_log_trace_and_graph(settings):

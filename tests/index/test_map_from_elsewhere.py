@@ -15,6 +15,7 @@ from gateway_rig import server_command
 from nebula.agent.code.project_map import OutlineFetch, map_readers, project_map
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Notice, Task
+from nebula.language import Sentence
 from nebula.tools.code_index import RemoteCode, open_index
 from nebula.tools.code_outline import NAME
 from nebula.value import replace
@@ -47,7 +48,7 @@ def hears_the_model(reader: OutlineFetch) -> None:
     """One turn, as far as the reader's thread is done."""
     stream = EventStream("session", recorders=(reader,))
     stream.emit(Task("go", "agent", "m", "p"))
-    stream.emit(Notice("The model is asked now."))
+    stream.emit(Notice(Sentence("The model is asked now.")))
     assert reader.thread is None, "the request goes first"
     stream.emit(Final("first", "ok", 0))
     started = reader.thread

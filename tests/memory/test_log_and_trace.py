@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.events import Error, EventStream, Final, Message, RecordingFailed, Step, Task, ToolResult
+from nebula.language import Sentence
 from nebula.memory import LogReader, MemoryFileError, MemoryReader, Sessions, TraceReader, read_log
 from nebula.memory.log import LogEntry, as_logged
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
@@ -47,7 +48,7 @@ def test_the_three_headers(tmp_path):
         result("line"),
         ToolResult("list", ToolUseResult("c2", (Json({"files": []}), Text("end")), ToolResultStatus.Error)),
         answer("できました。"),
-        Error("x", "not a message"),
+        Error("x", Sentence("not a message")),
         Final("…", "ok", 0),
     )
     assert text == (
@@ -243,7 +244,7 @@ def test_a_key_is_in_no_record(tmp_path, key):
                 "readFile", ToolUseResult("c1", (Json({"content": f"K={key}"}), Text(key)), ToolResultStatus.Error)
             )
         )
-        stream.emit(Error("auth", f"{key} was refused"))
+        stream.emit(Error("auth", Sentence(f"{key} was refused")))
         stream.emit(Final(key, "error", 1, duration_s=12345678.0))
         assert len(sessions.messages(started)) == 3
     lines = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]

@@ -154,7 +154,7 @@ def test_a_stop_on_a_tool_call_keeps_what_was_said_and_remarks():
 def test_an_error_after_a_tool_is_told_once():
     sentence = "The model cannot be reached; check OLLAMA_HOST."
     ending = final("I will look.", "error", remark=Sentence(sentence))
-    cues = play(TASK, calling("I will look."), step(), result(), Error("llm", sentence), ending)
+    cues = play(TASK, calling("I will look."), step(), result(), Error("llm", Sentence(sentence)), ending)
     assert seen(cues) == [(1, "I will look."), sentence]
 
 
@@ -199,7 +199,7 @@ def test_nothing_is_said_twice():
 def test_a_new_turn_starts_with_a_clean_scene():
     stage, stream = Stage(), EventStream("s")
     for _ in range(2):
-        turn = [TASK, Error("x", "Same."), final("", "error")]
+        turn = [TASK, Error("x", Sentence("Same.")), final("", "error")]
         assert seen([cue for event in turn for cue in stage.read(stream.emit(event))]) == ["Same."]
 
 

@@ -83,14 +83,14 @@ def test_what_lifts_the_curtain_is_seen_in_the_scene(event: Event, scene: Scene,
 @pytest.mark.parametrize(
     ("notice", "remark"),
     [
-        (Notice("Look\x1b."), "Look␛."),
-        (Notice("running {program}", {"program": "ruff"}), "ruff を実行中"),
+        (Notice(Sentence("Look\x1b.")), "Look␛."),
+        (Notice(Sentence("running {program}", program="ruff")), "ruff を実行中"),
     ],
 )
 def test_work_goes_on_behind_a_remark(notice: Notice, remark: str) -> None:
     after, cues = perform(WORKING, notice, JAPANESE)
     assert cues == (Remark(remark), Curtain())
-    assert after == Scene(False, False, True, False, (notice.message,))
+    assert after == Scene(False, False, True, False, (str(notice.sentence),))
     assert perform(after, notice, JAPANESE) == (after, ())
     assert perform(Scene(), notice, JAPANESE)[1] == (Remark(remark),)
 
@@ -128,7 +128,7 @@ def test_a_message_with_calls_lets_the_curtain_down() -> None:
 def test_the_end_is_explained_and_closed_in_the_language_of_the_audience(final: Final, lang: str, said: str) -> None:
     scene, cues = perform(WORKING, final, StageOptions(lang))
     assert cues == (Remark(said), Close(final, closing_line(final, lang)))
-    told = str(final.remark) if final.remark else said
+    told = str(final.remark) if final.remark else NO_ANSWER
     assert (scene, scene.curtain_down) == (Scene(command_runs=True, remarks=(told,)), False)
 
 
@@ -143,7 +143,7 @@ def test_an_end_that_needs_no_remark_leaves_the_scene_without_a_curtain() -> Non
 
 def test_a_remark_made_in_another_language_is_not_made_twice() -> None:
     known = Sentence("no file changed")
-    scene, cues = perform(Scene(), Error("x", str(known)), JAPANESE)
+    scene, cues = perform(Scene(), Error("x", known), JAPANESE)
     assert cues == (Remark("変更されたファイルなし"),)
     _, cues = perform(scene, Final("", "error", 1, remark=known), JAPANESE)
     assert [type(cue) for cue in cues] == [Close]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.events import Error, Notice, RecordingFailed
+from nebula.language import Sentence
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import Call, Outcome
 from nebula.tools.toolset import MAX_PROBLEM, ToolSet
@@ -38,7 +39,7 @@ def test_any_exception_is_an_error_result_with_the_detail_in_the_trace(problem: 
     assert outcome.content == (Json({"error": f"The tool failed: {said}"}),)
     assert (outcome.status, outcome.code, outcome.refused) == (ToolResultStatus.Error, 500, False)
     (event,) = events
-    assert isinstance(event, Error) and event.message == f"The tool t failed: {said}"
+    assert isinstance(event, Error) and str(event.sentence) == f"The tool t failed: {said}"
     assert event.kind == "tool" and event.detail is not None and "in fail" in event.detail
 
 
@@ -56,7 +57,7 @@ def test_what_cannot_be_recorded_or_shown_ends_the_turn(problem: Exception) -> N
         raise problem
 
     with pytest.raises(type(problem)) as raised:
-        asyncio.run(ToolSet.of([Failing(lambda call: call.emit(Notice("at work")))]).run(Call(USE, emit)))
+        asyncio.run(ToolSet.of([Failing(lambda call: call.emit(Notice(Sentence("at work"))))]).run(Call(USE, emit)))
     assert raised.value is problem
 
 

@@ -49,8 +49,8 @@ from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
 
 _CUT_SHORT = {
-    "length": Notice("The model stopped at its output limit; what it said is not complete."),
-    "filter": Notice("The provider held the answer back; ask in other words, or choose another model."),
+    "length": Sentence("The model stopped at its output limit; what it said is not complete."),
+    "filter": Sentence("The provider held the answer back; ask in other words, or choose another model."),
 }
 
 
@@ -109,8 +109,9 @@ class Turn:
         """Add what the user says to the history; one too long to send loses its end, and the user is told."""
         cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
         if cut != prompt:
-            limit = {"limit": f"{MAX_USER_MESSAGE_SIZE:,}"}
-            self.tell(Notice("The prompt is longer than {limit} bytes; its end was not sent.", limit, self.task_id))
+            limit = f"{MAX_USER_MESSAGE_SIZE:,}"
+            cut_off = Sentence("The prompt is longer than {limit} bytes; its end was not sent.", limit=limit)
+            self.tell(Notice(cut_off, self.task_id))
             frame = byte_length(cut.content_with_context()) - MAX_USER_MESSAGE_SIZE
             cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE - max(frame, 0))
         self.history.append(cut)
@@ -146,29 +147,23 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
     except asyncio.CancelledError:
         work.ending = Ending("interrupted")
     except TurnLimit as limit:
-        stream.emit(Notice(limit.sentence, limit.values, task_id), must_record=False)
+        stream.emit(Notice(sentence_of(limit), task_id), must_record=False)
         work.ending = Ending("limit", sentence_of(limit))
     except ModelError as error:
-        stream.emit(Error(error.kind, error.sentence, error.values, task_id), must_record=False)
+        stream.emit(Error(error.kind, sentence_of(error), task_id), must_record=False)
         work.ending = Ending("error", sentence_of(error), error.exit_code)
     except RecordingFailed as failure:
-        stream.emit(Error("recording", failure.sentence, failure.values, task_id), must_record=False)
+        stream.emit(Error("recording", sentence_of(failure), task_id), must_record=False)
         work.ending = Ending("error", sentence_of(failure))
     except (NebulaError, OSError) as problem:
         said, kind = sentence_of(problem), getattr(problem, "kind", "error")
         detail = _where(problem) if isinstance(problem, OSError) else None
-        stream.emit(Error(kind, said.sentence, said.values, task_id, detail), must_record=False)
+        stream.emit(Error(kind, said, task_id, detail), must_record=False)
         work.ending = Ending("error", said, getattr(problem, "exit_code", None))
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
-        internal = Error(
-            "internal",
-            "An internal error ended the turn: {problem}",
-            {"problem": f"{type(bug).__name__}: {bug}"},
-            task_id,
-            _where(bug),
-        )
-        stream.emit(internal, must_record=False)
-        work.ending = Ending("error", Sentence(internal.sentence, **internal.values))
+        said = Sentence("An internal error ended the turn: {problem}", problem=f"{type(bug).__name__}: {bug}")
+        stream.emit(Error("internal", said, task_id, _where(bug)), must_record=False)
+        work.ending = Ending("error", said)
 
 
 def _raise(problem: BaseException) -> None:
@@ -222,13 +217,13 @@ async def _ask(turn: Turn) -> ModelReply:
             if isinstance(item, Retrying):
                 turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id, item.attempts, item.kind))
             elif isinstance(item, ModelNotice):
-                turn.stream.emit(Notice(item.text.sentence, item.text.values, task_id=turn.task_id))
+                turn.stream.emit(Notice(item.text, turn.task_id))
             elif isinstance(item, ModelReply):
                 stop = item.stop if item.stop not in ("end", "tool_calls") else None
                 seconds = round(time.monotonic() - started, 3)
                 turn.tell(Message(item.message, item.usage, item.rung, turn.task_id, seconds, stop))
                 if item.stop in _CUT_SHORT and item.message.content:  # without a word: reported when the turn ends
-                    turn.stream.emit(replace(_CUT_SHORT[item.stop], task_id=turn.task_id))
+                    turn.stream.emit(Notice(_CUT_SHORT[item.stop], turn.task_id))
                 return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
 

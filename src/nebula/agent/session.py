@@ -25,7 +25,7 @@ from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
 from nebula.messages import UserMessage, strip_hidden_characters
@@ -263,7 +263,7 @@ class Session:
         return self.remarks.take()
 
     def _tell_remarks(self, turn: Turn, notices: Sequence[Notice] = ()) -> None:
-        turn.tell(*(Notice(each.sentence, each.values) for each in self.remarks.take()), *notices)
+        turn.tell(*map(Notice, self.remarks.take()), *notices)
 
     def find_references(self, prompt: str, references: Sequence[str]) -> tuple[str, ...]:
         """Return `references` and the nodes that the prompt names; a word that is ambiguous is remarked on."""
@@ -279,7 +279,7 @@ class Session:
             try:
                 found += mentioned_nodes(self.archive.graph, word)
             except AmbiguousId as several:
-                self.remark(Sentence(several.sentence, **several.values))
+                self.remark(sentence_of(several))
             except NotFound:
                 continue
         return tuple(dict.fromkeys(found))
@@ -337,7 +337,7 @@ class Session:
                 digest = await compaction.make_digest(self.conversation, focus, self.chosen, self.summaries)
                 self.conversation.digest = digest
         except ModelError as problem:
-            self.remark(Sentence(problem.sentence, **problem.values))
+            self.remark(sentence_of(problem))
         count = self.conversation.compact()
         self._keep()
         return count

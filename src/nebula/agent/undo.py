@@ -41,7 +41,7 @@ def undo_plan(workspace: Workspace, passing: Collection[str] = (), turn_id: str 
     try:
         return journal_of(workspace).plan_undo(turn_id, passing)
     except NotKept as nothing:
-        raise NothingToUndo(nothing.sentence, **nothing.values) from None
+        raise NothingToUndo.of(nothing) from None
 
 
 def redo_plan(workspace: Workspace) -> FilePlan:
@@ -49,7 +49,7 @@ def redo_plan(workspace: Workspace) -> FilePlan:
     try:
         return journal_of(workspace).plan_redo()
     except NotKept as nothing:
-        raise NothingToUndo(nothing.sentence, **nothing.values) from None
+        raise NothingToUndo.of(nothing) from None
 
 
 def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
@@ -100,7 +100,7 @@ def carry_out(workspace: Workspace, plan: FilePlan, session_id: str = "") -> tup
     try:
         return tuple(step.path for step in journal_of(workspace).apply(plan, session_id))
     except WorkspaceError as refusal:
-        raise UndoRefused(refusal.sentence, **refusal.values) from None
+        raise UndoRefused.of(refusal) from None
 
 
 def journal_of(workspace: Workspace) -> FileHistory:
@@ -111,7 +111,7 @@ def journal_of(workspace: Workspace) -> FileHistory:
     try:
         return workspace.history
     except WorkspaceError as refusal:  # the project's folder for it cannot be used
-        raise UndoRefused(refusal.sentence, **refusal.values) from None
+        raise UndoRefused.of(refusal) from None
 
 
 def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ from nebula.agent.project_context import gather_project_context
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.config import Settings
 from nebula.events import Diff
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call
@@ -126,7 +126,7 @@ class Workbench:
         context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root)
         outline = project_map(settings, prompt, self.ledger.recent(RECENT_FILES))
         context = replace(context, outline=outline)
-        problems = [Sentence(problem.sentence, **problem.values) for problem in context.unreadable]
+        problems = list(map(sentence_of, context.unreadable))
         return system_prompt(mode, context, home=settings.home, lang=settings.lang, plan=plan), problems
 
     async def open_servers(self) -> list[Sentence]:

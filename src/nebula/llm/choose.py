@@ -309,7 +309,7 @@ def _not_listed(model: str, names: Sequence[str], reasons: Sequence[Sentence]) -
         said = Sentence("No provider lists the model '{model}'. Near it: {near}.", model=shown, near=", ".join(near))
     for reason in reasons:
         said = Sentence("{first} {then}", first=said, then=reason)
-    return NotFoundError(said.sentence, **said.values)
+    return NotFoundError.of(said)
 
 
 async def _listed(row: Provider, settings: Settings) -> list[ModelInfo] | ModelError:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from nebula.language import Sentence
+from nebula.language import sentence_of
 from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Retrying, StreamItem, Usage
 from nebula.llm.errors import BadReplyError, ModelError, NotFoundError, UnavailableError
 from nebula.llm.wire import counted
@@ -45,7 +45,7 @@ class GeminiCommand:
             except (UnavailableError, BadReplyError) as problem:
                 if attempt == ATTEMPTS:
                     raise
-                yield Retrying(Sentence(problem.sentence, **problem.values), attempt + 1, 0.0, ATTEMPTS, problem.kind)
+                yield Retrying(sentence_of(problem), attempt + 1, 0.0, ATTEMPTS, problem.kind)
 
     async def list_models(self) -> list[ModelInfo]:
         return [ModelInfo(self.provider, self.provider, tools=False)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from nebula.errors import NebulaError
 from nebula.events import Evidence, Notice
+from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
@@ -21,6 +22,7 @@ from nebula.workspace.errors import WorkspaceError
 DEFAULT_CHUNKS = 8
 MAX_CHUNKS = 50
 _SPAN = re.compile(r"L(\d{1,9})-L(\d{1,9})")
+BUILDING = Sentence("The code index of this project is being built; that happens once.")
 SHOWN = ("path", "span", "text", "score")
 
 SPEC = DeclaredSpec(
@@ -56,7 +58,7 @@ class SearchCode:
         prefix = text_argument(args, "path_prefix", "").removeprefix("./").lstrip("/")
         try:
             if await asyncio.to_thread(self._code.is_new):
-                call.emit(Notice("The code index of this project is being built; that happens once."))
+                call.emit(Notice(BUILDING))
             found = await asyncio.to_thread(self._found, query, limit, prefix)
         except WorkspaceError:
             raise

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.events import Diff, Error, EventStream
-from nebula.language import sentence_of
+from nebula.language import Sentence, sentence_of
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
 from nebula.tools.contract import Call, CancelledLate, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
@@ -135,17 +135,17 @@ def _failures_as_outcomes(call: Call, ended: _Ended) -> Iterator[None]:
     except ToolFailure as failure:
         ended.outcome = Outcome.failed(failure)
     except WorkspaceError as error:
-        said = ToolFailure(str(error), code=error.status, policy=error.refusal)
-        ended.outcome = replace(Outcome.failed(said), problem=sentence_of(error))
+        failed = ToolFailure(str(error), code=error.status, policy=error.refusal)
+        ended.outcome = replace(Outcome.failed(failed), problem=sentence_of(error))
     except Exception as bug:
         import traceback
 
         if any(frame.f_code is EventStream.emit.__code__ for frame, _ in traceback.walk_tb(bug.__traceback__)):
             raise
         found = f"{type(bug).__name__}: {bug}"[:MAX_PROBLEM]
-        values = {"tool": call.use.name, "problem": found}
+        said = Sentence("The tool {tool} failed: {problem}", tool=call.use.name, problem=found)
         detail = "".join(traceback.format_exception(bug))
-        call.emit(Error("tool", "The tool {tool} failed: {problem}", values, detail=detail))
+        call.emit(Error("tool", said, detail=detail))
         ended.outcome = Outcome.failed(ToolFailure(f"The tool failed: {found}", code=500))
 
 

@@ -263,7 +263,7 @@ def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
 def _in_the_way(conflicts: Sequence[FileStep]) -> Stale:
     first = conflicts[0].conflict
     if len(conflicts) == 1 and first is not None:
-        return Stale(first.sentence, **first.values)
+        return Stale.of(first)
     return Stale("{first} So it is with {count} files.", first=first, count=len(conflicts))
 
 

@@ -57,7 +57,7 @@ async def test_a_failure_that_stays_the_same_ends_it_and_a_new_one_goes_on(tmp_p
     repairer, seen, reports = make(tmp_path, f"{PYTHON} bad.py", ask=ask, rounds=9)
     assert not await repairer.verify()
     assert len(reports) == 2
-    assert isinstance(seen[-1], Notice) and "exactly as it was" in seen[-1].message
+    assert isinstance(seen[-1], Notice) and "exactly as it was" in str(seen[-1].sentence)
     assert [event.round for event in seen if isinstance(event, Repair)] == [1, 2]
 
 
@@ -78,7 +78,7 @@ async def test_a_check_that_cannot_be_started_is_not_for_the_model_to_repair(tmp
     repairer, seen, reports = make(tmp_path, command)
     assert not await repairer.verify()
     assert reports == []
-    assert isinstance(seen[-1], Notice) and "could not be started" in seen[-1].message
+    assert isinstance(seen[-1], Notice) and "could not be started" in str(seen[-1].sentence)
 
 
 async def test_a_missing_module_of_the_project_is_for_the_model_to_make(tmp_path):

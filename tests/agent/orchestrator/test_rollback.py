@@ -21,7 +21,7 @@ class Killed(BaseException):
 
 
 def notices(done):
-    return [str(each.message) for each in done.events if isinstance(each, Notice)]
+    return [str(each.sentence) for each in done.events if isinstance(each, Notice)]
 
 
 @pytest.fixture

@@ -52,12 +52,12 @@ def test_every_kind_of_event_has_its_line(tmp_path):
     result = ToolUseResult("c1", (Json({"files": []}),), ToolResultStatus.Error)
     story = told(
         tmp_path,
-        Notice("The folder is new."),
+        Notice(Sentence("The folder is new.")),
         Retry(Sentence("busy"), 2),
         Message(AssistantMessage.new_response(None, "見ます。\nnow"), Usage(3, 4), rung="fenced", duration_s=0.25),
         Step("c1", "list", {"path": "あ"}),
         ToolResult("list", result, "no", 0.5, refused=True),
-        Error("limit", "Too much.", detail="traceback"),
+        Error("limit", Sentence("Too much."), detail="traceback"),
         status="error",
         exit_code=1,
         remark=Sentence("Too much."),

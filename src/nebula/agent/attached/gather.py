@@ -148,7 +148,7 @@ class Gathered:
     def notices(self) -> list[Notice]:
         """What the user reads before anything is sent."""
         sizes = [_size_of(each) for each in self.attachments]
-        return [Notice(each.sentence, each.values) for each in (*sizes, *self.problems)]
+        return [Notice(each) for each in (*sizes, *self.problems)]
 
 
 def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, room: int) -> Gathered:

@@ -48,7 +48,7 @@ def image_from_file(path: str) -> Attachment:
     try:
         return image_from_bytes(name, read_limited(handle, path, MAX_IMAGE_BYTES))
     except UnreadableFile as problem:
-        raise BadImage(problem.sentence, **problem.values) from None
+        raise BadImage.of(problem) from None
     finally:
         os.close(handle)
 

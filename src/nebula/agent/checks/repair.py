@@ -12,6 +12,7 @@ from nebula.agent.checks.failures import condense, fingerprint
 from nebula.agent.checks.run import never_started, run_checks, why_missing
 from nebula.agent.turn_result import TurnLimit
 from nebula.events import Event, Notice, Repair
+from nebula.language import Sentence
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.declaration import Checks
 from nebula.value import record
@@ -19,7 +20,8 @@ from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from nebula.tools.commands.layers import CommandLayers
+    pass
+from nebula.tools.commands.layers import CommandLayers
 
 REPORT = (
     "The work was checked, and this failed. Find the cause and repair it in the project's files, with as small a "
@@ -61,15 +63,14 @@ class Repairer:
             if not goes_on:
                 return not failing
         if failing and sorted(fingerprint(each.output) for each in failing) == before:
-            self.emit(Notice("The repair left the failure exactly as it was; it was not tried again."))
+            self.emit(Notice(Sentence("The repair left the failure exactly as it was; it was not tried again.")))
         return not failing
 
     def _tell_missing(self, failing: Sequence[CheckResult]) -> bool:
         """Tell the user of each check whose program is missing; return whether there is one."""
         missing = [each.command for each in failing if never_started(each)]
         for command in missing:
-            why = why_missing(command, self.layers)
-            self.emit(Notice(why.sentence, why.values))
+            self.emit(Notice(why_missing(command, self.layers)))
         return bool(missing)
 
     def _report(self, failing: Sequence[CheckResult]) -> str:

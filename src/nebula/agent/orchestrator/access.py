@@ -10,6 +10,7 @@ from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.events import Error, EventStream, Notice
+from nebula.language import Sentence
 from nebula.tools.approval import Approvals, allow_all
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
@@ -47,14 +48,15 @@ class TaskAccess:
         try:
             paths = await asyncio.to_thread(self.files.roll_back)
         except NebulaError as problem:
-            failed = Error("rollback", "The changes could not be rolled back: {problem}", {"problem": problem})
+            failed = Error("rollback", Sentence("The changes could not be rolled back: {problem}", problem=problem))
             self.stream.emit(failed, must_record=False)
             return False
         for path in paths:
             if self.project.code is not None:
                 await asyncio.to_thread(self.project.code.changed, path)
         if paths:
-            self.stream.emit(Notice("Rolled back: {paths}", {"paths": ", ".join(paths)}), must_record=False)
+            done = Sentence("Rolled back: {paths}", paths=", ".join(paths))
+            self.stream.emit(Notice(done), must_record=False)
         return True
 
     async def close(self) -> None:

@@ -28,7 +28,7 @@ from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Status, Task, new_trace_id
 from nebula.files.home import derived_folder
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.llm.errors import ModelError
 from nebula.messages.redaction import Redactor
 from nebula.tools.toolset import ToolSet
@@ -119,11 +119,11 @@ class TaskRun:
             self.stream.read_first_by(self._node)
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):
-            self.stream.emit(Notice(remark.sentence, remark.values))
+            self.stream.emit(Notice(remark))
 
     async def _carry_out(self, access: TaskAccess) -> None:
         for remark in await asyncio.to_thread(self._finish_what_was_cut_short, access):
-            self.stream.emit(Notice(remark.sentence, remark.values))
+            self.stream.emit(Notice(remark))
         if self.request.only_plan:
             await self._only_plan(access)
             return
@@ -199,8 +199,8 @@ class TaskRun:
             self.stream.trace_id,
         )
         if context.problem is not None:
-            problem = context.problem
-            self.stream.emit(Notice("The plan is made without the code index: {problem}", {"problem": problem}))
+            without = Sentence("The plan is made without the code index: {problem}", problem=context.problem)
+            self.stream.emit(Notice(without))
         return await make_plan(self.request.prompt, self.models.planner, context, self.stream, self.settings.home)
 
     async def _only_plan(self, access: TaskAccess) -> None:
@@ -211,7 +211,7 @@ class TaskRun:
             except BadPlan as problem:
                 if self.request.only_plan == 1:
                     raise
-                self.stream.emit(Error(problem.kind, problem.sentence, problem.values))
+                self.stream.emit(Error(problem.kind, sentence_of(problem)))
         if not self.plans:
             raise BadPlan("None of the plans can be used.")
         self.plan = self.plans[0]

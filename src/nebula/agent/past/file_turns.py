@@ -75,13 +75,13 @@ def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
         plan = history.plan_restore({name: turn.before}, group)
         step = plan.steps[0] if plan.steps else None
         if step is not None and step.conflict is not None:
-            raise UndoRefused(step.conflict.sentence, **step.conflict.values)
+            raise UndoRefused.of(step.conflict)
         return PartTakenBack(name, difference(history, name, turn.after, turn.before), plan, group=group)
     old, new = text_of(history, turn.before), text_of(history, turn.after)
     try:
         current = workspace.read_file(name)
     except WorkspaceError as error:
-        raise UndoRefused(error.sentence, **error.values) from None
+        raise UndoRefused.of(error) from None
     text = merged(new, current.content, old) if old is not None and new is not None else None
     if text is None:
         raise UndoRefused("{path}: later changes touch the same lines; nothing was touched.", path=name)
@@ -97,4 +97,4 @@ def take_back(workspace: Workspace, part: PartTakenBack) -> None:
     try:
         workspace.for_turn(part.group).write_file(part.path, part.text, "overwrite", expected=part.expected)
     except WorkspaceError as error:
-        raise UndoRefused(error.sentence, **error.values) from None
+        raise UndoRefused.of(error) from None

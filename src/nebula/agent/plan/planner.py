@@ -87,7 +87,7 @@ async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream,
                     Retry(item.reason, item.attempt, item.delay_s, None, item.attempts or None, item.kind or None)
                 )
             elif isinstance(item, ModelNotice):
-                stream.emit(Notice(item.text.sentence, item.text.values))
+                stream.emit(Notice(item.text))
             elif isinstance(item, ModelReply):
                 stream.emit(_as_sent(item, planner, attempt, round(time.monotonic() - started, 3)))
                 return item

@@ -13,7 +13,7 @@ from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.events import Error, Stamped
-from nebula.language import translate
+from nebula.language import explain_to, translate
 
 if TYPE_CHECKING:
     from nebula.agent.orchestrator.task import TaskResult
@@ -55,7 +55,7 @@ def _face(settings: Settings, *, quiet: bool) -> Callable[[Stamped], None]:
 
     def show(stamped: Stamped) -> None:
         if isinstance(stamped.event, Error):
-            print_remark(f"evercontext: {stamped.event.in_language(settings.lang)}")
+            print_remark(f"evercontext: {explain_to(settings.lang, stamped.event.sentence)}")
 
     return show
 

@@ -31,7 +31,7 @@ from nebula.events import (
     StepProgress,
     Task,
 )
-from nebula.language import explain, translate, translate_count
+from nebula.language import explain, explain_to, translate, translate_count
 from nebula.stage import closing_line, neutralise, one_line
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "-", "not_run": "-"}
@@ -131,7 +131,7 @@ class TaskView:
         self._remark(asked_again(event, round(event.delay_s)))
 
     def remark(self, event: Notice | Error) -> None:
-        self._remark(event.in_language(self._lang))
+        self._remark(explain_to(self._lang, event.sentence))
 
     def _report(self, final: Final, trace_id: str) -> None:
         if answer := "\n\n".join(filter(None, map(str.strip, self._answers))):

@@ -172,7 +172,7 @@ async def _compact(session: Session, focus: str, prompt: str, show: Callable[[St
     stream = EventStream(session.id, recorders=_trace(session.settings), audience=(show,), redactor=session.redactor)
     stream.emit(Task(prompt, session.mode, session.chosen.name, session.chosen.provider))
     for remark in session.take_remarks():
-        stream.emit(Notice(remark.sentence, remark.values))
+        stream.emit(Notice(remark))
     stream.emit(Final(compacted(count), "ok", 0, usage=session.summaries.usage - before))
     return 0
 

@@ -9,7 +9,7 @@ from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Notice, Retry, Stamped
-from nebula.language import translate
+from nebula.language import explain
 from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions, one_line
 
 Face = Callable[[Stamped], None]
@@ -27,7 +27,7 @@ def _last_as_json(stamped: Stamped) -> None:
     if isinstance(stamped.event, Final):
         print_json(stamped.to_json())
     elif isinstance(stamped.event, Notice):
-        print_remark(f"nebula: {translate(stamped.event.sentence, **stamped.event.values)}")
+        print_remark(f"nebula: {explain(stamped.event.sentence)}")
 
 
 class TextFace:

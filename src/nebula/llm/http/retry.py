@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
-from nebula.language import Sentence
+from nebula.language import sentence_of
 from nebula.llm.contract import Retrying, StreamItem, TextDelta
 from nebula.llm.errors import ModelError
 from nebula.value import value
@@ -63,7 +63,7 @@ async def with_retries(
                 raise
             delay = policy.delay_s(number, error)
             failure = error
-        reason = Sentence(failure.sentence, **failure.values)
+        reason = sentence_of(failure)
         yield Retrying(reason, number + 1, delay, policy.max_attempts, failure.kind)
         await asyncio.sleep(delay)
 

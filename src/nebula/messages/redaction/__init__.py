@@ -112,7 +112,7 @@ class Redactor:
         if fields := _fields(value):
             return type(value)(*[self._copy(getattr(value, name)) for name in fields])
         if isinstance(value, Sentence):
-            return Sentence(value.sentence, **self._copy(value.values))
+            return Sentence(self.text(value.sentence), **self._copy(value.values))
         return self.text(str(value)) if self._is_in(value) else value
 
 

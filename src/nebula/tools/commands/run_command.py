@@ -228,7 +228,7 @@ class RunCommand:
         unseen = self._unseen(result)
         if unseen is not None and not self._layers.pointed_out:
             self._layers.pointed_out = True
-            call.emit(Notice(unseen.sentence, unseen.values))
+            call.emit(Notice(unseen))
 
 
 def _build(kit: ToolKit) -> RunCommand | None:

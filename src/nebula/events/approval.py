@@ -1,0 +1,86 @@
+"""A question to the user, and what a yes would change."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+from nebula.events.facts import Event, without_none
+from nebula.language import Sentence
+from nebula.value import value
+
+
+@value
+class ProposedChange:
+    """A change of one path of the project that somebody is asked about."""
+
+    path: str
+    kind: str
+    """"created", "changed", "deleted", "mode" or "link"."""
+    added: int = 0
+    removed: int = 0
+    diff: str = ""
+    renamed_from: str = ""
+    old: str | None = None
+    """Of a write: the whole text before it, for a face that shows files in a way of its own. Never on the wire."""
+    new: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        body = {name: getattr(self, name) for name in ("path", "kind", "added", "removed", "diff")}
+        return body | ({"renamed_from": self.renamed_from} if self.renamed_from else {})
+
+
+QuestionKind = Literal["write", "command", "network", "call", "read"]
+
+
+@value
+class Approval(Event):
+    """A question to the user. `kind` says what a yes allows:
+
+    - `write`: the one change in `changes`
+    - `command`: all of `changes`, which the command in `text` made
+    - `network`: running the command in `text` with the network
+    - `call`: calling the MCP server's tool `tool` with the arguments in `text`
+    - `read`: reading the secret file that `text` names
+
+    `decision` is None while somebody is asked, else what a rule decided.
+    """
+
+    type: ClassVar[str] = "approval"
+    approval_id: str
+    kind: QuestionKind
+    tool: str
+    changes: tuple[ProposedChange, ...] = ()
+    text: str = ""
+    remarks: tuple[Sentence, ...] = ()
+    """What else there is to know before the answer, one sentence each."""
+    together: tuple[ProposedChange, ...] = ()
+    """Of a write: all writes of the same message, this one among them."""
+    once: bool = False
+    """A yes holds for this question alone, whatever else is answered."""
+    tool_use_id: str | None = None
+    decision: str | None = None
+
+    @property
+    def path(self) -> str:
+        return self.changes[0].path if self.changes else self.text if self.kind == "read" else ""
+
+    @property
+    def diff(self) -> str:
+        return self.changes[0].diff if self.changes else ""
+
+    @property
+    def hunks(self) -> int:
+        """How many hunks can be chosen from; only a write is taken in parts."""
+        return len(re.findall("^@@ ", self.diff, re.MULTILINE)) if self.kind == "write" else 0
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {name: getattr(self, name) for name in ("type", "approval_id", "kind", "path", "tool")}
+        body |= {"diff": self.diff, "tool_use_id": self.tool_use_id, "decision": self.decision}
+        if self.kind == "command":
+            body["changes"] = [each.to_json() for each in self.changes]
+        if self.kind != "write":
+            body[self.kind] = self.text
+        if self.remarks:
+            body["remarks"] = [str(each) for each in self.remarks]
+        return without_none(body | ({"once": True} if self.once else {}))

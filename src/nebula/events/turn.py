@@ -1,0 +1,228 @@
+"""What happens in every turn, from its prompt to its end."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from nebula.attachments import Attachment
+from nebula.events.facts import (
+    CheckRun,
+    Citations,
+    CommandRun,
+    Event,
+    Evidence,
+    FileChange,
+    StepOutcome,
+    Usage,
+    say_remark,
+    without_none,
+)
+from nebula.language import Sentence
+from nebula.messages import AssistantMessage, ToolUseResult
+from nebula.value import value
+
+Status = Literal["ok", "error", "refused", "interrupted", "limit"]
+
+
+@value
+class Task(Event):
+    """First of every turn: what was asked, and of whom."""
+
+    type: ClassVar[str] = "task"
+    prompt: str
+    mode: str
+    model: str
+    provider: str = ""
+    parents: tuple[str, ...] = ()
+    """Nodes of the conversation graph that this turn continues."""
+    references: tuple[str, ...] = ()
+    """Nodes that the prompt names beside them."""
+    attachments: tuple[Attachment, ...] = ()
+
+
+@value
+class Message(Event):
+    """A finished assistant message. Whether it carries tool calls decides which act it belongs to."""
+
+    type: ClassVar[str] = "message"
+    message: AssistantMessage
+    usage: Usage = Usage()
+    rung: str | None = None
+    task_id: str | None = None
+    duration_s: float | None = None
+    stop: str | None = None
+    """Why it ended early: `length` (cut at the output limit), `filter` (held back by the provider), `missing`."""
+
+    def to_json(self) -> dict[str, Any]:
+        calls = [{"id": use.id, "name": use.name, "args": use.args} for use in self.message.tool_uses or ()]
+        own = {"type": self.type, "role": "assistant", "text": self.message.content, "tool_calls": calls}
+        return own | Event.to_json(self)
+
+
+@value
+class Step(Event):
+    """A tool call about to run."""
+
+    type: ClassVar[str] = "step"
+    tool_use_id: str
+    name: str
+    args: Any
+    orig_name: str | None = None
+    task_id: str | None = None
+
+
+@value
+class Output(Event):
+    """What a command that runs has just said; empty when it begins. For those who look backstage."""
+
+    type: ClassVar[str] = "output"
+    tool_use_id: str
+    text: str = ""
+    program: str | None = None
+    """Of a configured check: what runs, by its name alone; reported when it begins."""
+
+
+@value
+class Steering(Event):
+    """What the user said while the turn ran; the model reads it with the results of its tools."""
+
+    type: ClassVar[str] = "steering"
+    text: str
+
+
+@value
+class ToolResult(Event):
+    """What a tool answered, exactly as the model will see it; but of a secret file only that it was read."""
+
+    type: ClassVar[str] = "tool_result"
+    tool: str
+    result: ToolUseResult
+    decision: str | None = None
+    """How its approval ended: "yes", "no", "all" or the sentence that refused it."""
+    duration_s: float | None = None
+    task_id: str | None = None
+    refused: bool = False
+    """By a rule or a person: a task that ends without it did not do what was asked."""
+    check: CheckRun | None = None
+    secret: bool = False
+    """It came from a secret file: what it says is for the model alone."""
+    evidence: tuple[Evidence, ...] = ()
+    problem: Sentence | None = None
+    """What went wrong, for a person."""
+    unchanged: bool = False
+    """The file was already as the call wants it: nothing was to be done."""
+    lasting: bool = False
+    """Of a refusal: nothing that is done later makes up for it."""
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "type": self.type,
+            "tool": self.tool,
+            "tool_use_id": self.result.tool_use_id,
+            "status": self.result.status.value,
+            "result": self.result.to_json(),
+            "decision": self.decision,
+            "duration_s": self.duration_s,
+            "task_id": self.task_id,
+            "refused": self.refused or None,
+            "check": self.check.to_json() if self.check else None,
+            "evidence": [each.to_json() for each in self.evidence] or None,
+            "problem": str(self.problem) if self.problem else None,
+            "unchanged": self.unchanged or None,
+            "lasting": self.lasting or None,
+        }
+        return without_none(body)
+
+
+@value
+class Diff(Event):
+    """A file that was really changed."""
+
+    type: ClassVar[str] = "diff"
+    path: str
+    diff: str
+    added: int
+    removed: int
+    before: str = ""
+    after: str = ""
+    task_id: str | None = None
+
+
+@value
+class Retry(Event):
+    """Something is tried once more, and why."""
+
+    type: ClassVar[str] = "retry"
+    reason: Sentence
+    attempt: int
+    delay_s: float = 0.0
+    task_id: str | None = None
+    attempts: int | None = None
+    """How many there may be in all."""
+    kind: str | None = None
+    """What failed: `limit` a rate limit, `unavailable` a server or the network, `bad_reply` an unusable reply."""
+
+
+@value
+class Notice(Event):
+    """Something that the user should know; nothing failed."""
+
+    type: ClassVar[str] = "notice"
+    sentence: Sentence
+    task_id: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return without_none({"type": self.type, "message": str(self.sentence), "task_id": self.task_id})
+
+
+@value
+class Error(Event):
+    """What went wrong, in one sentence that says what to do."""
+
+    type: ClassVar[str] = "error"
+    kind: str
+    sentence: Sentence
+    task_id: str | None = None
+    detail: str | None = None
+    """Where a bug showed itself; for the trace, never for the audience."""
+
+    def to_json(self) -> dict[str, Any]:
+        body = {"type": self.type, "kind": self.kind, "message": str(self.sentence)}
+        return without_none(body | {"task_id": self.task_id, "detail": self.detail})
+
+
+@value
+class Final(Event):
+    """Last of every turn."""
+
+    type: ClassVar[str] = "final"
+    text: str
+    status: Status
+    exit_code: int
+    files_changed: tuple[FileChange, ...] = ()
+    usage: Usage = Usage()
+    duration_s: float = 0.0
+    node_id: str | None = None
+    remark: Sentence | None = None
+    """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself."""
+    checks: tuple[CheckRun, ...] = ()
+    citations: Citations | None = None
+    steps: tuple[StepOutcome, ...] | None = None
+    """Of a task that was carried out by a plan."""
+    verified: bool | None = None
+    """Whether all checks passed after the last change; None where none was run."""
+    repairs: int | None = None
+    """How often failures went back to the model; None where no check was run."""
+    rolled_back: bool | None = None
+    forecast: str | None = None
+    """Of a dry run: the differences that it would make."""
+    changes_failed: int | None = None
+    """Writes that went wrong and were not done otherwise since; None where there are none."""
+    commands: tuple[CommandRun, ...] | None = None
+    """Commands that were run, each line once; None where there were none."""
+    cost: float | None = None
+    """In US dollars, each call at its model's price; None where a price is not known."""
+
+    def to_json(self) -> dict[str, Any]:
+        # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.
+        return Event.to_json(self) | {"node_id": self.node_id, "remark": say_remark(self.remark)}

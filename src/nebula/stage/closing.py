@@ -1,0 +1,77 @@
+"""What the program says of a turn that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.language import Sentence, translate_to
+from nebula.stage.visible import one_line
+
+if TYPE_CHECKING:
+    from nebula.events import FileChange, Final
+
+_FILES_NAMED = 5
+
+
+_ENDINGS = {
+    "error": Sentence("The turn ended with an error; what was said and done so far is kept."),
+    "refused": Sentence("A change was refused and not made."),
+    "interrupted": Sentence("Interrupted; what was said and done so far is kept."),
+    "limit": Sentence("The turn reached its limit; what was said and done so far is kept."),
+}
+
+
+def explain_ending(final: Final) -> Sentence:
+    """Return why the turn ended as it did, for one that says nothing of it itself."""
+    return _ENDINGS.get(final.status, Sentence("The turn ended without an answer."))
+
+
+def closing_line(final: Final, lang: str = "en") -> str:
+    """Return the facts that the program counted, on one line: files changed, whether that was checked, tokens, time."""
+    parts = []
+    if final.files_changed:
+        parts += [_name_files(final.files_changed, lang), _say_whether_checked(final, lang)]
+    if final.changes_failed:
+        parts += [] if final.files_changed else [translate_to(lang, "no file changed")]
+        parts.append(_count_failed(final.changes_failed, lang))
+    if final.citations is not None:
+        held, total = final.citations.held, final.citations.total
+        parts.append(translate_to(lang, "{held} of {total} citations hold", held=held, total=total))
+    usage = final.usage
+    if usage.input_tokens or usage.output_tokens:
+        counts = {"input": f"{usage.input_tokens:,}", "output": f"{usage.output_tokens:,}"}
+        parts.append(translate_to(lang, "{input} tokens in, {output} out", **counts))
+    parts.append(_format_seconds(final.duration_s, lang))
+    return " · ".join(parts)
+
+
+def _name_files(changes: Sequence[FileChange], lang: str) -> str:
+    named = [f"{one_line(change.path)} +{change.added} −{change.removed}" for change in changes[:_FILES_NAMED]]
+    if len(changes) > _FILES_NAMED:
+        named.append(translate_to(lang, "and {count} more", count=len(changes) - _FILES_NAMED))
+    files = translate_to(lang, ", ").join(named)
+    if len(changes) == 1:
+        return translate_to(lang, "1 file changed: {files}", files=files)
+    return translate_to(lang, "{count} files changed: {files}", count=len(changes), files=files)
+
+
+def _count_failed(count: int, lang: str) -> str:
+    if count == 1:
+        return translate_to(lang, "1 change failed")
+    return translate_to(lang, "{count} changes failed", count=count)
+
+
+def _say_whether_checked(final: Final, lang: str) -> str:
+    failed = [check for check in final.checks if not check.passed]
+    names = translate_to(lang, ", ").join(one_line(check.name) for check in failed or final.checks)
+    if failed:
+        return translate_to(lang, "unverified: {names} failed", names=names)
+    return translate_to(lang, "verified by {names}", names=names) if final.checks else translate_to(lang, "unverified")
+
+
+def _format_seconds(duration_s: float, lang: str) -> str:
+    if duration_s < 60:
+        return translate_to(lang, "{seconds} s", seconds=f"{duration_s:.1f}")
+    minutes, seconds = divmod(round(duration_s), 60)
+    return translate_to(lang, "{minutes} min {seconds} s", minutes=minutes, seconds=seconds)

@@ -1,0 +1,89 @@
+"""Cues: what a face of the program is told to show. All text in them is already fit to be shown."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from nebula.events import Approval, Final
+from nebula.value import value
+
+Act = Literal[1, 2]
+
+
+@value
+class Say:
+    """The model's own words, whole; act 1 before tools run, act 2 at the end."""
+
+    text: str
+    act: Act
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "say", "act": self.act, "show": self.text}
+
+
+@value
+class Curtain:
+    """Work goes on: show activity and elapsed time until any other cue but `Backstage` comes."""
+
+    path: str = ""
+    """The file at work, where the setting `curtain` is `paths`."""
+    doing: str = ""
+    """In plain words, where it takes long and there is something to say: a command runs."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "curtain", "path": self.path} | ({"doing": self.doing} if self.doing else {})
+
+
+@value
+class Remark:
+    """A plain sentence by the program, not the model."""
+
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "remark", "text": self.text}
+
+
+@value
+class Ask:
+    """Somebody must say yes or no. Path and diff are fit to be shown, with nothing in them that cannot be seen."""
+
+    approval: Approval
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "ask"} | self.approval.to_json()
+
+
+@value
+class Close:
+    """The turn is over; `line` is what the program says of it."""
+
+    final: Final
+    line: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "close", "status": self.final.status, "line": self.line}
+
+
+@value
+class Backstage:
+    """What the curtain hides, for those who asked, in a place of its own."""
+
+    title: str
+    text: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "backstage", "title": self.title, "text": self.text}
+
+
+@value
+class Heard:
+    """What the user said while the turn ran has reached the model."""
+
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "heard", "text": self.text}
+
+
+Cue = Say | Curtain | Remark | Ask | Close | Backstage | Heard
