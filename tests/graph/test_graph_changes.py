@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from nebula.graph.flows.topology import rewired
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
 from nebula.graph.undo import EditHistory
-from nebula.graph.values import Connection, Flow
+from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 from nebula.value import replace
 
 
@@ -395,3 +397,41 @@ def test_a_watch_names_the_nodes_whose_files_changed_whoever_did_it(
     (Path(graph.data_dir) / "nodes").write_text("in the way", encoding="utf-8")
     with pytest.raises(BadFile, match="not a folder"):
         look()
+
+
+def long_flow(length: int) -> Flow:
+    entries = tuple(FlowEntry(number, f"node-{number}") for number in range(1, length + 1))
+    return Flow("f", "main", entries=entries, edges=tuple(Edge(n, n + 1) for n in range(1, length)))
+
+
+def test_the_inverse_of_a_turn_costs_little_in_a_long_flow() -> None:
+    before = long_flow(20_000)
+    entries, edges = (*before.entries, FlowEntry(20_001, "new")), (*before.edges, Edge(7, 20_001, "other"))
+    after = replace(before, entries=entries, edges=edges)
+
+    def cpu_s(call: Callable[[], object]) -> float:
+        started = time.process_time()
+        call()
+        return time.process_time() - started
+
+    def whole() -> object:
+        return set(before.connections)
+
+    inverse = difference(after, before)
+
+    assert inverse.leave == ("new",) and inverse.disconnect == (Connection("node-7", "new", "other"),)
+    assert not inverse.add and not inverse.connect
+    assert changed(after, inverse) == before
+    taken = min(cpu_s(lambda: difference(after, before)) for _ in range(5))
+    assert taken < min(cpu_s(whole) for _ in range(5)) / 4
+
+
+@pytest.mark.parametrize("longer", [True, False])
+def test_an_inverse_says_what_stands_before_the_end_as_well(longer: bool) -> None:
+    before = long_flow(5)
+    moved = (*before.edges[:2], Edge(2, 5), *before.edges[3:])
+    entries = (*before.entries, FlowEntry(6, "new")) if longer else before.entries[:1] + before.entries[2:]
+    after = replace(before, entries=entries, edges=moved if longer else (Edge(1, 3), *before.edges[2:]))
+
+    assert changed(after, difference(after, before)) == before
+    assert changed(before, difference(before, after)) == after

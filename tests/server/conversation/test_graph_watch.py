@@ -65,7 +65,8 @@ def test_the_flows_of_a_node_are_known_however_long_they_are(tmp_path: Path):
     watch = GraphWatch(Graph(tmp_path), Hub())
 
     def seconds(count: int) -> float:
-        watch._remember(Flow("f", "main", entries=tuple(FlowEntry(n, f"n{n}") for n in range(count))))
+        flow = Flow("f", "main", entries=tuple(FlowEntry(n, f"n{n}") for n in range(count)))
+        watch._remember(flow, flow.nodes, ())
         started = time.thread_time()
         for _ in range(300):
             assert watch._flows_with(f"n{count - 1}") == ["f", "main"]

@@ -8,12 +8,14 @@ now, it is refused (`ChangedSince`) and everything stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from nebula.graph.errors import ChangedSince
 from nebula.graph.flows.topology import Topology, extend, without_connections, without_nodes
 from nebula.graph.values import Connection, Flow, Node
 from nebula.value import replace, value
+
+_Item = TypeVar("_Item", str, Connection)
 
 
 @value
@@ -141,16 +143,16 @@ def _content(flow: Flow) -> tuple[list[str], set[Connection]]:
 
 
 def difference(old: Flow, new: Flow) -> FlowChange:
-    """What makes the old flow say what the new one says."""
-    before, after = set(old.nodes), set(new.nodes)
-    had, wanted = set(old.connections), set(new.connections)
+    """Return the change that makes the old flow say what the new one says."""
+    nodes_before, had = _apart_from(new, old)
+    nodes_after, wanted = _apart_from(old, new)
     is_renamed, is_described = new.name != old.name, new.description != old.description
     return FlowChange(
         old.id,
-        add=_in_order(new.nodes, after - before),
-        leave=_in_order(old.nodes, before - after),
-        connect=tuple(c for c in new.connections if c not in had),
-        disconnect=tuple(c for c in old.connections if c not in wanted),
+        add=_without(nodes_after, nodes_before),
+        leave=_without(nodes_before, nodes_after),
+        connect=_without(wanted, had),
+        disconnect=_without(had, wanted),
         name=new.name if is_renamed else None,
         description=new.description if is_described else None,
         old_name=old.name if is_renamed else None,
@@ -159,5 +161,19 @@ def difference(old: Flow, new: Flow) -> FlowChange:
     )
 
 
-def _in_order(nodes: Iterable[str], among: set[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(node for node in nodes if node in among))
+def _apart_from(other: Flow, flow: Flow) -> tuple[list[str], list[Connection]]:
+    """Return nodes and connections of `flow`, without those at its beginning where it begins like `other`: mostly one
+    of the two is the other with a turn at its end, and a flow may be long."""
+    entries, edges = (min(map(len, both)) for both in ((flow.entries, other.entries), (flow.edges, other.edges)))
+    if flow.entries[:entries] != other.entries[:entries] or flow.edges[:edges] != other.edges[:edges]:
+        return flow.nodes, flow.connections
+    rest = flow.edges[edges:]
+    ends = {end for edge in rest for end in (edge.source, edge.target)}
+    id_of = {entry.index: entry.id for entry in flow.entries if entry.index in ends} if ends else {}
+    connections = [Connection(id_of[edge.source], id_of[edge.target], edge.branch) for edge in rest]
+    return [entry.id for entry in flow.entries[entries:]], connections
+
+
+def _without(items: Iterable[_Item], others: Iterable[_Item]) -> tuple[_Item, ...]:
+    gone = set(others)
+    return tuple(dict.fromkeys(item for item in items if item not in gone))

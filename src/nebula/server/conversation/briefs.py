@@ -98,13 +98,13 @@ def parents_of(flow: Flow, node_ids: Iterable[str]) -> dict[str, list[dict[str, 
     """Return the connections that lead to each of these nodes, in the order of the file: in one pass, for many may
     come at once."""
     found: dict[str, list[dict[str, Any]]] = {node_id: [] for node_id in node_ids}
-    if not found:
-        return found
-    id_of = {entry.index: entry.id for entry in flow.entries}
-    for edge in flow.edges:
-        target, source = id_of.get(edge.target), id_of.get(edge.source)
-        if target in found and source is not None:
-            found[target].append({"source": source, "branch": edge.branch})
+    targets = {entry.index: entry.id for entry in flow.entries if entry.id in found} if found else {}
+    edges = [edge for edge in flow.edges if edge.target in targets] if targets else []
+    sources = {edge.source for edge in edges}
+    id_of = {entry.index: entry.id for entry in flow.entries if entry.index in sources} if sources else {}
+    for edge in edges:
+        if edge.source in id_of:
+            found[targets[edge.target]].append({"source": id_of[edge.source], "branch": edge.branch})
     return found
 
 

@@ -81,7 +81,7 @@ class GraphWatch:
     def _begin(self) -> None:
         with self._lock:
             for flow in self._graph.list_flows():
-                self._remember(flow)
+                self._remember(flow, flow.nodes, ())
             self._changed_nodes()
 
     # Reported by the graph
@@ -144,17 +144,19 @@ class GraphWatch:
                     self._tell_updated(events.NODE_UPDATED, node)
         self._tell_heard()
 
-    def _remember(self, flow: Flow) -> None:
+    def _remember(self, flow: Flow, added: Iterable[str], removed: Iterable[str]) -> None:
         self._told[flow.id] = flow
-        self._members[flow.id] = {entry.id for entry in flow.entries}
+        members = self._members.setdefault(flow.id, set())
+        members.difference_update(removed)
+        members.update(added)
 
     def _compare(self, flow: Flow) -> None:
         old = self._told.get(flow.id)
         readable_again = self._broken.pop(flow.id, None) is not None
         if (old is flow or old == flow) and not readable_again:
             return
-        self._remember(flow)
         added, removed = difference(old, flow)
+        self._remember(flow, added, removed)
         for node_id in removed:
             if not self._exists(node_id):
                 self._tell_deleted(node_id)
