@@ -102,17 +102,18 @@ def test_f4_a_failing_pytest_is_repaired_in_one_step(bench):
     assert "clock.py:2" in report and "NameError: name 'datetime' is not defined" in report
 
 
-def test_a_check_that_a_layer_hides_is_named_with_the_line_that_shows_it(bench):
-    tool = bench.home / "tools" / "bin" / "own-check"
+def test_a_check_that_a_layer_hides_is_named_with_the_command_that_shows_it(bench):
+    tool = bench.home / "pythons" / "3" / "bin" / "python3"
     tool.parent.mkdir(parents=True)
     tool.write_text("#!/bin/sh\nexit 0\n")
     tool.chmod(0o755)
-    configure(bench, checks=["own-check"])
+    (bench.project / ".venv" / "bin").mkdir(parents=True)
+    (bench.project / ".venv" / "bin" / "python").symlink_to(tool)
+    configure(bench, checks=[".venv/bin/python -m pytest"])
     with ollama(plan(step("1")), say("Done.")) as server:
-        env = {"PATH": f"{tool.parent}:{os.environ['PATH']}", "NEBULA_LANG": "ja", **server.env("ollama")}
-        ran = bench.run("evercontext", "run", "--task", "x", **env)
+        ran = bench.run("evercontext", "run", "--task", "x", NEBULA_LANG="ja", **server.env("ollama"))
     assert ran.code == 1
-    assert '次の行を ~/.nebula/config.json に加えてください: "sandbox_read": ["~/tools"]' in ran.err
+    assert """nebula config set sandbox_read '["~/pythons/3"]'""" in ran.err
 
 
 # One id through all of it

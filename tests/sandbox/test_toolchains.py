@@ -71,6 +71,28 @@ def test_what_a_folder_of_path_shows(home: Path, path: str, shown: list[str]) ->
     assert short(home, tools.hidden) == ([] if shown or not (home / path).is_dir() else [path or "."])
 
 
+@pytest.mark.parametrize(
+    ("interpreter", "hidden"),
+    [
+        ("own/python/bin/python3", ["own/python"]),
+        ("own/python3", ["own"]),
+        ("bin/python3", ["bin"]),
+        (".pyenv/versions/3.12/bin/python3.12", []),
+        ("project/tools/bin/python3", []),
+    ],
+)
+def test_the_interpreter_of_an_environment_that_is_not_shown_is_named(
+    home: Path, interpreter: str, hidden: list[str]
+) -> None:
+    link(home / "project/.venv/bin/python", program(home / interpreter))
+    assert short(home, found(home).hidden_interpreters) == hidden
+
+
+def test_an_interpreter_that_is_gone_is_not_named(home: Path) -> None:
+    link(home / "project/.venv/bin/python", home / "own/python/bin/python3")
+    assert found(home).hidden_interpreters == ()
+
+
 def test_an_installation_in_another_place_is_shown_whole(home: Path, tmp_path: Path) -> None:
     program(tmp_path / "elsewhere/.pyenv/shims/python")
     tools = found(home, str(tmp_path / "elsewhere/.pyenv/shims"))

@@ -49,6 +49,8 @@ class Toolchains:
     """Credentials in them, which read as empty."""
     hidden: tuple[str, ...] = ()
     """Folders of `PATH` that exist and are not shown."""
+    hidden_interpreters: tuple[str, ...] = ()
+    """Folders that are not shown, and in which the project's virtual environments find their interpreter."""
 
 
 def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
@@ -63,11 +65,16 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
         opened = _opened_by_path(entry, home, known)
         shown |= opened
         hidden += [] if opened else [entry]
-    for program in _programs_of_environments(root):
+    programs = list(_programs_of_environments(root))
+    for program in programs:
         shown |= _known_around(program, known)
     shown |= {place for each in shown for place in _needed_with(each, home, known)}
     folders = _outermost(each for each in shown if not _is_in(root, each))
-    return Toolchains(tuple(folders), tuple(_credentials_in(folders)), tuple(hidden))
+    unseen = {_folder_around(each, home) for each in programs if not _is_visible(each, root) and os.path.isfile(each)}
+    unseen = {
+        each for each in unseen if not _keeps_credentials(each, home) and not any(_is_in(each, f) for f in folders)
+    }
+    return Toolchains(tuple(folders), tuple(_credentials_in(folders)), tuple(hidden), tuple(_outermost(unseen)))
 
 
 def _known_folders(home: str) -> Iterator[str]:
@@ -116,6 +123,13 @@ def _programs_of_environments(root: str) -> Iterator[str]:
         if os.path.islink(program):
             yield os.path.realpath(program)
             yield os.path.join(os.path.dirname(program), os.readlink(program))
+
+
+def _folder_around(program: str, home: str) -> str:
+    """Return the installation of a program: the folder around its `bin`, or that alone where it is the home's."""
+    folder = os.path.dirname(program)
+    around = os.path.dirname(folder)
+    return folder if os.path.basename(folder) != "bin" or _keeps_credentials(around, home) else around
 
 
 def _needed_with(folder: str, home: str, known: Mapping[str, str]) -> list[str]:

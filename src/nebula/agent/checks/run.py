@@ -16,7 +16,6 @@ from nebula.events import Checked, CheckRun, Event
 from nebula.language import Sentence
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.commands.run_check import last_line, run_check
-from nebula.tools.commands.unseen import unseen_by
 from nebula.tools.declaration import Checks
 
 if TYPE_CHECKING:
@@ -63,10 +62,7 @@ def why_missing(command: str, layers: CommandLayers | None) -> Sentence:
     """Return the sentence that tells the user why `command` could not be started, and what to do."""
     if layers is None:
         return Sentence("The check '{command}' could not be started. Is its program installed?", command=command)
-    unseen = unseen_by(command, layers.settings)
-    if unseen is not None:
-        return unseen.sentence(command)
-    return Sentence(
+    return layers.unseen or Sentence(
         "The check '{command}' could not be started. In a layer it sees the system, the project and what "
         "`sandbox_read` names.",
         command=command,

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from nebula.cli.printing import print_remark
-from nebula.language import explain, translate
+from nebula.language import translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -35,18 +35,4 @@ def confirmed_checks(settings: Settings) -> Settings:
     print_remark(translate("This project seems to be checked by: {checks}", checks=listed))
     print_remark(translate("Run them after each task? (y/N): "), end="")
     trusted = agrees(sys.stdin.readline())
-    if trusted:
-        _point_out_unseen(settings)
     return remember_trust(settings, trusted=trusted)
-
-
-def _point_out_unseen(settings: Settings) -> None:
-    """Before the first check fails for it: what lies in the user's home is hidden from them."""
-    from nebula.tools.commands.layers import CommandLayers
-    from nebula.tools.commands.unseen import unseen_by
-
-    found = [(command, unseen_by(command, settings)) for command in settings.checks]
-    if any(unseen for _, unseen in found) and CommandLayers(settings).available:
-        for command, unseen in found:
-            if unseen is not None:
-                print_remark(explain(unseen.sentence(one_line(command))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from nebula.cli.settings import open_settings, origin_of, shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import ConfigError, Settings, save_choice
 from nebula.config.settings import NOBODY, TABLE
+from nebula.files.untrusted_json import parse_json
 from nebula.language import translate
 from nebula.stage import one_line
 
@@ -109,6 +109,6 @@ def _set(settings: Settings, name: str, text: str) -> None:
 
 def _readings(text: str) -> list[Any]:
     try:
-        return [json.loads(text), text]
+        return [parse_json(text), text]
     except ValueError:
         return [text, [each.strip() for each in text.split(",")]]

@@ -64,8 +64,7 @@ def _print_commands(settings: Settings) -> None:
 
 
 def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
-    from nebula.sandbox.toolchains import find_toolchains
-    from nebula.tools.commands.unseen import unseen_by_environment
+    from nebula.tools.commands.layers import CommandLayers
 
     name, indent = _label(translate("commands")), _label("")
     if not found.available:
@@ -78,13 +77,14 @@ def about_commands(settings: Settings, found: Capability, missing: list[str]) ->
         )
         yield f"{indent}{where}"
     yield from (f"{indent}{each}" for each in missing)
-    for entry in find_toolchains(settings.root, os.environ).hidden:
+    layers = CommandLayers(settings)
+    for entry in layers.toolchains.hidden:
         hidden = translate(
             "Commands do not see {folder}, which PATH names; `sandbox_read` would show it.", folder=entry
         )
         yield f"{indent}{one_line(hidden)}"
-    if (unseen := unseen_by_environment(settings)) is not None:
-        yield f"{indent}{one_line(explain(unseen))}"
+    if layers.unseen is not None:
+        yield f"{indent}{one_line(explain(layers.unseen))}"
 
 
 def _print_settings(settings: Settings) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nebula.config import Settings
+from nebula.language import Sentence
 from nebula.value import record
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
@@ -124,6 +127,21 @@ class CommandLayers:
             self._toolchains = find_toolchains(self.settings.root, os.environ)
         return self._toolchains
 
+    @property
+    def unseen(self) -> Sentence | None:
+        """The folders in which the project's environment finds its interpreter and that commands do not see."""
+        shown = tuple(f"{path}/" for each in self.readable for path in (each, os.path.realpath(each)))
+        found = [each for each in self.toolchains.hidden_interpreters if not f"{each}/".startswith(shown)]
+        if not found:
+            return None
+        folders = [_shorten(each) for each in found]
+        wanted = json.dumps([*self.settings.sandbox_read, *folders], ensure_ascii=False)
+        return Sentence(
+            "Commands do not see {folders}, where the project's environment has its interpreter. This shows it: {line}",
+            folders=", ".join(folders),
+            line=shlex.join(["nebula", "config", "set", "sandbox_read", wanted]),
+        )
+
     def _is_secret(self, path: str) -> bool:
         try:
             place = normal_path(path)
@@ -142,8 +160,13 @@ class CommandLayers:
             launchers.close()
 
 
+def _shorten(path: str) -> str:
+    home = os.path.expanduser("~").rstrip("/")
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
+
+
 def _git_user(root: str) -> tuple[str, str]:
-    """Whoever commits here, as the user's own git says."""
+    """Return the name and address of whoever commits here, as the user's own git says."""
     from nebula.git import GitFailed, git_setting
 
     try:

@@ -10,8 +10,8 @@ _PLAIN = re.compile(r"[\w.+/~-]+")
 _NAME = re.compile(r"[\w.+-]{1,30}")
 
 
-def words_of(line: str) -> list[str]:
-    """The first command of the line that does more than prepare."""
+def _first_command(line: str) -> list[str]:
+    """Return the words of the first command of a shell line that does more than prepare."""
     for part in re.split(r"&&|\|\||[;|\n]", line):
         words = [word for word in part.split() if not _ASSIGNMENT.fullmatch(word)]
         if words and words[0] not in _PREPARES:
@@ -20,8 +20,8 @@ def words_of(line: str) -> list[str]:
 
 
 def program_of(line: str) -> str | None:
-    """Its program; None where there is no plain name to tell."""
-    words = words_of(line)
+    """Return the program that a shell line runs; None where there is no plain name to tell."""
+    words = _first_command(line)
     if not words:
         return None
     name = words[0].rsplit("/", 1)[-1]

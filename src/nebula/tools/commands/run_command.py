@@ -218,11 +218,7 @@ class RunCommand:
         return report | ({"remark": " ".join(said)} if said else {})
 
     def _unseen(self, result: CommandResult) -> Sentence | None:
-        if result.exit_code not in _NOT_STARTED:
-            return None
-        from nebula.tools.commands.unseen import unseen_by_environment
-
-        return unseen_by_environment(self._layers.settings)
+        return self._layers.unseen if result.exit_code in _NOT_STARTED else None
 
     def _point_out_unseen(self, result: CommandResult, call: Call) -> None:
         unseen = self._unseen(result)
