@@ -1,11 +1,8 @@
 """The system prompt: a template a person can replace, and facts that are true now."""
 
-import os
 import subprocess
 
-import pytest
-
-from nebula.agent.project_context import MAX_INSTRUCTIONS_BYTES, gather_project_context
+from nebula.agent.project_context import gather_project_context
 from nebula.agent.system_prompt import system_prompt, template
 from nebula.workspace import open_workspace
 
@@ -42,74 +39,6 @@ def test_branch_and_status_come_from_git_and_nothing_of_it_runs(tmp_path):
     git(tmp_path, "config", "core.fsmonitor", f"touch {witness}")
     assert "M a.py" in system_prompt("agent", facts_of(tmp_path))
     assert not witness.exists()
-
-
-def test_the_nearest_instructions_win(tmp_path):
-    git(tmp_path, "init")
-    inner = tmp_path / "packages/one"
-    inner.mkdir(parents=True)
-    (tmp_path / "AGENTS.md").write_text("outer rules", encoding="utf-8")
-    assert "outer rules" in system_prompt("plan", facts_of(inner))
-    (inner / "CLAUDE.md").write_text("inner rules", encoding="utf-8")
-    prompt = system_prompt("plan", facts_of(inner))
-    assert "inner rules" in prompt
-    assert "outer rules" not in prompt
-
-
-def test_instructions_above_the_repository_are_not_read(tmp_path):
-    (tmp_path / "AGENTS.md").write_text("somebody else's", encoding="utf-8")
-    project = tmp_path / "project"
-    project.mkdir()
-    assert "somebody else's" not in system_prompt("agent", facts_of(project))
-
-
-def test_instructions_are_capped_and_hidden_characters_are_gone(tmp_path):
-    (tmp_path / "AGENTS.md").write_text("be kind\U000e0041" + "長" * MAX_INSTRUCTIONS_BYTES, encoding="utf-8")
-    facts = facts_of(tmp_path)
-    assert facts.instructions.startswith("be kind長")
-    assert len(facts.instructions.encode()) < MAX_INSTRUCTIONS_BYTES + 100
-    assert "cut at" in facts.instructions
-
-
-def test_instructions_may_be_a_link_to_others_of_the_project(tmp_path):
-    git(tmp_path, "init")
-    inner = tmp_path / "packages/one"
-    inner.mkdir(parents=True)
-    (tmp_path / "AGENTS.md").write_text("the rules", encoding="utf-8")
-    (inner / "CLAUDE.md").symlink_to("../../AGENTS.md")
-    found = facts_of(inner)
-    assert (found.instructions_name, found.instructions, found.unreadable) == ("CLAUDE.md", "the rules", ())
-
-
-def _folder(path):
-    path.mkdir()
-
-
-def _link_out(path):
-    (path.parent.parent / "outside.md").write_text("outside", encoding="utf-8")
-    path.symlink_to("../outside.md")
-
-
-def _link_to_secret(path):
-    (path.parent / ".env").write_text("KEY=1", encoding="utf-8")
-    path.symlink_to(".env")
-
-
-def _huge(path):
-    with path.open("wb") as file:
-        file.truncate(1 << 32)
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("make", [_folder, os.mkfifo, _link_out, _link_to_secret, _huge])
-def test_instructions_that_cannot_be_used_cost_a_remark(tmp_path, make):
-    project = tmp_path / "project"
-    project.mkdir()
-    make(project / "AGENTS.md")
-    (project / "CLAUDE.md").write_text("the next best", encoding="utf-8")
-    found = facts_of(project)
-    assert found.instructions == "the next best"
-    assert [problem.path for problem in found.unreadable] == ["AGENTS.md"]
 
 
 def test_a_project_without_source_makes_the_agent_ask_first(tmp_path):

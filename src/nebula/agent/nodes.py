@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
-from nebula.agent.decisions import KEY
+from nebula.agent.past.decisions import KEY
 from nebula.agent.turn_result import Round, TurnResult
 from nebula.attachments import Attachment, attach
 from nebula.messages import (

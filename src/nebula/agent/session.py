@@ -159,7 +159,7 @@ class Session:
             found = await self._gather(prompt, task.attachments, trace_id)
             task, notices = replace(task, attachments=tuple(found.attachments)), found.notices()
         if self.place.leaf and self.mode != CHAT:
-            from nebula.agent.since_last_turn import changes_since
+            from nebula.agent.past.since_last_turn import changes_since
 
             since = await asyncio.to_thread(changes_since, self.project, self.archive.find, self.place.leaf)
             task = replace(task, attachments=(*task.attachments, *since))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from datetime import date
 
+from nebula.agent.instructions.standing import Instruction
 from nebula.agent.project_context import ProjectContext
 
 _HERE = os.path.join(os.path.dirname(__file__), "prompts")
@@ -40,12 +41,17 @@ def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: s
         )
     if plan:
         parts.append(f"# The plan that the user accepted\n\n{plan}")
-    if project.instructions:
-        parts.append(f"# The project's own instructions ({project.instructions_name})\n\n{project.instructions}")
+    parts += [instructions_part(each) for each in project.instructions.told]
     if project.outline:
         heading = "# The files that count most, and what they define (of many; searchCode finds the rest)"
         parts.append("\n".join((heading, "", *project.outline)))
     return "\n\n".join(parts)
+
+
+def instructions_part(each: Instruction) -> str:
+    """Return the part of a prompt that tells one file of instructions."""
+    whose = "user" if each.is_users_own else "project"
+    return f"# The {whose}'s own instructions ({each.name})\n\n{each.text}"
 
 
 def _here_and_now(mode: str, project: ProjectContext, lang: str) -> str:

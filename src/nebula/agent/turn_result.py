@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from nebula.agent.decisions import PersonDecision, decision_of
+from nebula.agent.past.decisions import PersonDecision, decision_of
 from nebula.attachments import Attachment
 from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import (

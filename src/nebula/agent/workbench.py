@@ -11,11 +11,13 @@ from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
 from nebula.agent.code.project_map import project_map
+from nebula.agent.instructions.of_folders import FolderInstructions
+from nebula.agent.instructions.standing import MAX_BYTES
 from nebula.agent.project_context import gather_project_context
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.config import Settings
 from nebula.events import Diff
-from nebula.language import Sentence, sentence_of
+from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call
@@ -85,6 +87,8 @@ class Workbench:
     """Returns an earlier turn by its id; None where there are none to be read."""
     look_up: Callable[[str], list[str]] = _find_nothing
     """Lists earlier turns by their numbers, or by words in them."""
+    instructions_used: int = 0
+    """Bytes of instructions in the newest system prompt."""
 
     def tools(self, trace_id: str, mode: str = "agent") -> ToolSet:
         """Make the tools of a mode, whose calls are recorded under `trace_id`. May block: it looks for layers."""
@@ -103,9 +107,12 @@ class Workbench:
             self.look_up,
             external,
         )
+        audit = self.audit(trace_id)
         if plan:
-            return plan_tools(kit, audit=self.audit(trace_id))
-        return agent_tools(kit, project.approvals, audit=self.audit(trace_id), after_change=(self.tell_index,))
+            tools = plan_tools(kit, audit=audit)
+        else:
+            tools = agent_tools(kit, project.approvals, audit=audit, after_change=(self.tell_index,))
+        return replace(tools, beside=FolderInstructions(project.root, self.ledger, self.instructions_used))
 
     def audit(self, trace_id: str) -> CallAudit | None:
         log = self.project.audit
@@ -123,11 +130,12 @@ class Workbench:
         self, settings: Settings, mode: str, trace_id: str, prompt: str = "", plan: str = ""
     ) -> tuple[str, list[Sentence]]:
         """Return what the model is told of itself and the project, and what could not be read for it."""
-        context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root)
+        context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root, settings.home)
+        self.instructions_used = MAX_BYTES - context.instructions.room
         outline = project_map(settings, prompt, self.ledger.recent(RECENT_FILES))
         context = replace(context, outline=outline)
-        problems = list(map(sentence_of, context.unreadable))
-        return system_prompt(mode, context, home=settings.home, lang=settings.lang, plan=plan), problems
+        told = system_prompt(mode, context, home=settings.home, lang=settings.lang, plan=plan)
+        return told, context.instructions.remarks()
 
     async def open_servers(self) -> list[Sentence]:
         """Start the MCP servers that do not run yet; return what there is to say of those that could not be."""

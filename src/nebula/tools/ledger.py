@@ -50,6 +50,9 @@ class ReadLedger:
     _texts: dict[str, str] | None = None
     """While a conversation is read: what stood in the files, so that its edits can be followed."""
 
+    told_of_folders: dict[str, int] = field(default_factory=dict)
+    """Folders that were looked into for instructions, each with the bytes that the model was told."""
+
     def recent(self, count: int) -> list[str]:
         """The files read last, after those of which a search showed something."""
         return list(dict.fromkeys((*self._shown, *self._seen)))[-count:]

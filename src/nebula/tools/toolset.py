@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.events import Diff, Error, EventStream
 from nebula.language import Sentence, sentence_of
-from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
+from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
 from nebula.tools.contract import Call, CancelledLate, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
 from nebula.value import field, record, replace, value
@@ -28,6 +28,10 @@ _CANCELLED = 499
 
 AfterChange = Callable[[Diff, Call], Awaitable[None]]
 """Hears of every file that was changed, after it was: checks, the index. The model's result waits for it."""
+
+
+Beside = Callable[[Mapping[str, Any], Call], Awaitable[str]]
+"""Returns what the model is told beside the result of a call with these arguments, or nothing."""
 
 
 @value
@@ -51,6 +55,7 @@ class ToolSet:
     """What the tools say of themselves, those that are missing here, too."""
     after_change: tuple[AfterChange, ...] = ()
     audit: CallAudit | None = None
+    beside: Beside | None = None
 
     @classmethod
     def of(cls, tools: Iterable[Tool]) -> ToolSet:
@@ -82,7 +87,14 @@ class ToolSet:
         for change in outcome.changes:
             for heard in self.after_change:
                 await heard(change, call)
-        return outcome
+        return await self._with_words_beside(outcome, call)
+
+    async def _with_words_beside(self, outcome: Outcome, call: Call) -> Outcome:
+        args = call.use.orig_args
+        if self.beside is None or outcome.status is not ToolResultStatus.Success or not isinstance(args, Mapping):
+            return outcome
+        words = await self.beside(args, call)
+        return replace(outcome, content=(*outcome.content, Text(words))) if words else outcome
 
     def _called(self, call: Call) -> tuple[Tool, Mapping[str, Any]]:
         use = call.use

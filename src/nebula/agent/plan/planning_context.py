@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nebula.agent.project_context import project_instructions
+from nebula.agent.instructions.standing import gather_instructions
+from nebula.agent.system_prompt import instructions_part
 from nebula.errors import NebulaError
 from nebula.events import Evidence
 from nebula.messages import strip_hidden_characters, truncate_safe
@@ -42,9 +43,8 @@ def planning_context(
         parts.append("(none yet)")
     if more:
         parts.append("… and more")
-    name, instructions = project_instructions(root)
-    if instructions:
-        parts += ["", f"# The project's own instructions ({name})", "", instructions]
+    for each in gather_instructions(root).told:
+        parts += ["", instructions_part(each)]
     chunks, problem = ([], None) if code is None or not files else _chunks(task, workspace, code, trace_id)
     if chunks:
         parts += ["", "# Code that the task may be about"]

@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nebula.agent.decisions import decisions_in
+from nebula.agent.past.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
