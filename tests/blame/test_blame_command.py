@@ -3,65 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from blamed_project import blame, edit, git, repository, turn, who, write
 from conftest import Bench
 from in_process import run_here
-from scripted_model import Call, ScriptedModel, Turn
-
-GIT = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_COMMITTER_NAME": "Me",
-    "GIT_COMMITTER_EMAIL": "me@example.org",
-}
-
-
-def turn(bench: Bench, prompt: str, *calls: Call, env: dict[str, str] | None = None) -> str:
-    """Let a turn make these calls; its node's id."""
-    script = [Turn("Working.", [call]) for call in calls]
-    with ScriptedModel([*script, Turn("Done.")]) as model:
-        ran = run_here(bench, "nebula", "-p", prompt, "--yes", "--output-format", "json", **model.env(), **(env or {}))
-    assert ran.code == 0, ran.err
-    node_id: str = ran.json["node_id"]
-    return node_id
-
-
-def write(path: str, *lines: str) -> Call:
-    return Call("writeFile", {"path": path, "content": "".join(f"{line}\n" for line in lines), "mode": "overwrite"})
-
-
-def edit(path: str, *lines: str) -> tuple[Call, Call]:
-    content = "".join(f"{line}\n" for line in lines)
-    return Call("readFile", {"path": path}), Call("editFile", {"path": path, "new_content": content})
-
-
-def blame(bench: Bench, *argv: str, **env: str) -> list[dict[str, Any]]:
-    ran = run_here(bench, "nebula", "blame", *argv, "--json", **env)
-    assert ran.code == 0, ran.err
-    found: list[dict[str, Any]] = ran.json
-    return found
-
-
-def who(runs: list[dict[str, Any]]) -> list[str]:
-    """Return of each line the node's id, or whose it is else."""
-    return [run.get("node_id", run["by"]) for run in runs for _ in range(run["start_line"], run["end_line"] + 1)]
-
-
-def git(folder: Path, *argv: str, by: str = "me") -> str:
-    env = {**os.environ, **GIT, "GIT_AUTHOR_NAME": by.title(), "GIT_AUTHOR_EMAIL": f"{by}@example.org"}
-    done = subprocess.run(["git", *argv], cwd=folder, env=env, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def repository(bench: Bench) -> None:
-    git(bench.project, "init", "-q", "-b", "main")
-    git(bench.project, "config", "user.email", "me@example.org")
-    git(bench.project, "config", "user.name", "Me")
 
 
 def test_a_turn_a_person_and_what_was_there_before(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +13,7 @@ from nebula.blame.authors import BEFORE, YOU, Author
 from nebula.blame.commits import LineCommit, content_at, find_commits, own_email
 from nebula.blame.fold import Fold
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
+from nebula.blame.node_lines import TurnLines, find_writers
 from nebula.blame.runs import LineRun, join_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.workspace.journal.reader import JournalReader
@@ -74,7 +76,8 @@ class ProjectBlame:
 
     def runs(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         """Return who wrote each line of a content that a file has, or had."""
-        authors = [self._with_node(author) for author in self._fold.authors(path, content)]
+        authors = self._with_records(path, content, self._fold.authors(path, content))
+        authors = [self._with_node(author) for author in authors]
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
         commits = find_commits(self._root, path, content, open_lines, revision or "HEAD") if open_lines else {}
         return join_runs([self._told(number, each, commits.get(number)) for number, each in enumerate(authors)])
@@ -108,6 +111,29 @@ class ProjectBlame:
     def _own_email(self) -> str | None:
         return own_email(self._root)
 
+    def _with_records(self, path: str, content: bytes, authors: list[Author]) -> list[Author]:
+        """Return the authors, with turns of which only the node's own record is known: in a clone, or of others."""
+        if all(author.kind == "turn" for author in authors) or not self._records:
+            return authors
+        writers = find_writers(path, content, self._records, self._history.now)
+        return [
+            Author("turn", writer) if writer is not None and author.kind in ("you", "before") else author
+            for author, writer in zip(authors, writers, strict=True)
+        ]
+
+    @cached_property
+    def _records(self) -> list[TurnLines]:
+        """What nodes record whose turns are not in the journal, oldest first."""
+        if self._graph is None:
+            return []
+        return [
+            TurnLines(node.id, file.path, file.wrote, file.removed)
+            for node in sorted(self._graph.list_nodes(), key=_time_of)
+            if not self._history.changes_of(node.id)
+            for file in node.files
+            if file.wrote or file.removed
+        ]
+
     def _with_node(self, author: Author) -> Author:
         """Return the author, or the user in place of a turn that left no node."""
         return author if author.kind != "turn" or self.node(author.of) is not None else YOU
@@ -123,6 +149,14 @@ class ProjectBlame:
         if author == BEFORE and commit is not None:
             return LineRun(line, line, "before", at=commit.at, commit=commit.id, author=commit.author)
         return LineRun(line, line, author.kind)
+
+
+def _time_of(node: Node) -> tuple[float, str]:
+    """Return what orders nodes by time; those of one moment by their ids, which begin with a finer one."""
+    try:
+        return datetime.fromisoformat(node.timestamp).timestamp(), node.id
+    except ValueError:
+        return 0.0, node.id
 
 
 def first_line(prompt: str) -> str:
