@@ -305,10 +305,21 @@ def test_no_room_for_the_memory_is_one_line_that_says_so(bench, blocks):
     assert re.search(r"memory\.db cannot (grow|be used) \((disk I/O error|database or disk is full)\)", err)
 
 
-def test_no_room_for_a_node_is_said_without_a_number(bench):
-    with ScriptedModel([Turn("x" * 300_000)]) as server:
-        code, _, err = shell(bench, "ulimit -f 640; PYTHONDONTWRITEBYTECODE=1 nebula -p go", **server.env())
-    assert (code, err) == (0, "nebula: This turn could not be put into the conversation graph: File too large\n")
+NO_ROOM = "This turn could not be put into the conversation graph: File too large"
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_no_room_for_a_node_is_said_without_a_number(bench, style):
+    with ScriptedModel([Turn("first"), Turn("second")]) as server:
+        assert bench.run("nebula", "-p", "go", **server.env()).code == 0
+        with (bench.project / ".nebula/graph/flows/000/000.yaml").open("a") as flow:
+            flow.write("# a remark\n" * 80_000)
+        line = f"ulimit -f 640; PYTHONDONTWRITEBYTECODE=1 nebula -p again --output-format {style}"
+        code, out, err = shell(bench, line, **server.env())
+    if style == "text":
+        assert (code, out, err) == (0, "second\n", f"nebula: {NO_ROOM}\n")
+    else:
+        assert (code, json.loads(out)["text"], json.loads(out)["remark"]) == (0, "second", NO_ROOM)
 
 
 def test_closed_streams_are_no_bug(bench):

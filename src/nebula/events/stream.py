@@ -100,7 +100,8 @@ class EventStream:
                 recorder(stamped)
             except TurnNotKept as problem:  # by the first recorder: nobody else has seen this event yet
                 self.emit(Error("graph", sentence_of(problem)), must_record=False)
-                return self.emit(replace(event, node_id=None), must_record=False)
+                remark = getattr(event, "remark", None) or sentence_of(problem)
+                return self.emit(replace(event, node_id=None, remark=remark), must_record=False)
             except Exception as problem:
                 if must_record:
                     self.seq += 1
