@@ -126,16 +126,28 @@ class Folder:
         durable: bool = True,
         is_new: bool = False,
         perm: int = 0o666,
-        staging: int | None = None,
+        staging: Folder | None = None,
     ) -> None:
         """The whole file or nothing. One that is there keeps its mode, unless the caller knows it to be new; its folder
-        must exist. The file on its way lies beside it, or in the folder with the descriptor `staging`, which its owner
-        sweeps after a crash."""
+        must exist. The file on its way lies beside it, or in the folder `staging`, which its owner sweeps after a
+        crash."""
         parent, name = self._parent(path)
         perm = perm if is_new else _mode(name, parent.fd, perm)
-        temporary = f".new-{os.getpid()}-{next(_names)}"
-        beside = parent.fd if staging is None else staging
-        handle = REAL.create(temporary, beside, perm)
+        beside = staging or parent
+        temporary = beside.write_new(data, perm, durable=durable)
+        try:
+            os.rename(temporary, name, src_dir_fd=beside.fd, dst_dir_fd=parent.fd)
+        except BaseException:
+            with contextlib.suppress(OSError):  # the first error is the one to report
+                os.unlink(temporary, dir_fd=beside.fd)
+            raise
+        if durable:
+            REAL.fsync_dir(parent.fd)
+
+    def write_new(self, data: bytes, perm: int = 0o666, *, durable: bool = True) -> str:
+        """Write `data` to a new file in this folder, under a name of its own; return that name."""
+        name = f".new-{os.getpid()}-{next(_names)}"
+        handle = REAL.create(name, self.fd, perm)
         try:
             try:
                 REAL.write(handle, data)
@@ -143,13 +155,16 @@ class Folder:
                     REAL.fsync(handle)
             finally:
                 os.close(handle)
-            os.rename(temporary, name, src_dir_fd=beside, dst_dir_fd=parent.fd)
         except BaseException:
-            with contextlib.suppress(OSError):  # the first error is the one to report
-                os.unlink(temporary, dir_fd=beside)
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=self.fd)
             raise
-        if durable:
-            REAL.fsync_dir(parent.fd)
+        return name
+
+    def move_in(self, source: Folder, name: str, path: str) -> None:
+        """Let the file `name` of the folder `source` take the place of the one at `path`."""
+        parent, last = self._parent(path)
+        os.rename(name, last, src_dir_fd=source.fd, dst_dir_fd=parent.fd)
 
     def remove(self, path: str) -> bool:
         """Removes a file; False where there was none."""

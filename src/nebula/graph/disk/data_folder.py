@@ -17,7 +17,7 @@ from nebula.files.home import derived_folder
 from nebula.graph.disk.files import STATE, Files
 from nebula.graph.disk.lock import StoreLock
 from nebula.graph.disk.numbered_paths import KINDS
-from nebula.graph.disk.step import Operation, Put, Remove, StepFile, checksum
+from nebula.graph.disk.step import Move, Operation, Put, Remove, StepFile, checksum
 from nebula.graph.errors import BadFile
 
 _GIT_IGNORE = f"/{STATE}/\n"
@@ -92,25 +92,32 @@ class DataFolder(Files):
 
     @contextlib.contextmanager
     def commit(self, operations: Sequence[Operation]) -> Iterator[None]:
-        """Carries out a step: all of it, or none and an exception. Inside it is done and outlives a power cut; there
-        the caller writes what is kept beside the files (lines of an index, say). Whoever comes after one that died
-        before the end does all of that once more. Call with the lock held."""
-        ordered = sorted(operations, key=_place_in_step)
-        self.step_file.write(ordered)
+        """Carry out a step: all of it, or none and an exception. Inside it is done and outlives a power cut; there the
+        caller writes what is kept beside the files (lines of an index, say). Whoever comes after one that died before
+        the end does all of that once more. Call with the lock held."""
         undo: list[tuple[str, bytes | None]] = []
+        self.step_file.write([])
         try:
-            for op in ordered:
-                undo.append((op.path, None if op.before == -1 else self.read(op.path)))
-                if isinstance(op, Put):
-                    self.replace(op.path, op.data, durable=True, is_new=op.before == -1)
-                else:
-                    self.remove(op.path)
+            moves = [self._stage(op) for op in sorted(operations, key=_place_in_step)]
+            self.step_file.write(moves)
+            for move in moves:
+                undo.append((move.path, None if move.before == -1 else self.read(move.path)))
+                self._carry_out(move)
+            self.flush_folders(move.path for move in moves)
         except BaseException:
             self._take_back(undo)
             raise
         yield
-        with contextlib.suppress(OSError):  # it is done: whoever comes next finds nothing left of it to do
-            self.step_file.clear()
+        self.step_file.end()
+
+    def _stage(self, op: Operation) -> Move:
+        return Move(op.path, op.before, self.stage(op.path, op.data) if isinstance(op, Put) else "")
+
+    def _carry_out(self, move: Move) -> None:
+        if move.staged:
+            self.move_in(move.staged, move.path)
+        else:
+            self.remove(move.path)
 
     def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
         """Where that fails, too, the step stays written down: whoever comes next finishes it."""
@@ -119,6 +126,7 @@ class DataFolder(Files):
                 self.remove(path)
             elif self.read(path) != content:
                 self.replace(path, content, durable=True)
+        self.flush_folders(path for path, _ in undo)
         self.step_file.clear()
 
     @contextlib.contextmanager
@@ -131,20 +139,16 @@ class DataFolder(Files):
             yield
 
     def redo_step(self) -> list[str]:
-        """Finishes the step that somebody died in the middle of; returns the paths it concerns. A file that is neither
-        as it was before nor as it should be was edited since and is left alone. Call with the lock held."""
-        operations = self.step_file.read()
-        for op in operations:
-            try:
-                current = checksum(self.read(op.path))
-            except BadFile:
-                continue
-            if current == op.before and isinstance(op, Put):
-                self.replace(op.path, op.data, durable=True)
-            elif current == op.before:
-                self.remove(op.path)
-        self.step_file.sweep()
-        return [op.path for op in operations]
+        """Finish the step that somebody died in the middle of; return the paths it concerns. A file that is neither as
+        it was before nor as it should be was edited since and is left alone. Call with the lock held."""
+        moves = self.step_file.read()
+        for move in moves:
+            with contextlib.suppress(BadFile):
+                is_waiting = not move.staged or self.signature(f"{STATE}/{move.staged}") is not None
+                if is_waiting and checksum(self.read(move.path)) == move.before:
+                    self._carry_out(move)
+        self.flush_folders(move.path for move in moves)
+        return [move.path for move in moves]
 
     def close(self) -> None:
         self.lock.close()

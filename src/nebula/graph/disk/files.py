@@ -244,21 +244,46 @@ class Files:
         writable = os.access(f"{STATE}/{name}", os.W_OK, dir_fd=self.folder.fd)
         return self.open(f"{STATE}/{name}", FILE_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
 
-    def replace(self, path: str, data: bytes, *, durable: bool = False, is_new: bool = False) -> None:
-        """Puts `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
+    def replace(self, path: str, data: bytes, *, durable: bool = False) -> None:
+        """Put `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
         with self._as_bad_file(path):
             try:
-                self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
-            except FileNotFoundError:  # its folder is the next one, or went away under us (a checkout, say)
-                for folder in filter(None, (STATE, path.rpartition("/")[0])):
-                    self.folder.make_folder(folder)
-                self.folder.replace(path, data, durable=durable, is_new=is_new, staging=self.state.fd)
+                self.folder.replace(path, data, durable=durable, staging=self.state)
+            except FileNotFoundError:
+                self._make_folder_of(path)
+                self.folder.replace(path, data, durable=durable, staging=self.state)
+
+    def stage(self, path: str, data: bytes) -> str:
+        """Write and flush what the file at a path will hold; return the name in the state folder under which it waits
+        for `move_in`."""
+        with self._as_bad_file(path):
+            found = self.status(path)
+            perm = stat.S_IMODE(found.st_mode) if found and stat.S_ISREG(found.st_mode) else 0o666
+            return self.state.write_new(data, perm)
+
+    def move_in(self, staged: str, path: str) -> None:
+        """Let a staged file take its place; `flush_folders` makes that last."""
+        with self._as_bad_file(path):
+            try:
+                self.folder.move_in(self.state, staged, path)
+            except FileNotFoundError:
+                self._make_folder_of(path)
+                self.folder.move_in(self.state, staged, path)
+
+    def _make_folder_of(self, path: str) -> None:
+        """Make the folder of a file: it is the next one, or went away under us (a checkout, say)."""
+        for folder in filter(None, (STATE, path.rpartition("/")[0])):
+            self.folder.make_folder(folder)
 
     def remove(self, path: str) -> None:
-        """Removes a file, for good on return."""
         with self._as_bad_file(path):
-            if self.folder.remove(path):
-                handle = self.folder.open(path.rpartition("/")[0] or ".", FOLDER_FLAGS)
+            self.folder.remove(path)
+
+    def flush_folders(self, paths: Iterable[str]) -> None:
+        """Flush the folders in which these files are, each once: what came and went there has done so for good."""
+        for path in dict.fromkeys(path.rpartition("/")[0] or "." for path in paths):
+            handle = self._open_folder(path)
+            if handle >= 0:
                 try:
                     REAL.fsync_dir(handle)
                 finally:

@@ -1,15 +1,19 @@
-"""A step that changes several files, written down before it begins, so that whoever comes next can finish it.
+"""A step that changes several files, written down before the first of them is replaced, so that whoever comes next can
+finish it.
 
-`.state/step` holds what all files of a step will be, from before the first of them is replaced until the last one is
-and the indexes know of it; the rest of the time it is empty. It is for a process that is killed, and is not flushed:
-each file of a step is on the disk before it takes its name, nodes before the flows that name them. So a power cut in
-the middle of a step, which nobody was told of yet, leaves a node in no flow at worst, and never half a file.
+All that a step writes lies flushed in the state folder, under names of its own, before anything is replaced; then
+`.state/step` says which of them takes the place of which file. It is there for as long as a step is under way (empty
+while the files are being written), and is for a process that is killed: it is not flushed itself. After all of them
+have their places, each folder is flushed once. A power cut in the middle of a step, which nobody was told of yet, never
+leaves half a file; and as file systems with a journal keep the order of renames, a node in no flow at worst.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,9 +24,9 @@ from nebula.graph.disk.numbered_paths import KINDS, is_path
 from nebula.graph.errors import BadFile
 
 FILE = f"{STATE}/step"
-_MAX_BYTES = 640 * 1024 * 1024
-_MAX_TABLE = 8 * 1024 * 1024
-"""Of what a step does, without the contents of files: a stranger's must not fill the memory when it is read."""
+_MAX_BYTES = 8 * 1024 * 1024
+"""A stranger's must not fill the memory when it is read."""
+_STAGED = re.compile(r"\.new-[0-9]{1,20}-[0-9]{1,20}", re.ASCII)
 
 
 class Put(NamedTuple):
@@ -41,31 +45,36 @@ class Remove(NamedTuple):
 Operation = Put | Remove
 
 
+class Move(NamedTuple):
+    """One line of the step file: the staged file takes this path; where none is named, what stands there goes."""
+
+    path: str
+    before: int
+    staged: str = ""
+
+
 def checksum(data: bytes | None) -> int:
     return -1 if data is None else zlib.crc32(data)
 
 
 class StepFile:
-    """Write and clear with the store's lock held."""
+    """Use with the store's lock held."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
 
     def is_there(self) -> bool:
-        found = self._files.signature(FILE)
-        return found is not None and found.size > 0
+        return self._files.signature(FILE) is not None
 
-    def write(self, operations: Sequence[Operation]) -> None:
+    def write(self, moves: Sequence[Move]) -> None:
+        """Say what is to be done; nothing yet, while files are being staged."""
         handle = self._files.open_state("step", create=True)
         try:
-            REAL.write(handle, _encode(operations))
-        except BaseException:
-            os.ftruncate(handle, 0)
-            raise
+            REAL.write(handle, _encode(moves) if moves else b"")
         finally:
             os.close(handle)
 
-    def read(self) -> list[Operation]:
+    def read(self) -> list[Move]:
         """Return what is to be done; nothing where the step was not written to its end, and so not begun."""
         try:
             data, _ = self._files.load(FILE, _MAX_BYTES)
@@ -74,51 +83,41 @@ class StepFile:
         return _decode(data)
 
     def clear(self) -> None:
-        handle = self._files.open_state("step", create=True)
-        try:
-            os.ftruncate(handle, 0)
-        finally:
-            os.close(handle)
-
-    def sweep(self) -> None:
-        """Remove what killed writers left unfinished."""
+        """Remove the step, and what was staged for it and did not come to its place."""
         state = self._files.state
         for name in os.listdir(state.fd):
-            if name.startswith(".new-"):
+            if _STAGED.fullmatch(name):
                 state.remove(name)
+        state.remove("step")
+
+    def end(self) -> None:
+        """Remove the step that is done; whoever comes next finds nothing left of one that cannot be removed."""
+        with contextlib.suppress(OSError):
+            self._files.state.remove("step")
 
 
-def _encode(operations: Sequence[Operation]) -> bytes:
-    table = [[*op[:1], op.before, len(op.data) if isinstance(op, Put) else -1] for op in operations]
-    body = json.dumps(table).encode("ascii") + b"\n" + b"".join(op.data for op in operations if isinstance(op, Put))
+def _encode(moves: Sequence[Move]) -> bytes:
+    body = json.dumps(moves).encode("ascii")
     return b"%08x\n" % zlib.crc32(body) + body
 
 
-def _decode(data: bytes) -> list[Operation]:
+def _decode(data: bytes) -> list[Move]:
     """Return nothing for what no step of ours says: it may be cut short, or the folder may come from a stranger."""
-    start = data.find(b"\n", 0, 16) + 1
-    end = data.find(b"\n", start, start + _MAX_TABLE)
-    rest = memoryview(data)[end + 1 :]
-    operations: list[Operation] = []
+    head, _, body = data.partition(b"\n")
     try:
-        if end < 0 or int(data[:start], 16) != zlib.crc32(memoryview(data)[start:]):
+        if int(head, 16) != zlib.crc32(body):
             return []
-        for row in json.loads(data[start:end]):
-            operation, rest = _operation(row, rest)
-            operations.append(operation)
+        return [_read_move(row) for row in json.loads(body)]
     except (ValueError, TypeError, RecursionError):
         return []
-    return operations
 
 
-def _operation(row: Sequence[Any], rest: memoryview) -> tuple[Operation, memoryview]:
-    """Return the operation of a row, and what is left of the contents. Raises ValueError or TypeError."""
-    path, before, size = row
-    if not is_ours(path):
-        raise ValueError(path)
-    if size < 0:
-        return Remove(path, int(before)), rest
-    return Put(path, bytes(rest[:size]), int(before)), rest[size:]
+def _read_move(row: Sequence[Any]) -> Move:
+    """Return the move of a row. Raises ValueError or TypeError."""
+    path, before, staged = row
+    if not is_ours(path) or not (staged == "" or _STAGED.fullmatch(staged)):
+        raise ValueError(row)
+    return Move(path, int(before), staged)
 
 
 def is_ours(path: str) -> bool:
