@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from typing import Protocol
 
+from nebula.agent.model_call import call_model
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
@@ -23,7 +24,6 @@ from nebula.events import (
     Message,
     Notice,
     RecordingFailed,
-    Retry,
     Stamped,
     Steering,
     Step,
@@ -31,8 +31,8 @@ from nebula.events import (
     ToolResult,
 )
 from nebula.language import Sentence, sentence_of
-from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
-from nebula.llm.errors import BadReplyError, ModelError
+from nebula.llm.contract import Model, ModelRequest
+from nebula.llm.errors import ModelError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
     AssistantToolUse,
@@ -183,7 +183,11 @@ async def run_rounds(turn: Turn) -> TurnResult:
     """
     while turn.rounds < turn.max_rounds:
         turn.rounds += 1
-        reply = await _ask(turn)
+        reply, seconds = await call_model(turn.model, _build_request(turn), turn.stream, turn.task_id)
+        stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
+        turn.tell(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop))
+        if stop in _CUT_SHORT and reply.message.content:  # without a word: reported when the turn ends
+            turn.tell(Notice(_CUT_SHORT[stop], turn.task_id))
         turn.history.append(reply.message)
         uses = reply.message.tool_uses
         if not uses:
@@ -202,30 +206,9 @@ async def run_rounds(turn: Turn) -> TurnResult:
     raise TurnLimit("The turn reached its limit of model calls; what was said and done so far is kept.")
 
 
-async def _ask(turn: Turn) -> ModelReply:
-    request = ModelRequest(
-        turn.model_name,
-        turn.system,
-        turn.fit(turn.history),
-        turn.tools.specs,
-        temperature=turn.temperature,
-        seed=turn.seed,
-    )
-    started = time.monotonic()
-    async with aclosing(turn.model.stream(request)) as items:  # type: ignore[type-var]
-        async for item in items:
-            if isinstance(item, Retrying):
-                turn.stream.emit(Retry(item.reason, item.attempt, item.delay_s, turn.task_id, item.attempts, item.kind))
-            elif isinstance(item, ModelNotice):
-                turn.stream.emit(Notice(item.text, turn.task_id))
-            elif isinstance(item, ModelReply):
-                stop = item.stop if item.stop not in ("end", "tool_calls") else None
-                seconds = round(time.monotonic() - started, 3)
-                turn.tell(Message(item.message, item.usage, item.rung, turn.task_id, seconds, stop))
-                if item.stop in _CUT_SHORT and item.message.content:  # without a word: reported when the turn ends
-                    turn.stream.emit(Notice(_CUT_SHORT[item.stop], turn.task_id))
-                return item
-    raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
+def _build_request(turn: Turn) -> ModelRequest:
+    sent, tools = turn.fit(turn.history), turn.tools.specs
+    return ModelRequest(turn.model_name, turn.system, sent, tools, temperature=turn.temperature, seed=turn.seed)
 
 
 async def run_tool(

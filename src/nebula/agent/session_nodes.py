@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from typing import TextIO
 
 from nebula.value import value
 
@@ -14,6 +14,9 @@ class SessionNode:
 
     node_id: str
     parents: str
+
+    def to_line(self) -> str:
+        return f"{self.node_id} {self.parents}\n"
 
 
 class SessionNodes:
@@ -31,7 +34,7 @@ class SessionNodes:
         # What follows the last line break was cut off by a crash.
         return [SessionNode(*(line.split(" ", 1) if " " in line else (line, ""))) for line in lines[:-1]]
 
-    def add(self, session_id: str, node_id: str, parents: Sequence[str]) -> None:
+    def open_to_add(self, session_id: str) -> TextIO:
+        """Return the file of a session, open for one more line."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        with open(os.path.join(self._folder, session_id), "a", encoding="ascii") as file:
-            file.write(f"{node_id} {','.join(parents)}\n")
+        return open(os.path.join(self._folder, session_id), "a", encoding="ascii")

@@ -179,7 +179,8 @@ class NodeWriter:
                 verified=event.verified is True,
             )
             if self.archive.made is not None:
-                self.archive.made.add(self.session_id, event.node_id, turn.parents)
+                with self.archive.made.open_to_add(self.session_id) as file:
+                    file.write(SessionNode(event.node_id, ",".join(turn.parents)).to_line())
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
                 "This turn could not be put into the conversation graph: {problem}",

@@ -200,11 +200,17 @@ class Approved:
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         for attempt in range(MAX_QUESTIONS):
             tool, proposal = await asyncio.to_thread(self._propose, args)
-            again = (ASKED_AGAIN,) if attempt else ()
-            if tool is self._tool:
-                decision = await self._decide(proposal, call, again)
+            remarks = (ASKED_AGAIN,) if attempt else ()
+            message = self._writers.message_of(call)
+            if tool is not self._tool:
+                warning = Sentence(BY_NAME, path=proposal.path)
+                decision = await self._approvals.ask(_ask_about(proposal, (warning, *remarks)), call, None)
+            elif message.allowed or self._approvals.permissions.reach([proposal.path]):
+                decision = Decision(True, "session")
             else:
-                decision = await self._decide_by_name(proposal, call, again)
+                question = _ask_about(proposal, remarks, await self._together(proposal, call, message))
+                decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
+                message.allowed = decision.allowed and decision.scope == "message"
             chosen = _allowed_part(proposal, decision)
             remark = _left_out(proposal, chosen)
             try:
@@ -224,28 +230,19 @@ class Approved:
                 raise
             return named, named.propose(args)
 
-    async def _decide_by_name(self, proposal: Proposal, call: Call, remarks: tuple[Sentence, ...]) -> Decision:
-        changes, warning = (proposed_change(proposal),), Sentence(BY_NAME, path=proposal.path)
-        question = Approval(new_trace_id(), "write", proposal.tool, changes, remarks=(warning, *remarks))
-        return await self._approvals.ask(question, call, None)
-
-    async def _decide(self, proposal: Proposal, call: Call, remarks: tuple[Sentence, ...]) -> Decision:
-        message = self._writers.message_of(call)
-        if message.allowed or self._approvals.permissions.reach([proposal.path]):
-            return Decision(True, "session")
-        together = await self._together(proposal, call, message)
-        changes = (proposed_change(proposal),)
-        question = Approval(new_trace_id(), "write", proposal.tool, changes, remarks=remarks, together=together)
-        decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
-        message.allowed = decision.allowed and decision.scope == "message"
-        return decision
-
     async def _together(self, proposal: Proposal, call: Call, message: MessageWrites) -> tuple[ProposedChange, ...]:
         if len(message.calls) > 1:
             await asyncio.to_thread(self._writers.look_at, message)
         own = next(place for place, use in enumerate(message.calls) if use is call.use)
         found = message.changes | {own: proposed_change(proposal)}
         return tuple(replace(found[place], old=None, new=None) for place in sorted(found))
+
+
+def _ask_about(
+    proposal: Proposal, remarks: tuple[Sentence, ...], together: tuple[ProposedChange, ...] = ()
+) -> Approval:
+    changes = (proposed_change(proposal),)
+    return Approval(new_trace_id(), "write", proposal.tool, changes, remarks=remarks, together=together)
 
 
 def proposed_change(proposal: Proposal) -> ProposedChange:

@@ -7,18 +7,17 @@ what it says of the project is sorted. A plan that cannot be used goes back once
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
 from typing import Any
 
+from nebula.agent.model_call import call_model
 from nebula.agent.plan.plan import BadPlan, StepPlan
 from nebula.agent.plan.plan_reply import read_plan_reply
 from nebula.agent.plan.planning_context import PlanningContext
 from nebula.agent.system_prompt import template
-from nebula.events import EventStream, Notice, Plan, PlanReply, Retry, Usage
+from nebula.events import EventStream, Plan, PlanReply, Retry, Usage
 from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel
-from nebula.llm.contract import ModelNotice, ModelReply, ModelRequest, Retrying
-from nebula.llm.errors import BadReplyError
+from nebula.llm.contract import ModelReply, ModelRequest
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe_in_place
 
 SEED = 7
@@ -53,14 +52,15 @@ SCHEMA: dict[str, Any] = {
 async def make_plan(
     task: str, planner: ChosenModel, context: PlanningContext, stream: EventStream, home: str
 ) -> StepPlan:
-    """Tells the stream of it. Raises BadPlan after the second reply that cannot be used, or ModelError."""
+    """Ask the planner for a plan, and emit it. Raises ModelError, or BadPlan after the second unusable reply."""
     started = time.monotonic()
     system = f"{template('planner', home)}\n\n{context.text}".strip()
     said: list[Message] = [UserMessage.new_prompt(strip_hidden_characters(task))]
     usage = Usage()
     for attempt in range(1, ATTEMPTS + 1):
         request = ModelRequest(planner.name, system, tuple(said), temperature=0.0, seed=SEED, json_schema=SCHEMA)
-        reply = await _ask(planner, request, stream, attempt)
+        reply, seconds = await call_model(planner.connector, request, stream)
+        stream.emit(_describe_reply(reply, planner, attempt, seconds))
         usage += reply.usage
         try:
             plan = read_plan_reply(reply.message.content)
@@ -72,29 +72,13 @@ async def make_plan(
             complaint = COMPLAINT.format(problem=problem)
             said += [AssistantMessage.new_response(None, quoted), UserMessage.new_prompt(complaint)]
             continue
-        seconds = round(time.monotonic() - started, 3)
-        stream.emit(Plan(plan.to_json(), planner.name, usage, seconds, context.evidence or None))
+        in_all = round(time.monotonic() - started, 3)
+        stream.emit(Plan(plan.to_json(), planner.name, usage, in_all, context.evidence or None))
         return plan
     raise AssertionError("unreachable")
 
 
-async def _ask(planner: ChosenModel, request: ModelRequest, stream: EventStream, attempt: int) -> ModelReply:
-    started = time.monotonic()
-    async with aclosing(planner.connector.stream(request)) as items:  # type: ignore[type-var]
-        async for item in items:
-            if isinstance(item, Retrying):
-                stream.emit(
-                    Retry(item.reason, item.attempt, item.delay_s, None, item.attempts or None, item.kind or None)
-                )
-            elif isinstance(item, ModelNotice):
-                stream.emit(Notice(item.text))
-            elif isinstance(item, ModelReply):
-                stream.emit(_as_sent(item, planner, attempt, round(time.monotonic() - started, 3)))
-                return item
-    raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
-
-
-def _as_sent(reply: ModelReply, planner: ChosenModel, attempt: int, seconds: float) -> PlanReply:
+def _describe_reply(reply: ModelReply, planner: ChosenModel, attempt: int, seconds: float) -> PlanReply:
     text = truncate_safe_in_place(reply.message.content, MOST_KEPT)
     stop = reply.stop if reply.stop != "end" else None
     cut = text != reply.message.content or None

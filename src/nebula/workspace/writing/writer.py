@@ -70,11 +70,38 @@ class FileWriter:
         return self._locks.hold([path.lock_key for path in paths])
 
     def write_locked(self, request: WriteRequest) -> WriteResult:
+        """Write a file whose lock is held. Where another program makes or saves it just now, look at it again."""
+        path = request.path
         for _ in range(_ATTEMPTS):
-            with suppress(FileExistsError, Taken):  # made or saved by another program just now: look again
-                return self._attempt(request)
+            found = self.find(path)
+            content = judge_write(request, found)
+            try:
+                with self.folder_of(path, make=True) as (folder, made):
+                    change = self._keep_both(request, found, content, made)
+                    place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
+                    with self.taken_back_on_failure(self.log.append(change), change):
+                        self._atomic.put(place, content, inspect=self._is(found))
+                return WriteResult(path.text, found.sha256, digest(content), len(content))
+            except FileExistsError:
+                if request.mode == "create":
+                    raise already_there(path) from None
+            except Taken:
+                pass
+            except OSError as error:
+                raise translate(error, path.text) from None
             time.sleep(_PAUSE_S)
-        raise Stale("{path}: another program is writing it; try again.", path=request.path.text)
+        raise Stale("{path}: another program is writing it; try again.", path=path.text)
+
+    def _keep_both(
+        self, request: WriteRequest, found: ExistingFile, content: bytes, made: Iterable[str]
+    ) -> RecordedChange:
+        """Keep the content of a file before and after a write, and return what is recorded of it."""
+        if found.content is not None:
+            self.objects.put(found.content, durable=True)
+        after = self.objects.put(content, durable=False)  # the file itself is the durable copy
+        left = EntryState("file", after, request.perm if request.exact else None).name
+        before = _name_of(found, request.exact)
+        return RecordedChange(request.group, request.kind, request.path.text, before, left, tuple(made))
 
     def remove_locked(
         self, path: NormalPath, expected: str, group: str, kind: ChangeKind, *, exact: bool = False
@@ -137,29 +164,6 @@ class FileWriter:
                     self.calls.rmdir(path.name, parent)
                 finally:
                     os.close(parent)
-
-    def _attempt(self, request: WriteRequest) -> WriteResult:
-        path = request.path
-        found = self.find(path)
-        content = judge_write(request, found)
-        try:
-            with self.folder_of(path, make=True) as (folder, made):
-                if found.content is not None:
-                    self.objects.put(found.content, durable=True)
-                after = self.objects.put(content, durable=False)  # the file itself is the durable copy
-                before = _name_of(found, request.exact)
-                left = EntryState("file", after, request.perm if request.exact else None).name
-                change = RecordedChange(request.group, request.kind, path.text, before, left, tuple(made))
-                place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
-                with self.taken_back_on_failure(self.log.append(change), change):
-                    self._atomic.put(place, content, inspect=self._is(found))
-        except FileExistsError:
-            if request.mode == "create":
-                raise already_there(path) from None
-            raise
-        except OSError as error:
-            raise translate(error, path.text) from None
-        return WriteResult(path.text, found.sha256, after, len(content))
 
     def _is(self, found: ExistingFile) -> Inspect:
         """Whether a file taken from its place is the one we looked at; whatever else it is, it is kept."""

@@ -1,0 +1,27 @@
+"""One request to a model, to its reply: what the connector says meanwhile goes to the stream."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+
+from nebula.events import EventStream, Notice, Retry
+from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
+from nebula.llm.errors import BadReplyError
+
+
+async def call_model(
+    model: Model, request: ModelRequest, stream: EventStream, task_id: str | None = None
+) -> tuple[ModelReply, float]:
+    """Return the model's reply and the seconds it took. Raises ModelError."""
+    started = time.monotonic()
+    async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
+        async for item in items:
+            if isinstance(item, ModelReply):
+                return item, round(time.monotonic() - started, 3)
+            if isinstance(item, Retrying):
+                most, kind = item.attempts or None, item.kind or None
+                stream.emit(Retry(item.reason, item.attempt, item.delay_s, task_id, most, kind))
+            elif isinstance(item, ModelNotice):
+                stream.emit(Notice(item.text, task_id))
+    raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
