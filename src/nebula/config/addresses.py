@@ -11,12 +11,12 @@ def without_credentials(text: str) -> str:
 
 
 def password_in(text: str) -> str:
-    """The password inside an address, or nothing."""
+    """Return the password inside an address, or nothing."""
     authority, _ = split_authority(text.partition("://")[2] or text)
     return authority.rpartition("@")[0].partition(":")[2]
 
 
 def split_authority(rest: str) -> tuple[str, str]:
-    """What stands before the path, and the rest."""
+    """Split an address without its scheme into what stands before the path, and the rest."""
     end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
     return rest[:end], rest[end:]

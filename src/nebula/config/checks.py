@@ -15,7 +15,7 @@ def string(value: Any) -> str:
 
 
 def address(value: Any) -> str:
-    """Where a server is. It may hold a password, so it is shown without."""
+    """Check the address of a server. It may hold a password, so it is shown without."""
     return string(value)
 
 

@@ -34,6 +34,7 @@ def parse_object(path: str, data: bytes) -> dict[str, Any]:
 
 
 def printable(text: str, limit: int | None = None) -> str:
-    """A name from a file, fit for a terminal: nothing in it that a terminal would obey, and short where wished."""
+    """Return a name from a file, fit for a terminal: nothing in it that a terminal would obey, and short where
+    wished."""
     short = text if limit is None or len(text) <= limit else text[:limit] + "…"
     return short if short.isprintable() else "".join(c if c.isprintable() else "�" for c in short)

@@ -64,7 +64,7 @@ def setting(
     secret: bool = False,
     runs: bool = False,
 ) -> T:
-    """One setting, as the default of its field."""
+    """Declare one setting, as the default of its field."""
     return cast("T", Setting("", default, check, file, variables, secret, runs))
 
 
@@ -79,7 +79,7 @@ def declared(cls: type[T]) -> type[T]:
 
 
 def _of_providers() -> dict[str, Any]:
-    """Where each is, and its key."""
+    """Return the settings of all providers: the address of each, and its key."""
     keys = {row.key: setting("", string, row.key_variable, file=NOBODY, secret=True) for row in PROVIDERS.values()}
     addresses = {
         row.address: setting(row.default_address, address, *row.address_variables) for row in PROVIDERS.values()
@@ -156,7 +156,7 @@ class Settings:
     """Things in the files that were not used, one sentence each, for stderr."""
 
     def __repr__(self) -> str:
-        """Without the keys: a representation may end in a log."""
+        """Return it without the keys: a representation may end in a log."""
         return f"Settings(root={self.root!r}, model={self.model!r}, provider={self.provider!r})"
 
     @property
@@ -177,13 +177,13 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must never reach a file or a screen: keys, and passwords inside addresses."""
+        """The texts that must never reach a file or a screen: keys, and passwords inside addresses."""
         keys = [getattr(self, each.name) for each in TABLE.values() if each.secret]
         passwords = [password_in(getattr(self, each.name)) for each in TABLE.values() if each.check is address]
         return tuple(filter(None, keys + passwords))
 
     def shown(self, name: str) -> str:
-        """The value of a setting for people."""
+        """Return the value of a setting for people."""
         declared = TABLE.get(name)
         if declared is not None and declared.secret:
             return "(set)" if getattr(self, name) else ""
@@ -215,6 +215,6 @@ class Settings:
 
     @property
     def commands(self) -> list[tuple[str, Any]]:
-        """What the project would run, for whoever is asked to trust it."""
+        """Return what the project would run, for whoever is asked to trust it."""
         said = [(each.name, getattr(self, each.name)) for each in TABLE.values() if each.runs]
         return [(name, found) for name, found in said if found and self.is_from_project(name)]

@@ -58,19 +58,19 @@ def _change(path: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None
 
 
 def is_trusted(settings: Settings) -> bool:
-    """Whether the user trusted this very folder, wherever a link to it stands, with these very commands."""
+    """Return whether the user trusted this very folder, wherever a link to it stands, with these very commands."""
     known = settings.trusted_folders.get(os.path.realpath(settings.root)) if settings.trusted_folders else None
     return known is not None and known == _fingerprint(settings)
 
 
 def is_declined(settings: Settings) -> bool:
-    """Whether the user was asked about these very commands before, and said no."""
+    """Return whether the user was asked about these very commands before, and said no."""
     known = settings.trusted_folders.get(os.path.realpath(settings.root))
     return known == DECLINED + _fingerprint(settings)
 
 
 def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
-    """What was shown is trusted from now on, or is not; changed commands are asked about again."""
+    """Remember that what was shown is trusted from now on, or is not; changed commands are asked about again."""
     word = _fingerprint(settings) if trusted else DECLINED + _fingerprint(settings)
     this = {os.path.realpath(settings.root): word}
 

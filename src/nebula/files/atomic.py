@@ -233,7 +233,7 @@ class AtomicWriter:
 
 
 def open_for_writing_elsewhere(fd: int) -> bool:
-    """Whether somebody can still write to a file that has lost its name. False also where that cannot be found out.
+    """Return whether somebody can still write to a file that has lost its name; False also where nobody can tell.
 
     A read lease is granted only while nobody has the file open for writing. It is given back at once: all that
     matters is that it was to be had.

@@ -67,7 +67,7 @@ def open_inside(root_fd: int, parts: Sequence[str], flags: int) -> int:
 
 
 def without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str], root: str = "") -> list[str]:
-    """The names with all links replaced by what they stand for. Text in, text out: opening them is the check.
+    """Return the names with all links replaced by what they stand for. Text in, text out: opening them is the check.
 
     OSError with EXDEV where one leads out, as every absolute one does but for those below the path `root`; with ELOOP
     where they go in circles.

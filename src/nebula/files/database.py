@@ -18,7 +18,7 @@ class ForeignDatabase(NebulaError):
 
 
 def connect(path: str, *, application_id: int, version: int, timeout_s: float = 10.0) -> sqlite3.Connection:
-    """A connection in autocommit mode; `PRAGMA user_version` is at most `version`, and 0 in a file just made.
+    """Return a connection in autocommit mode; `PRAGMA user_version` is at most `version`, and 0 in a file just made.
 
     Raises ForeignDatabase, or sqlite3.DatabaseError for a file that is damaged.
     """

@@ -36,7 +36,7 @@ class Folder:
 
     @classmethod
     def at(cls, path: str) -> Folder:
-        """The folder at a path of the user's own choice, which may be a link."""
+        """Open the folder at a path of the user's own choice, which may be a link."""
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), path)
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class Folder:
             self.close()
 
     def open(self, path: str, flags: int = FILE_FLAGS) -> int:
-        """A descriptor of what is there."""
+        """Return a descriptor of what is there."""
         return self._open(self.fd, _parts(path), flags)
 
     def subfolder(self, path: str, *, make: bool = True, perm: int = 0o777) -> Folder:
@@ -65,7 +65,7 @@ class Folder:
         return Folder(self.open(path, FOLDER_FLAGS), f"{self.path}/{path}")
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """A regular file's bytes; None where there is none. Raises UnreadableFile for anything odd."""
+        """Return a regular file's bytes; None where there is none. Raises UnreadableFile for anything odd."""
         try:
             handle = self.open(path)
         except OSError as error:
@@ -81,7 +81,7 @@ class Folder:
             os.close(handle)
 
     def status(self, path: str) -> os.stat_result | None:
-        """What lies there itself, a link not followed; None if nothing does."""
+        """Return the status of what lies there itself, a link not followed; None if nothing does."""
         try:
             parent, name = self._parent(path)
             return os.stat(name, dir_fd=parent.fd, follow_symlinks=False)
@@ -89,7 +89,7 @@ class Folder:
             return None
 
     def listing(self, path: str = "") -> list[str]:
-        """The names in a folder; none where there is no such folder."""
+        """Return the names in a folder; none where there is no such folder."""
         try:
             handle = self.open(path, FOLDER_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
@@ -176,9 +176,9 @@ class Folder:
         return True
 
     def _parent(self, path: str) -> tuple[Folder, str]:
-        """The folder in which a path ends, and the name there. It stays open for the next path into it, as long as it
-        is still what stands in its place: a look costs less than opening it again. Whoever uses one that is let go
-        meanwhile holds it open."""
+        """Return the folder in which a path ends, and the name there. It stays open for the next path into it, as long
+        as it is still what stands in its place: a look costs less than opening it again. Whoever uses one that is let
+        go meanwhile holds it open."""
         folder, _, name = path.rpartition("/")
         if name in _NO_NAMES:
             *above, name = _parts(path)

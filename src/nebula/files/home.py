@@ -26,14 +26,15 @@ def nebula_home(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def project_id(root: str) -> str:
-    """One for each real path, with the folder's name in front for people who look."""
+    """Return one name for each real path, with the folder's name in front for people who look."""
     real = os.path.realpath(root)
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in os.path.basename(real))[:40]
     return f"{name or 'root'}-{digest(os.fsencode(real))[:16]}"
 
 
 def derived_folder(root: str, home: str | None = None) -> str:
-    """The folder for what is derived from the project at `root`, made if need be, readable by its owner alone."""
+    """Return the folder for what is derived from the project at `root`, made if need be, readable by its owner
+    alone."""
     folder = os.path.join(home or nebula_home(), "projects", project_id(root))
     try:
         for each in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
@@ -58,7 +59,7 @@ def make_private(folder: str) -> None:
 
 
 def _note_place(folder: str, real: str) -> None:
-    """Which project it is, for people who look, and for `projects_in`."""
+    """Note which project a folder belongs to, for people who look, and for `projects_in`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         handle = os.open(os.path.join(folder, _PLACE_NAME), flags, 0o600)
@@ -69,7 +70,7 @@ def _note_place(folder: str, real: str) -> None:
 
 
 def projects_in(home: str) -> list[str]:
-    """The real paths of the projects that have a folder in this home, as far as they still are there."""
+    """Return the real paths of the projects that have a folder in this home, as far as they still are there."""
     try:
         names = sorted(os.listdir(os.path.join(home, "projects")))
     except OSError:

@@ -12,8 +12,8 @@ RULES: Final = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
 
 
 def find_odd_file(start: str, names: Container[str] | None = None, skip: Container[str] = ()) -> str | None:
-    """The path of the first pipe, device or socket below a folder, also behind a link; of all files, or of those with
-    one of these names."""
+    """Return the path of the first pipe, device or socket below a folder, also behind a link; of all files, or of those
+    with one of these names."""
     waiting = [start]
     while waiting:
         try:

@@ -27,7 +27,7 @@ class UnreadableFile(NebulaError):
 
 
 def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True) -> bytes | None:
-    """The bytes of a file below a folder; None where there is none. Raises UnreadableFile.
+    """Return the bytes of a file below a folder; None where there is none. Raises UnreadableFile.
 
     `folder` is a path or a directory descriptor. `follow` allows links that stay inside the folder.
     """
@@ -45,7 +45,7 @@ def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True)
 
 
 def read_limited(handle: int, path: str, limit: int) -> bytes:
-    """The bytes of an open file, if it is a regular one of at most `limit` bytes. Raises UnreadableFile."""
+    """Return the bytes of an open file, if it is a regular one of at most `limit` bytes. Raises UnreadableFile."""
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
@@ -59,7 +59,7 @@ def read_limited(handle: int, path: str, limit: int) -> bytes:
 
 
 def read_all(handle: int, limit: int) -> bytes:
-    """At most `limit` bytes from an open file, however many reads that takes."""
+    """Return at most `limit` bytes from an open file, however many reads that takes."""
     chunks = []
     while limit > 0 and (chunk := os.read(handle, min(limit, 1 << 20))):
         chunks.append(chunk)
@@ -68,7 +68,7 @@ def read_all(handle: int, limit: int) -> bytes:
 
 
 def open_below(folder: str | int, parts: Sequence[str], *, follow: bool = True) -> int:
-    """A descriptor of what lies there, of whatever kind it is; OSError where there is none."""
+    """Return a descriptor of what lies there, of whatever kind it is; OSError where there is none."""
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(folder, str) else folder
     try:
         return (open_inside if follow else best_opener())(here, parts, FILE_FLAGS)

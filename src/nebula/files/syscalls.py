@@ -19,12 +19,12 @@ class Syscalls:
     """The real ones. Names and arguments follow `os`; all paths are relative to a directory descriptor."""
 
     def create(self, name: str, dir_fd: int, perm: int) -> int:
-        """A new file, open for writing; FileExistsError if the name is taken, by a link too."""
+        """Create a file, open for writing; FileExistsError if the name is taken, by a link too."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, perm, dir_fd=dir_fd)
 
     def write(self, fd: int, data: bytes) -> None:
-        """All of it: the system may take less at once."""
+        """Write all of it: the system may take less at once."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest) :]

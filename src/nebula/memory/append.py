@@ -31,7 +31,7 @@ class AppendingReader(ABC):
 
     @abstractmethod
     def _entry(self, stamped: Stamped) -> str:
-        """What is to be said of the event, or nothing."""
+        """Return what is to be said of the event, or nothing."""
 
     def __call__(self, stamped: Stamped) -> None:
         entry = self._entry(stamped).encode("utf-8")
@@ -63,7 +63,7 @@ class AppendingReader(ABC):
             return os.open(self.path, flags, 0o600)
 
     def _after_torn_entry(self, descriptor: int) -> bytes:
-        """What closes an entry that a crash or a full disk cut short, so that ours does not become part of it."""
+        """Return what closes an entry that a crash or a full disk cut short, so that ours is no part of it."""
         if self._tail_checked:
             return b""
         self._tail_checked = True

@@ -57,7 +57,7 @@ def login_name() -> str:
 
 
 def entry_of(event: Event, user: str) -> str:
-    """The entry for an event, or nothing: only what was said is logged."""
+    """Return the entry for an event, or nothing: only what was said is logged."""
     if isinstance(event, Task):
         return _entry(f"USER:{_header_part(user)}", event.prompt)
     if isinstance(event, Steering):
@@ -103,7 +103,7 @@ _CALLS = rf"(?:\A|\n\n)((?:{re.escape(CALL_MARK)}[^\n]*\n?)+)\Z"
 
 
 def read_log(path: str) -> list[LogEntry]:
-    """All entries; also of a log whose last one was cut short by a crash."""
+    """Return all entries; also of a log whose last one was cut short by a crash."""
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
         text = file.read()
     _, *parts = re.split(_HEADER_LINE, text)

@@ -134,7 +134,7 @@ def _read(number: int, text: str | None, from_json: Callable[[Any], T]) -> list[
 
 
 def write_time(moment: datetime) -> str:
-    """The form of SQLite's CURRENT_TIMESTAMP, which sorts as text, with milliseconds."""
+    """Return a time in the form of SQLite's CURRENT_TIMESTAMP, which sorts as text, with milliseconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
 

@@ -49,7 +49,7 @@ CREATE INDEX IF NOT EXISTS idx_messages_timestamp ON messages(timestamp)
 
 
 def open_database(path: str) -> sqlite3.Connection:
-    """A connection whose commits are on the disk when they return, and that waits its turn among processes."""
+    """Open a connection whose commits are on the disk when they return, and that waits its turn among processes."""
     import sqlite3
 
     from nebula.files.database import distrust_schema

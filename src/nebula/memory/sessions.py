@@ -87,7 +87,7 @@ class Sessions:
     # The life of a session
 
     def start(self, project_path: str, model: str) -> str:
-        """A new session of this directory. Its id is the local time and a few random digits, which keep it apart
+        """Return a new session of this directory. Its id is the local time and a few random digits, which keep it apart
         from every other one of this second, on this machine or, where graphs are shared, on another."""
         now = datetime.now().astimezone()
         session_id = f"session_{now:%Y%m%d_%H%M%S}_{os.urandom(4).hex()}"
@@ -121,7 +121,7 @@ class Sessions:
         )
 
     def latest(self, project_path: str) -> SessionInfo | None:
-        """The session that was last spoken in, which after a resume need not be the newest."""
+        """Return the session that was last spoken in, which after a resume need not be the newest."""
         found = self._infos(
             "WHERE s.project_path = ? ORDER BY last_message DESC NULLS LAST, s.started_at DESC, s.rowid DESC LIMIT 1",
             (_real(project_path),),
@@ -149,20 +149,21 @@ class Sessions:
         )
 
     def projects(self) -> list[str]:
-        """The directories that have had sessions, the newest first."""
+        """Return the directories that have had sessions, the newest first."""
         query = "SELECT project_path FROM sessions GROUP BY project_path ORDER BY max(started_at) DESC"
         return [path for (path,) in self._rows(query, ()) if isinstance(path, str)]
 
     # What was said
 
     def messages(self, session_id: str) -> list[Message]:
-        """The whole history in order, tools included, as it stands: a turn that was cut off is not repaired here."""
+        """Return the whole history in order, tools included, as it stands: a turn that was cut off is not repaired
+        here."""
         return [message for turn in self.turns(session_id) for message in turn]
 
     def turns(
         self, session_id: str, unreadable: Callable[[UnreadableRow], None] = lambda _: None
     ) -> list[list[Message]]:
-        """The same, one list for each prompt. `unreadable` is called for each row that had to be left out."""
+        """Return the same, one list for each prompt. `unreadable` is called for each row that had to be left out."""
         rows = self._rows(
             "SELECT id, timestamp, role, content, tool_calls, tool_results FROM messages WHERE session_id = ? "
             "ORDER BY id",
@@ -180,7 +181,7 @@ class Sessions:
         self._append(session_id, timestamp, "user", storable(prompt), None, attachments_text(attachments))
 
     def append_steering(self, session_id: str, text: str, timestamp: datetime | None = None) -> None:
-        """What the user said while a turn ran; it belongs to the results before it."""
+        """Append what the user said while a turn ran; it belongs to the results before it."""
         self._append(session_id, timestamp, "user", storable(text), None, STEERING)
 
     def append_assistant(self, session_id: str, message: AssistantMessage, timestamp: datetime | None = None) -> None:
@@ -244,5 +245,6 @@ def _expect_session(session_id: str, rows: int) -> None:
 
 
 def _real(project_path: str) -> str:
-    """One name for one directory, whatever links lead there; a name that is not UTF-8 keeps its bytes as escapes."""
+    """Return one name for one directory, whatever links lead there; a name that is not UTF-8 keeps its bytes as
+    escapes."""
     return os.fsencode(os.path.realpath(project_path)).decode("utf-8", "backslashreplace")

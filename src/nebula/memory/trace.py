@@ -17,7 +17,7 @@ _UNSAFE_IN_A_LINE = "[\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 
 
 def json_line(value: Any) -> str:
-    """One line of readable JSON, without its line break; no character of it can be taken for one."""
+    """Return one line of readable JSON, without its line break; no character of it can be taken for one."""
     text = json.dumps(value, ensure_ascii=False)
     if text.isascii() and "\x7f" not in text:
         return text

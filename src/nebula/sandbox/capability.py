@@ -144,8 +144,8 @@ def _explain(step: str, number: int) -> tuple[str, str]:
 
 
 def missing_walls(landlock: int | None = None) -> list[str]:
-    """What this kernel, or one with that version of Landlock, lacks of the second wall. The first holds without it, and
-    the user should know."""
+    """Return what this kernel, or one with that version of Landlock, lacks of the second wall. The first holds without
+    it, and the user should know."""
     from nebula.sandbox.inside.limits import has_own_pid_max
     from nebula.sandbox.inside.walls import OLDEST_LANDLOCK, landlock_version
 
@@ -188,7 +188,7 @@ def _explain_disk(number: int, home: str) -> tuple[str, str]:
 
 
 def _file_system(path: str) -> str:
-    """The kind of the one that holds it, as the kernel names it."""
+    """Return the kind of file system that holds a path, as the kernel names it."""
     kinds = {}
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
         for line in file:

@@ -50,7 +50,7 @@ class LayerFolder:
 
 
 def make_layer_folder(home: str, root: str) -> LayerFolder:
-    """For a layer over the project at `root`."""
+    """Make a folder for a layer over the project at `root`."""
     real_home = os.path.realpath(home)
     if f"{real_home}/".startswith(f"{root}/"):
         raise SandboxError(
@@ -70,7 +70,7 @@ def make_layer_folder(home: str, root: str) -> LayerFolder:
 
 
 def forget_project(home: str, root: str) -> None:
-    """One that was made to try something out, and whose layers are all closed."""
+    """Forget a project that was made to try something out, and whose layers are all closed."""
     place = os.path.join(home, "projects", project_id(root))
     with suppress(OSError):  # it never came to that
         os.rmdir(os.path.join(place, "layers"))
@@ -85,7 +85,8 @@ def _keep_private(handle: int) -> None:
 
 @cache
 def _remove_orphans(home: str) -> None:
-    """Of every project: a layer may have been the last that its project saw. Once in a process."""
+    """Remove what killed processes left, of every project: a layer may have been the last that its project saw. Once in
+    a process."""
     with Folder.at(home) as top:
         for project in top.listing("projects"):
             with suppress(OSError), top.subfolder(f"projects/{project}/layers", make=False) as layers:

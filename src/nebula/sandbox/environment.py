@@ -30,13 +30,13 @@ with settings of its own is not disturbed."""
 
 
 def git_settings(name: str, address: str) -> str:
-    """Who commits, beside what the machine says."""
+    """Return settings that name who commits, beside what the machine says."""
     quoted = (each.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") for each in (name, address))
     return '[include]\n\tpath = /etc/gitconfig\n[user]\n\tname = "{}"\n\temail = "{}"\n'.format(*quoted)
 
 
 def home_folder(ours: Mapping[str, str]) -> str:
-    """Where the empty home is: the path that programs know."""
+    """Return the path of the empty home: the one that programs know."""
     home = os.path.realpath(ours.get("HOME") or os.path.expanduser("~"))
     return home if home != "/" else "/home"
 

@@ -61,8 +61,8 @@ def cleaned_git_settings(root_fd: int, paths: Iterable[str]) -> dict[str, bytes]
 
 
 def cleaned_settings(text: bytes) -> bytes:
-    """Without what names a program or holds a password; whatever else stands there stays as it is, up to what git could
-    not read either."""
+    """Return git settings without what names a program or holds a password; the rest stays as it is, up to what
+    git could not read either."""
     at = len(_BOM) if text.startswith(_BOM) else 0
     kept = [text[:at]]
     section = ""

@@ -175,6 +175,6 @@ def _mounted_below(root: str) -> str | None:
 
 
 def _resolver_files() -> tuple[str, ...]:
-    """The file that says how names are resolved is often a link out of `/etc`."""
+    """Return the file that says how names are resolved: it is often a link out of `/etc`."""
     real = os.path.realpath("/etc/resolv.conf")
     return () if real.startswith("/etc/") else (real,)

@@ -62,7 +62,7 @@ class Launcher:
             self._input.close()
 
     def end(self) -> None:
-        """Everything in the layer has ended when this returns: the launcher waits for its namespace to be empty."""
+        """End it. Everything in the layer has ended when this returns: the launcher waits for an empty namespace."""
         self.control.close()
         self._close_input()
         try:

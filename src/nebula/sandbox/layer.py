@@ -36,11 +36,11 @@ class Layer:
         return self.descriptors[1]
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        """A created or changed file as the command left it, at most `limit` bytes."""
+        """Return a created or changed file as the command left it, at most `limit` bytes."""
         return self._read(self.upper, path, limit)
 
     def read_before(self, path: str, limit: int | None = None) -> bytes:
-        """A file of the project."""
+        """Return a file of the project."""
         return self._read(self.lower, path, limit)
 
     def _read(self, side: int, path: str, limit: int | None) -> bytes:

@@ -12,7 +12,7 @@ OFFERED = (AVAILABLE, ON_DISK)
 
 
 def recall(cache_folder: str) -> tuple[str, int] | None:
-    """The step that fails here and its error number, or one of OFFERED; None where nobody has found out."""
+    """Return the step that fails here and its error number, or one of OFFERED; None where nobody has found out."""
     try:
         with open(_note(cache_folder), encoding="ascii") as file:
             step, _, number = file.read(200).partition("\t")

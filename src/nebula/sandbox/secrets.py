@@ -87,7 +87,7 @@ class SecretFinder:
 
 @cache
 def private_kernel_files() -> tuple[str, ...]:
-    """What only root may read of the kernel itself: the state of every page of memory, and the like."""
+    """Return what only root may read of the kernel itself: the state of every page of memory, and the like."""
     return tuple(
         entry.path
         for entry in os.scandir("/proc")
@@ -97,7 +97,7 @@ def private_kernel_files() -> tuple[str, ...]:
 
 @cache
 def private_system_files(folder: str = "/etc") -> tuple[str, ...]:
-    """What only root may read: as root, a command sees in `/etc` what every user sees, no password hashes, no
+    """Return what only root may read: as root, a command sees in `/etc` what every user sees, no password hashes, no
     keys."""
     found = []
     for entry in os.scandir(folder):

@@ -18,7 +18,7 @@ _begun: dict[str, int] = {}
 
 
 def begin_trial(home: str) -> None:
-    """Where the answer is not known yet."""
+    """Find out in the background whether this machine can make layers, where that is not known yet."""
     if home in _begun or not sys.executable or recall(home) is not None:
         return
     try:

@@ -43,7 +43,7 @@ _AGREEMENT = re.compile(
 
 
 def agrees(text: str) -> bool:
-    """Whether it is one of the plain words of agreement; also in full-width letters, as an input method types them."""
+    """Return whether a text is a plain word of agreement; also in full-width letters, as an input method types them."""
     words = unicodedata.normalize("NFKC", text).lower().replace("、", " ").replace(",", " ").split()
     return _AGREEMENT.fullmatch(" ".join(words).rstrip(".!。 ")) is not None
 
@@ -63,7 +63,7 @@ class Decision:
 
     @classmethod
     def read(cls, text: str) -> Decision:
-        """From the words of the wire: "yes", "no", "all", "hunks 1, 3", or a sentence, which refuses and says why."""
+        """Read the words of the wire: "yes", "no", "all", "hunks 1, 3", or a sentence, which refuses and says why."""
         word = text.strip()
         if agrees(word):
             return cls(True)

@@ -48,7 +48,7 @@ def open_index(settings: Settings) -> Index:
 
 
 def _note_renames(settings: Settings, asked: int, held: int) -> None:
-    """In the audit log, where the figures are taken from; an index must not fail for want of it."""
+    """Note it in the audit log, where the figures are taken from; an index must not fail for want of it."""
     from nebula.events import new_trace_id
     from nebula.workspace.audit import AuditLog
     from nebula.workspace.errors import WorkspaceError
@@ -65,7 +65,7 @@ class CodeSearch(Protocol):
     """Where the tools find code by question: the index here, or one behind EC_RAG_URL."""
 
     def is_new(self) -> bool:
-        """Whether the first search has an index to build, which may take a while."""
+        """Return whether the first search has an index to build, which may take a while."""
         ...
 
     def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
@@ -80,7 +80,8 @@ class CodeSearch(Protocol):
 
 
 def code_search(settings: Settings) -> CodeSearch | None:
-    """None where the files are behind a gateway and no index is named: what lies here is not what is worked on."""
+    """Return the search; None where the files are behind a gateway and no index is named: what lies here is not
+    meant."""
     if settings.rag_url:
         return RemoteCode(settings)
     return None if settings.mcp_url else LocalCode(settings)
@@ -167,7 +168,7 @@ class RemoteCode:
 
 
 def has_index(settings: Settings) -> bool:
-    """Whether this project may have been indexed before; asked without opening anything."""
+    """Return whether this project may have been indexed before; asked without opening anything."""
     return bool(settings.index_url) or has_local_index(settings)
 
 

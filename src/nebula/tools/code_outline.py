@@ -39,7 +39,7 @@ class KeptOutline:
 
 
 def is_elsewhere(settings: Settings) -> bool:
-    """Whether the index of these files is in a database or behind EC_RAG_URL."""
+    """Return whether the index of these files is in a database or behind EC_RAG_URL."""
     return bool(settings.rag_url or (settings.index_url and not settings.mcp_url))
 
 
@@ -65,7 +65,7 @@ def keep_outline(settings: Settings, mark: str, files: Callable[[], Sequence[Out
 
 
 def leave_outline(settings: Settings, index: Index) -> None:
-    """Of the index as it is now."""
+    """Leave an outline of the index as it is now."""
     with suppress(OSError):  # a help, not a need
         keep_outline(settings, index.state(), lambda: index.outline(limit=MAX_KEPT_FILES))
 

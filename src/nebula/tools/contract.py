@@ -150,7 +150,7 @@ def whole_characters(text: str, what: str) -> str:
 
 
 def number_argument(args: Mapping[str, Any], name: str) -> int | None:
-    """A whole number of 1 or more, or None. Models send 3.0 and "3" for 3; both are plain enough."""
+    """Return a whole number of 1 or more, or None. Models send 3.0 and "3" for 3; both are plain enough."""
     value = args.get(name)
     if value is None:
         return None

@@ -54,11 +54,11 @@ class ReadLedger:
     """Folders that were looked into for instructions, each with the bytes that the model was told."""
 
     def recent(self, count: int) -> list[str]:
-        """The files read last, after those of which a search showed something."""
+        """Return the files read last, after those of which a search showed something."""
         return list(dict.fromkeys((*self._shown, *self._seen)))[-count:]
 
     def saw(self, path: str, content: str) -> None:
-        """The whole of it."""
+        """Note that the model saw the whole of a file."""
         if self._texts is not None:
             self._texts[_normal(path)] = content
         self._saw_whole(_normal(path), digest(content.encode("utf-8", "surrogateescape")))
@@ -78,8 +78,8 @@ class ReadLedger:
         self._shown.setdefault(_normal(path), set()).add((first, last, _hash(text)))
 
     def recognise(self, path: str, sha256: str, content: str) -> None:
-        """Of lines that were shown, those that stand in this content just where they were count as read. A byte order
-        mark is never shown: who has read all but that has read the file."""
+        """Count lines as read that were shown and stand in this content just where they were. A byte order mark is
+        never shown: who has read all but that has read the file."""
         if content.startswith(BOM) and self.knows(path, digest(content.removeprefix(BOM).encode())):
             self._saw_whole(_normal(path), sha256)
         shown = self._shown.get(_normal(path), ())
@@ -110,7 +110,7 @@ class ReadLedger:
             self._texts = None
 
     def edited_so(self, path: str, edit: Callable[[str], str]) -> None:
-        """An edit of the past: what it made of a content that was known in full is known as well."""
+        """Note an edit of the past: what it made of a content that was known in full is known as well."""
         before = (self._texts or {}).get(_normal(path))
         if before is not None:
             self.saw(path, edit(before))
@@ -124,7 +124,7 @@ class ReadLedger:
         return seen is not None and seen.sha256 == sha256 and seen.covers(first, last)
 
     def knew(self, path: str) -> bool:
-        """The model has read some content of this file in full, be it the present one or not."""
+        """Return whether the model has read some content of this file in full, be it the present one or not."""
         return _normal(path) in self._once
 
     def knows_part(self, path: str, sha256: str) -> bool:
@@ -147,7 +147,7 @@ def _joined(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _carried_over(ranges: Sequence[Range], blocks: Sequence[Block]) -> list[Range]:
-    """The ranges of the old content as lines of the new one, and the lines that were put there."""
+    """Return the ranges of the old content as lines of the new one, and the lines that were put there."""
     carried = [(start + 1, end) for _, _, start, end in blocks if start < end]
     unchanged = []
     reached = shift = 0

@@ -42,7 +42,7 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 def agent_tools(
     kit: ToolKit, approvals: Approvals, *, audit: CallAudit | None = None, after_change: Sequence[AfterChange] = ()
 ) -> ToolSet:
-    """Everything, for one turn; a write is approved first, and `after_change` hears of each one that was made."""
+    """Return all tools for one turn; a write is approved first, and `after_change` hears of each one that was made."""
     kit = replace(kit, approvals=approvals)
     writers = WritersOfTurn()
     offered = {**_built(TOOLS, kit, lambda tool: Approved(tool, approvals, writers)), **kit.external}
@@ -65,7 +65,7 @@ def chat_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
 
 
 def mcp_tools(kit: ToolKit, *, read_only: str = "", audit: CallAudit | None = None) -> ToolSet:
-    """What an MCP client is offered, whose user it asks itself; `read_only`: without writers, and the reason why."""
+    """Return what an MCP client is offered, which asks its own user; `read_only`: why there are no writers."""
     offered = [tool for tool in TOOLS if tool.over_mcp and not (tool.writes and read_only)]
     missing = {tool.name: read_only for tool in TOOLS if tool.over_mcp and tool.writes and read_only}
     return ToolSet(_built(offered, kit, Unasked), missing, BY_NAME, audit=audit)

@@ -17,7 +17,7 @@ def quoted_size(text: str) -> int:
 
 
 def whole_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
-    """How many lines of the head and of the tail fit into `room` bytes of JSON, half of it each."""
+    """Return how many lines of the head and of the tail fit into `room` bytes of JSON, half of it each."""
     head = fitting_lines(lines, room // 2)
     return head, fitting_lines(lines[:head:-1], room // 2)
 

@@ -74,13 +74,13 @@ class SearchCode:
         return Outcome.ok(result, evidence=tuple(map(evidence_of, chunks)))
 
     def _found(self, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
-        """Without what this workspace does not show: secrets, and what lies outside the folders of an MCP client."""
+        """Return chunks that this workspace shows: no secrets, nothing outside the folders of an MCP client."""
         chunks = self._code.search(query, limit, prefix, self._trace_id)
         return [chunk for chunk in chunks if is_shown(chunk, self._workspace)]
 
 
 def is_shown(chunk: Mapping[str, Any], workspace: Workspace) -> bool:
-    """Whether the workspace lets its file be seen."""
+    """Return whether the workspace lets the file of a chunk be seen."""
     try:
         return workspace.probe(str(chunk.get("path"))).kind == "file"
     except WorkspaceError:

@@ -162,7 +162,7 @@ def _failures_as_outcomes(call: Call, ended: _Ended) -> Iterator[None]:
 
 
 def _unrecorded(size: int | None, status: int) -> None:
-    """Where somebody else keeps the audit."""
+    """Record nothing: somebody else keeps the audit."""
 
 
 def _argument(use: AssistantToolUse, name: str) -> str:

@@ -38,7 +38,7 @@ class Proposal:
         return cls(tool, path, old, new, before, diff_texts(path, old, new))
 
     def only(self, hunks: Collection[int]) -> Proposal:
-        """The same with some of its hunks alone, counted from 1."""
+        """Return the same with some of its hunks alone, counted from 1."""
         chosen = [hunk for number, hunk in enumerate(self.change.hunks, start=1) if number in hunks]
         return Proposal.of(self.tool, self.path, self.old, apply_hunks(self.old, chosen), self.before)
 

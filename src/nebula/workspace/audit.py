@@ -33,7 +33,7 @@ class AuditLog:
     """True when the last line has no end."""
 
     def __init__(self, path: str, secrets: Iterable[str] = ()) -> None:
-        """A log where the user wants it; links are followed, for the user made them."""
+        """Open a log where the user wants it; links are followed, for the user made them."""
         folder, name = os.path.split(os.path.abspath(path))
 
         def open_folder() -> int:
@@ -44,7 +44,7 @@ class AuditLog:
 
     @classmethod
     def wanted(cls, path: str, root: str, secrets: Iterable[str] = ()) -> AuditLog:
-        """Where the user wants it (EC_AUDIT_LOG), else the project's own."""
+        """Return the log at `path`, which the user wants (EC_AUDIT_LOG), else the project's own."""
         return cls(path, secrets) if path else cls.of_project(root, secrets)
 
     @classmethod

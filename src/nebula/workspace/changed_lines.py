@@ -22,7 +22,7 @@ Block = tuple[int, int, int, int]
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> list[Block]:
-    """In order, never touching each other."""
+    """Return the blocks that differ, in order, never touching each other."""
     found: list[Block] = []
     waiting: list[Block] = [(0, len(before), 0, len(after))]
     while waiting:
@@ -63,7 +63,7 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run whose second numbers rise as the first do."""
+    """Return the longest run whose second numbers rise as the first do."""
     tops: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -81,7 +81,7 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None:
-    """The fewest single lines to take out and to put in; None where more than MAX_STEPS are needed."""
+    """Return the fewest single lines to take out and to put in; None where more than MAX_STEPS are needed."""
     old, new = len(before), len(after)
     middle = MAX_STEPS + 1
     reached = [0] * (2 * middle + 1)
@@ -100,7 +100,8 @@ def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None
 
 
 def _start(reached: Sequence[int], place: int, diagonal: int, step: int) -> int:
-    """How far the old text is when one more line is put in (from the diagonal above) or taken out (from below)."""
+    """Return how far the old text is when one more line is put in (from the diagonal above) or taken out (from
+    below)."""
     if _puts_in(reached, place, diagonal, step):
         return reached[place + 1]
     return reached[place - 1] + 1

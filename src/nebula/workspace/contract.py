@@ -74,7 +74,7 @@ class FileLines:
 
     @classmethod
     def of(cls, file: FileText, first: int, last: int | None) -> FileLines:
-        """Of a file that was read whole."""
+        """Return lines of a file that was read whole."""
         from nebula.workspace.diff import split_lines
 
         lines = split_lines(file.content)
@@ -97,7 +97,7 @@ class PathState:
 
     @property
     def expected(self) -> str:
-        """What to hand to `write_file` so that it writes only while this state still holds."""
+        """The value to hand to `write_file` so that it writes only while this state still holds."""
         if self.kind == "file" and self.sha256 is None:
             raise ValueError("this state does not say what the file holds; take it from check_write")
         return self.sha256 or ABSENT
@@ -161,14 +161,14 @@ class Workspace(Protocol):
         extensions: Sequence[str] | None = None,
         max_items: int | None = None,
     ) -> Listing:
-        """The entries of a directory. Recursive leaves out what git ignores and binary files; with `extensions`
+        """Return the entries of a directory. Recursive leaves out what git ignores and binary files; with `extensions`
         only files of those kinds are named, no directories."""
 
     def read_file(self, path: str) -> FileText: ...
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
-        """Lines of a file that may be too large to be read whole; None stands for the end. Of lines that together
-        are larger than a file may be, those that fit."""
+        """Return lines of a file that may be too large to be read whole; None stands for the end. Of lines that
+        together are larger than a file may be, those that fit."""
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
@@ -177,10 +177,10 @@ class Workspace(Protocol):
         ABSENT; checked under the lock, `Stale` if it no longer holds."""
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
-        """The text files below `directory` that contain `keyword`, exactly as typed."""
+        """Return the text files below `directory` that contain `keyword`, exactly as typed."""
 
     def probe(self, path: str) -> PathState:
-        """What is there, without looking into it or judging whether it may be read or written."""
+        """Return what is there, without looking into it or judging whether it may be read or written."""
 
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
@@ -190,4 +190,4 @@ class Workspace(Protocol):
         by somebody else since."""
 
     def for_turn(self, trace_id: str) -> Workspace:
-        """The same workspace, its calls and changes recorded under that id."""
+        """Return the same workspace, its calls and changes recorded under that id."""

@@ -40,7 +40,7 @@ class TextDiff:
 
 
 def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
-    """From old to new, None standing for no file."""
+    """Return the difference from old to new, None standing for no file."""
     before, after = split_lines(old), split_lines(new)
     blocks = changed_blocks(before, after)
     if not blocks:
@@ -60,7 +60,7 @@ def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
 
 
 def apply_hunks(old: str | None, hunks: Iterable[Hunk]) -> str:
-    """The old text with some of its diff's hunks applied, in their order."""
+    """Return the old text with some of its diff's hunks applied, in their order."""
     lines = split_lines(old)
     kept: list[str] = []
     reached = 0

@@ -88,7 +88,7 @@ class FileHistory:
         self._writer = writer
 
     def changes(self, group: str | None = None) -> list[RecordedChange]:
-        """The recorded changes of a turn, or all of them, oldest first."""
+        """Return the recorded changes of a turn, or all of them, oldest first."""
         return [change for change in self._writer.log.changes() if group is None or change.group == group]
 
     def changes_after(self, is_old: Callable[[RecordedChange], bool]) -> list[RecordedChange]:
@@ -96,7 +96,7 @@ class FileHistory:
         return self._writer.log.changes_after(is_old)
 
     def content(self, state: str) -> bytes | None:
-        """The content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
+        """Return the content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
         return self._writer.objects.get(content_name(state) or "")
 
     def plan_undo(self, group: str | None = None, passing: Collection[str] = ()) -> FilePlan:
@@ -154,7 +154,7 @@ class FileHistory:
         return timeline
 
     def _step(self, path: str, known: set[str | None], target: str | None) -> FileStep:
-        """A step that is right only while the file has a content the journal left it with."""
+        """Return a step that is right only while the file has a content the journal left it with."""
         try:
             current = self.current(path, {*known, target})
         except WorkspaceError as error:
@@ -218,7 +218,7 @@ class FileHistory:
         return changes
 
     def _modes(self, plan: FilePlan) -> dict[str, int]:
-        """The permissions that files had when they were removed, where some are to come back."""
+        """Return the permissions that files had when they were removed, where some are to come back."""
         if all(step.current is not None or step.target is None for step in plan.steps):
             return {}
         return {change.path: change.mode for change in self._writer.log.changes() if change.mode is not None}
@@ -268,7 +268,7 @@ def _in_the_way(conflicts: Sequence[FileStep]) -> Stale:
 
 
 def ends(changes: Iterable[RecordedChange]) -> dict[str, tuple[RecordedChange, RecordedChange]]:
-    """The first and the last change of each path."""
+    """Return the first and the last change of each path."""
     found: dict[str, tuple[RecordedChange, RecordedChange]] = {}
     for change in changes:
         first, _ = found.get(change.path, (change, change))

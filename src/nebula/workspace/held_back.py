@@ -38,7 +38,7 @@ class HeldBackWorkspace:
         return False
 
     def forecast(self) -> list[TextDiff]:
-        """What would change, file by file."""
+        """Return what would change, file by file."""
         diffs = (diff_texts(path, self._present(path), self._held[path]) for path in sorted(self._held))
         return [diff for diff in diffs if diff.text]
 

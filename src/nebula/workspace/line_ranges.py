@@ -23,7 +23,7 @@ class LineRange:
 
 
 def read_line_range(fd: int, first: int, last: int | None, room: int) -> LineRange:
-    """Lines `first` to `last` (None: the end), counted from 1, as many whole ones as fit into `room` bytes."""
+    """Return lines `first` to `last` (None: the end), counted from 1, as many whole ones as fit into `room` bytes."""
     from hashlib import sha256  # loads the TLS library: 5 ms that an import need not pay
 
     seen, wanted = sha256(), bytearray()
@@ -42,7 +42,7 @@ def read_line_range(fd: int, first: int, last: int | None, room: int) -> LineRan
 
 
 def _lines_of(chunk: bytes, first: int, last: int | None) -> bytes:
-    """Of the lines in a chunk, counted from 0, those from `first` to `last`; its ends may be parts of lines."""
+    """Return lines `first` to `last` of a chunk, counted from 0; its ends may be parts of lines."""
     start = 0
     for _ in range(first):
         start = chunk.index(b"\n", start) + 1
@@ -58,7 +58,7 @@ def _lines_of(chunk: bytes, first: int, last: int | None) -> bytes:
 
 
 def _whole_lines(content: bytes, room: int) -> tuple[bytes, int]:
-    """What fits, and how many lines that is; of a line that alone is too long its beginning, which counts as none."""
+    """Return the lines that fit and their number; a line that alone is too long is cut and counts as none."""
     if len(content) <= room:
         return content, content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
     whole = content[: content.rfind(b"\n", 0, room) + 1]

@@ -56,7 +56,7 @@ def open_workspace(
 def open_workspace(
     root: str, policy: Policy | None = None, *, read_only: bool = False, calls: Syscalls = REAL
 ) -> ReadingWorkspace:
-    """The guarded files below `root`. Opened read-only, it has no code to write with."""
+    """Return the guarded files below `root`. Opened read-only, it has no code to write with."""
     jail = Jail(root, calls=calls)
     judge = Judge(policy or Policy())
     if read_only:
@@ -149,7 +149,7 @@ class LocalWorkspace(ReadingWorkspace):
         return RepositoryFinder(self._jail.exists, together)
 
     def may_change_repository(self, path: str) -> bool:
-        """The same for a path below `.git`, which needs to be allowed by name."""
+        """Return the same for a path below `.git`, which needs to be allowed by name."""
         try:
             return self._judge.allows_in_repository(normal_path(path))
         except WorkspaceError:
@@ -173,7 +173,7 @@ class LocalWorkspace(ReadingWorkspace):
         return AppliedSet(tuple(done), (*refused, *others, *changed, *failed), len(beside) + len(git))
 
     def take_back_half_applied(self) -> TakenBack | None:
-        """Of a set whose process was killed while it applied it."""
+        """Take back a set whose process was killed while it applied it; None where there is none."""
         return self._set_writer().take_back_half_applied()
 
     def _set_writer(self) -> ChangeSetWriter:

@@ -78,7 +78,8 @@ class ReadingWorkspace:
         return FileText(place.text, _shown(content, place), digest(content), len(content), secret)
 
     def read_bytes(self, path: str, limit: int) -> bytes:
-        """The bytes of a file of any kind, such as an image, of at most so many. A secret one is always refused."""
+        """Return the bytes of a file of any kind, such as an image, of at most so many. A secret one is always
+        refused."""
         place = normal_path(path)
         fd, secret = self._open(place)
         try:
@@ -114,7 +115,7 @@ class ReadingWorkspace:
         return FileLines(place.text, text, first, found.last, found.total_lines, found.sha256, found.size, secret)
 
     def _open(self, place: NormalPath) -> tuple[int, bool]:
-        """A descriptor of a file that may be read, and whether it is a secret one."""
+        """Return a descriptor of a file that may be read, and whether it is a secret one."""
         secret = place.standing.secret
 
         def judge_target(real: NormalPath) -> None:

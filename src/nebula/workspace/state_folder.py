@@ -82,7 +82,7 @@ def _open_to_write(root_fd: int, aside: list[str]) -> None:
 
 
 def _has_graph(root_fd: int) -> bool:
-    """Whether the conversation can lie where it is meant to: there is a folder, or room for one."""
+    """Return whether the conversation can lie where it is meant to: there is a folder, or room for one."""
     try:
         os.close(best_opener()(root_fd, (STATE_DIR, "graph"), FOLDER_FLAGS))
     except FileNotFoundError:
@@ -93,12 +93,12 @@ def _has_graph(root_fd: int) -> bool:
 
 
 def is_half_applied(root: str) -> bool:
-    """Whether a set of changes is being applied, or was when its process ended; cheap enough for every start."""
+    """Return whether a set of changes is being applied, or was when its process ended. Cheap enough for every start."""
     return os.path.lexists(os.path.join(root, STATE_DIR, "journal", SET_MARKER))
 
 
 def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL, aside: list[str] | None = None) -> int:
-    """A descriptor of `.nebula/`, or of a folder in it, made if missing."""
+    """Open `.nebula/`, or a folder in it, made if missing."""
     try:
         here = _enter(root_fd, STATE_DIR, calls)
         try:
@@ -143,8 +143,8 @@ def _set_aside(folder_fd: int, name: str, fits: Callable[[int], bool], calls: Sy
 
 
 def close_to_others(fd: int, calls: Syscalls) -> int:
-    """The same descriptor, of a file or folder that only its owner may use: one that came with a project is open to
-    everybody. What belongs to another user is that user's matter."""
+    """Return the same descriptor, of a file or folder that only its owner may use: one that came with a project is open
+    to everybody. What belongs to another user is that user's matter."""
     found = os.fstat(fd)
     if stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid():
         try:

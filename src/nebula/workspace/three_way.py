@@ -26,7 +26,7 @@ def merged(base: str, ours: str, theirs: str) -> str | None:
 
 
 def _meet(one: Block, other: Block) -> bool:
-    """Whether they change the same lines, or lines beside each other."""
+    """Return whether two changes touch the same lines, or lines beside each other."""
     return one[0] <= other[1] and other[0] <= one[1]
 
 

@@ -43,19 +43,19 @@ def _digest(folder: int, name: str, found: os.stat_result, repair: bool) -> str 
 
 
 def has_content(folder: int, name: str, found: os.stat_result, wanted: bytes) -> bool:
-    """Whether a file of the layer, of that length, has that content."""
+    """Return whether a file of the layer, of that length, has that content."""
     if not wanted:
         return True
     return _digest(folder, name, found, repair=True) == hashlib.sha256(wanted).hexdigest()
 
 
 def make_readable(folder: int, name: str, found: os.stat_result) -> None:
-    """In a layer nobody else can reach any more, so nothing can be swapped for a link in between."""
+    """Make an entry readable, in a layer that nobody else can reach: nothing can be swapped for a link in between."""
     os.chmod(name, stat.S_IMODE(found.st_mode) | (0o700 if stat.S_ISDIR(found.st_mode) else 0o400), dir_fd=folder)
 
 
 def is_whiteout(found: os.stat_result) -> bool:
-    """How the upper side says that something is deleted."""
+    """Return whether the upper side says by this that something is deleted."""
     return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
 
 
@@ -64,5 +64,5 @@ def odd_kind(found: os.stat_result) -> str | None:
 
 
 def ordinary_mode(mode: int, before: int | None) -> int:
-    """Without set-user-ID and its like, unless they were there before."""
+    """Return a mode without set-user-ID and its like, unless they were there before."""
     return mode & ~(_SPECIAL_BITS & ~(before or 0))

@@ -31,7 +31,7 @@ def is_git_path(path: str) -> bool:
 
 
 def without_refreshed_indexes(layer: Layer, changes: list[LayerChange]) -> list[LayerChange]:
-    """An index that only knows newer file times is no change."""
+    """Return the changes without each index that only knows newer file times."""
     return [change for change in changes if not (_is_index(change.path) and _has_same_entries(layer, change))]
 
 
@@ -101,7 +101,8 @@ def _ref_change(
 
 
 def _new_commit(layer: Layer, before: str | None, after: str | None, touched: Mapping[str, LayerChange]) -> str | None:
-    """The subject of `after`, if that is a commit made by the command on `before`, perhaps with others between."""
+    """Return the subject of `after`, if that is a commit made by the command on `before`, perhaps with others
+    between."""
     parents, subject = _commit(layer, after) if _object_path(after) in touched else (None, None)
     for _ in range(_MOST_COMMITS):
         if parents is None or (before is None and not parents) or before in parents:

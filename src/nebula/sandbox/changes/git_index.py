@@ -28,7 +28,7 @@ class IndexEntry:
 
 
 def read_entries(data: bytes) -> Iterator[IndexEntry]:
-    """One by one: names share their beginnings, so that all of them can be a thousand times as large as the file."""
+    """Yield entries one by one: names share their beginnings, so all can be a thousand times as large as the file."""
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in {2, 3, 4}:
         raise NotUnderstood
@@ -48,7 +48,7 @@ def read_entries(data: bytes) -> Iterator[IndexEntry]:
 
 
 def _digest_size(data: bytes) -> int:
-    """That of the digest of all that it ends in, which is of the same kind as those in it."""
+    """Return the size of the digest that the index ends with: those of its entries are of the same kind."""
     return 32 if hashlib.sha256(data[:-32]).digest() == data[-32:] else 20
 
 

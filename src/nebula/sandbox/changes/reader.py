@@ -175,7 +175,7 @@ class _Reader:
         return content.has_content(folder.upper, name, after, mask)
 
     def _delete(self, folder: _Folder, name: str) -> None:
-        """Everything that stood there in the project."""
+        """Add the deletion of everything that stood there in the project."""
         before = _lstat(folder.lower, name)
         path = folder.prefix + name
         if before is None or folder.lower is None or path in self._hidden:

@@ -13,7 +13,7 @@ from nebula.value import replace
 
 
 def pair_renames(layer: Layer, changes: list[LayerChange]) -> list[LayerChange]:
-    """Only files whose size occurs on both sides are read."""
+    """Return the changes with renames named; only files whose size occurs on both sides are read."""
     wanted = {change.after.size for change in changes if _is_new_file(change) and change.after is not None}
     deleted: defaultdict[str, list[str]] = defaultdict(list)
     for change in changes:

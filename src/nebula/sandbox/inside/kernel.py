@@ -22,7 +22,7 @@ class StepFailed(Exception):
 
 
 def call(step: str, function: str, *arguments: Argument) -> int:
-    """A function of the C library that answers -1 and errno."""
+    """Call a function of the C library that answers -1 and errno."""
     return _checked(step, getattr(_libc, function)(*[_plain(each) for each in arguments]))
 
 

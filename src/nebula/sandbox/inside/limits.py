@@ -73,7 +73,7 @@ class ResourceWatch:
         self._shared_at_start = _meminfo()["Shmem"] - layer_used()
 
     def exceeded(self) -> str | None:
-        """Which limit has been passed: "memory" or "processes"."""
+        """Return the limit that has been passed: "memory" or "processes"."""
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
         if len(pids) > self._processes + 1:
             return "processes"
@@ -96,7 +96,7 @@ def _private_bytes(pid: str) -> int:
 
 
 def _meminfo() -> dict[str, int]:
-    """Of the whole machine, in bytes, as far as it is needed."""
+    """Return the memory of the whole machine, in bytes, as far as it is needed."""
     figures = {}
     with open("/proc/meminfo", encoding="ascii") as file:
         for line in file:

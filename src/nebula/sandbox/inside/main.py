@@ -80,8 +80,8 @@ def _be_first(control: _socket.socket, config: dict[str, Any]) -> None:
 
 
 def _build(config: dict[str, Any]) -> tuple[list[int], Space]:
-    """The descriptors that nebula gets: upper side, view of the project, and the socket for a proxy if there is one.
-    And what says whether the layer is full."""
+    """Return the descriptors that nebula gets: upper side, view of the project, and the socket for a proxy if there is
+    one. And what says whether the layer is full."""
     limits.limit_pids(config["processes"])
     listener = []
     if not config["network"]:
@@ -124,7 +124,7 @@ def _watch(control: _socket.socket, config: dict[str, Any], space: Space) -> tup
 
 
 def _reap(command: int) -> int | None:
-    """The command's status once it has ended; orphans are taken care of on the way."""
+    """Return the command's status once it has ended; orphans are taken care of on the way."""
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == command:

@@ -42,7 +42,7 @@ def _put_mask(folder: int, name: str, content: bytes, found: os.stat_result) -> 
 
 
 def _open_parent(upper: int, lower: str, path: str) -> int:
-    """The folder of `path` in the upper side, made like the one in the lower side where it is missing."""
+    """Return the folder of `path` in the upper side, made like the one in the lower side where it is missing."""
     here = os.dup(upper)
     parts = path.split("/")[:-1]
     for depth, name in enumerate(parts, 1):
@@ -68,7 +68,7 @@ def copy_attributes(place: str, found: os.stat_result) -> None:
 
 
 def cover(path: str, empty_file: str) -> None:
-    """For what lies outside the project, and cannot be deleted anyway."""
+    """Cover a path outside the project, which cannot be deleted anyway."""
     if os.path.isdir(path):
         mounts.mount("tmpfs", path, "mode=755,size=4k", mounts.READ_ONLY)
     elif os.path.exists(path):

@@ -31,7 +31,7 @@ def mount(kind: str, where: str, options: str, flags: int) -> None:
 
 
 def clone_tree(path: str, *, recursive: bool = True) -> int:
-    """A detached copy of the mount at `path`, with everything mounted below it."""
+    """Return a detached copy of the mount at `path`, with everything mounted below it."""
     deep = _RECURSIVE if recursive else 0
     return syscall("open_tree", _OPEN_TREE, _AT_FDCWD, os.fsencode(path), _CLONE | _CLOEXEC | deep)
 

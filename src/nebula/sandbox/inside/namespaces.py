@@ -17,7 +17,8 @@ NEW_IPC, NEW_UTS, NEW_CGROUP = 0x08000000, 0x04000000, 0x02000000
 
 
 def enter(*, network: bool) -> None:
-    """The caller's next child is the first process of the new PID namespace. Users keep their numbers."""
+    """Enter new namespaces: the caller's next child is the first process of the PID namespace. Users keep their
+    numbers."""
     uid, gid = os.geteuid(), os.getegid()
     write_maps = _writer_of_all_ids() if uid == 0 else None
     flags = NEW_USER | NEW_MOUNT | NEW_PID | NEW_IPC | NEW_UTS | NEW_CGROUP | (0 if network else NEW_NETWORK)
@@ -80,7 +81,7 @@ def _write(path: str, text: str) -> None:
 
 
 def listen_on_loopback() -> _socket.socket:
-    """For a proxy: whoever holds this socket, wherever they are, answers what connects to it in here."""
+    """Return a socket for a proxy: whoever holds it, wherever they are, answers what connects to it in here."""
     import _socket
 
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)

@@ -62,7 +62,7 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
 
 
 def _open_known(path: str, identity: tuple[int, int], flags: int) -> int:
-    """The folder that nebula has looked at, not one that was put in its place since."""
+    """Open the folder that nebula has looked at, not one that was put in its place since."""
     handle = os.open(path, flags)
     found = os.fstat(handle)
     if (found.st_dev, found.st_ino) != identity:
@@ -136,7 +136,7 @@ def _put_devices(stage: str, devices: dict[str, int]) -> None:
 
 
 def _put_own_folders(stage: str, layer: str, config: dict[str, Any]) -> None:
-    """All of them are in the layer's tmpfs, so that one limit holds for everything the command writes."""
+    """Make the layer's own folders in its tmpfs, so that one limit holds for everything the command writes."""
     os.makedirs(f"{stage}/run")
     os.makedirs(f"{stage}/var")
     os.symlink("/tmp", f"{stage}/var/tmp")  # noqa: S108 - the private one

@@ -42,7 +42,7 @@ def _become(uid: int, gid: int) -> None:
 
 
 def landlock_version() -> int:
-    """What the kernel has of it; 0 where it has none, or where it is turned off."""
+    """Return the version of Landlock in this kernel; 0 where it has none, or where it is turned off."""
     try:
         return syscall("landlock", _CREATE_RULESET, None, 0, 1)
     except StepFailed as failed:

@@ -42,7 +42,7 @@ class WholeLines:
             self._rest, self._is_cut = b"", True
 
     def take(self) -> str:
-        """What came since the last time, without a private key or a part of one."""
+        """Return what came since the last time, without a private key or a part of one."""
         lines, self._lines = self._lines, b""
         begun, ended = lines.find(_BEGIN), lines.find(_END)
         if 0 <= ended < begun or ended >= 0 > begun:
@@ -53,7 +53,7 @@ class WholeLines:
 
 
 def _behind_break(text: bytes) -> int:
-    """Where the second line begins."""
+    """Return where the second line begins."""
     return min(at for at in (text.find(b"\n"), text.find(b"\r"), len(text)) if at >= 0) + 1
 
 

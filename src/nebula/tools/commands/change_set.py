@@ -55,7 +55,7 @@ class CommandChanges:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Of all that a yes would write."""
+        """The paths of all that a yes would write."""
         beside = (*self.ignored, *self.repository)
         return (*(change.path for change in self.proposed), *(change.path for change in beside))
 
@@ -71,7 +71,7 @@ class CommandChanges:
         return (*files, *((".git",) if self.git and not self.repository else ()))
 
     def remarks(self) -> tuple[Sentence, ...]:
-        """What else there is to know before the answer."""
+        """Return what else there is to know before the answer."""
         said = []
         if self.ignored:
             size = sum(change.after.size for change in self.ignored if change.after is not None)
@@ -102,7 +102,7 @@ class CommandChanges:
         return Sentence(_LEFT_OUT["extension"], paths=_named(paths)) if paths else None
 
     def path_changes(self, paths: Collection[str] | None) -> list[PathChange]:
-        """To apply: all, or those paths alone with the folders that they need."""
+        """Return what to apply: all, or those paths alone with the folders that they need."""
         wanted = self.by_path if paths is None else {path: self.by_path[path] for path in paths}
         chosen = [change for changes in wanted.values() for change in changes]
         folders = [
@@ -123,7 +123,7 @@ class CommandChanges:
         return self._last_of_each(self.ignored)
 
     def _last_of_each(self, changes: Iterable[LayerChange]) -> list[PathChange]:
-        """What stands in the place of something deleted comes after it, and is what the path shall become."""
+        """Return one change for each path, its last: what replaces something deleted comes after it."""
         merged = {change.path: change for change in changes}
         return [self._path_change(change) for change in merged.values()]
 
@@ -211,7 +211,7 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace, repositories: Repos
 
 
 def _allowed_in_repository(found: ChangeSet, layer: Layer, workspace: LocalWorkspace) -> tuple[LayerChange, ...]:
-    """All of it or nothing: half a commit is a broken repository."""
+    """Return all of the files or none: half a commit is a broken repository."""
     files = found.git_files
     allowed = all(
         workspace.may_change_repository(change.path) and (not change.secret or _is_log(change)) for change in files
@@ -241,7 +241,7 @@ def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> P
 
 
 def _notes(before: Entry | None, after: Entry | None, compared: Compared | None) -> str:
-    """What a diff of lines cannot say, one line each."""
+    """Return what a diff of lines cannot say, one line each."""
     lines = []
     if before is not None and after is not None and before.kind == after.kind and before.mode != after.mode:
         lines.append(f"mode {before.mode:o} → {after.mode:o}")

@@ -78,7 +78,7 @@ def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
 
 
 def _tracked_paths(root: str, changes: list[LayerChange]) -> set[str]:
-    """Those of the paths that an index names, also of files that are not in the work tree."""
+    """Return the paths that an index names, also of files that are not in the work tree."""
     return {
         repository + name
         for repository, names in _by_repository(root, changes).items()

@@ -40,7 +40,7 @@ class CommandLayers:
 
     @property
     def available(self) -> bool:
-        """Whether this machine can: found out once after it was started, and looked up from then on."""
+        """This machine can make layers: found out once after it was started, and looked up from then on."""
         from nebula.sandbox.remembered import OFFERED, recall
 
         known = recall(self.settings.home)
@@ -60,7 +60,7 @@ class CommandLayers:
         on_output: OnOutput | None = None,
         read_back: bool = True,
     ) -> CommandResult:
-        """To its end. Cancelled, it ends the command and everything that it started. Raises SandboxError."""
+        """Run a line to its end. Cancelled, it ends the command and everything that it started. Raises SandboxError."""
         from nebula.sandbox.command import Stop, run
 
         command = await asyncio.to_thread(

@@ -44,7 +44,7 @@ class RunCheck:
 
 
 async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> CheckResult:
-    """In a layer where there are any, so that it leaves nothing behind."""
+    """Run a check, in a layer where there are any, so that it leaves nothing behind."""
     from nebula.tools.commands.plain import MAX_OUTPUT_BYTES, CheckResult, run_command
 
     if layers is None:

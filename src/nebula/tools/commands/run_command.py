@@ -87,7 +87,7 @@ class RunCommand:
 
     @property
     def _hosts(self) -> tuple[str, ...]:
-        """What a command that needs the network reaches without a question; none where all of it was allowed."""
+        """The hosts that a command may reach without a question; none where all of the network was allowed."""
         return () if self._has_network else self._layers.settings.sandbox_network
 
     @property
@@ -205,7 +205,7 @@ class RunCommand:
         return Outcome.ok(report, changes=tuple(applied), decision=decision.word())
 
     def _report(self, result: CommandResult, call: Call, changed: list[str], remarks: Iterable[str]) -> dict[str, Any]:
-        """What the model reads: both ends of the output, however long it was."""
+        """Return what the model reads: both ends of the output, however long it was."""
         output, _ = cut_middle(result.output, max(call.room // 2 - ROOM_FOR_REST, 0))
         report: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
         if result.stopped:

@@ -31,7 +31,7 @@ class ExternalServers:
         return [remark for each in remarks for remark in each]
 
     def tools(self, approvals: Approvals | None, *, plan: bool) -> Mapping[str, Tool]:
-        """What they offer by now. In plan mode only what the user says merely reads."""
+        """Return what the servers offer by now; in plan mode only what the user says merely reads."""
         found: dict[str, Tool] = {}
         for connection in self._connections:
             for declared in connection.tools if connection.is_open else ():

@@ -38,7 +38,7 @@ NOT_ALLOWED = "The user did not allow this call. Do not try it again; go on with
 
 
 def offered_name(server: str, tool: str) -> str:
-    """As all providers take it: letters, digits, _ and -."""
+    """Return the name of a tool as all providers take it: letters, digits, _ and -."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}{tool}")[:MAX_NAME]
 
 
@@ -53,7 +53,7 @@ class ExternalTool:
 
     @property
     def reads_only(self) -> bool:
-        """Whether the user says so. What the server says of its own tools is not asked."""
+        """The user says that it only reads. What the server says of its own tools is not asked."""
         return self._tool in self._connection.server.read_only
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:

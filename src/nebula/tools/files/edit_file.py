@@ -99,7 +99,7 @@ class EditFile(WritingTool):
         return proposal
 
     def _appending(self, path: str, text: str) -> Proposal:
-        """As the dialect's `write_file` offers it: more at the end, or a new file. What is there is not touched."""
+        """Propose more at the end of a file, or a new one, as the dialect's `write_file` offers it."""
         state = self.workspace.check_write(path, "append", text)
         if state.kind == "missing":
             return Proposal.of("editFile", state.path, None, text, ABSENT)
@@ -130,7 +130,7 @@ class EditFile(WritingTool):
 
 
 def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
-    """The edits, or the whole new content; models send the one that they do not mean as null."""
+    """Return the edits, or the whole new content; models send the one that they do not mean as null."""
     by_edits, whole = args.get("edits") is not None, args.get("new_content") is not None
     if by_edits == whole:
         raise ToolFailure("Give either 'edits' or 'new_content', and not both.")
@@ -153,7 +153,7 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
 
 
 def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
-    """What an edit that was once possible makes of the text."""
+    """Return the text after an edit that was once possible."""
     if isinstance(args.get("append"), str):
         return text + str(args["append"])
     edits, content = _wanted(args)
@@ -165,7 +165,7 @@ def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
 
 
 def _taken(before: str, wanted: str, result: Mapping[str, Any]) -> str:
-    """Without the hunks that the user left out: the remark for the model shows those."""
+    """Return the result without the hunks that the user left out: the remark for the model shows those."""
     if (remark := result.get("remark")) is None:
         return wanted
     hunks = diff_texts("", before, wanted).hunks

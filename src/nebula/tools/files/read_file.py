@@ -93,7 +93,7 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
 
 
 def _part(lines: FileLines, end: int, room: int) -> dict[str, Any]:
-    """The lines asked for, or as many of their head and tail as there is room for."""
+    """Return the lines asked for, or as many of their head and tail as there is room for."""
     start = lines.first
     part: dict[str, Any] = {
         "content": lines.content,

@@ -47,7 +47,7 @@ def _read_edit(number: int, edit: object) -> TextEdit:
 
 
 def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool = True) -> str:
-    """The whole new text. Raises ToolFailure, naming the edit (counted from 1), if one does not fit.
+    """Return the whole new text. Raises ToolFailure, naming the edit (counted from 1), if one does not fit.
 
     Without `quote` the failure shows nothing of the text: it is recorded, and the file may be a secret one."""
     mark = BOM if text.startswith(BOM) else ""
@@ -104,7 +104,7 @@ def _too_many(number: int, path: str, text: str, places: Sequence[int]) -> str:
 
 
 def _nearest(text: str, wanted: str) -> str:
-    """Where the text nearly stands, and the first line in which it differs there."""
+    """Return the lines where the text nearly stands, and the first in which it differs there."""
     have, want = _unix(text).removesuffix("\n").split("\n"), _unix(wanted).removesuffix("\n").split("\n")
     start = _best_start(have, want)
     if start is None:
@@ -139,7 +139,8 @@ def _named(character: str | None) -> str:
 
 
 def _best_start(have: Sequence[str], want: Sequence[str]) -> int | None:
-    """The place most of whose lines are the same but for white space; else the line most like the longest one."""
+    """Return the place most of whose lines are the same but for white space; else the line most like the longest
+    one."""
     where: dict[str, list[int]] = {}
     for number, line in enumerate(have):
         if key := "".join(line.split()):

@@ -60,7 +60,8 @@ class Jail:
         self.close()
 
     def open_for_reading(self, path: NormalPath, judge: JudgePath, flags: int = FILE_FLAGS) -> int:
-        """A descriptor of what the path names, also through links that stay inside; `judge` sees where they lead."""
+        """Return a descriptor of what the path names, also through links that stay inside; `judge` sees where they
+        lead."""
         try:
             return self._open(self.fd, path.parts, flags)
         except OSError as error:
@@ -76,14 +77,15 @@ class Jail:
             raise translate(error, path.text) from None
 
     def open_plain(self, path: NormalPath, flags: int) -> int:
-        """A descriptor of what the path names, if there is no link in it; OSError else."""
+        """Return a descriptor of what the path names, if there is no link in it; OSError else."""
         return self._open(self.fd, path.parts, flags)
 
     def open_folder(self, path: NormalPath, judge: JudgePath) -> int:
         return self.open_for_reading(path, judge, FOLDER_FLAGS)
 
     def open_parent(self, path: NormalPath) -> int:
-        """The directory of a file to be written, reached without any link. FileNotFoundError if there is none."""
+        """Return the directory of a file to be written, reached without any link. FileNotFoundError if there is
+        none."""
         try:
             return self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
         except FileNotFoundError:
@@ -111,7 +113,7 @@ class Jail:
         return here
 
     def status(self, path: NormalPath) -> os.stat_result | None:
-        """What lies at a path that was resolved; None if nothing does, or it is no longer where the links led."""
+        """Return the status of a path that was resolved; None if nothing is there, or the links lead elsewhere now."""
         try:
             parent = self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
         except OSError as error:
@@ -136,7 +138,7 @@ class Jail:
             os.close(parent)
 
     def resolve(self, path: NormalPath) -> NormalPath:
-        """The path with all links replaced by what they stand for."""
+        """Return the path with all links replaced by what they stand for."""
         try:
             real = without_links(self._open, self.fd, path.parts, self.root)
         except OSError as error:
@@ -165,7 +167,7 @@ def status_at(dir_fd: int, name: str) -> os.stat_result | None:
 
 
 def require_regular(fd: int, path: str) -> os.stat_result:
-    """The status of an open file; refused if it is a directory, a device, a FIFO or a socket."""
+    """Return the status of an open file; refuse a directory, a device, a FIFO or a socket."""
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
         return status
@@ -175,7 +177,7 @@ def require_regular(fd: int, path: str) -> os.stat_result:
 
 
 def translate(error: OSError, path: str) -> WorkspaceError:
-    """The one place where the operating system's words become ours."""
+    """Return our error for one of the operating system, with our words for it."""
     code = error.errno
     if code in {errno.ENOENT, errno.ENOTDIR}:
         return PathNotFound("{path}: not found; list the directory to see what is there.", path=path)

@@ -56,7 +56,7 @@ class Judge:
             raise ProtectedPath("{path}: controls other programs; the user must allow it by name.", path=path.text)
 
     def allows_in_repository(self, path: NormalPath) -> bool:
-        """Whether the user allowed a command's change below `.git` by name. `.git` stands for all of it but for what
+        """Return whether the user allowed a command's change below `.git` by name. `.git` stands for all of it but what
         makes git run programs, which has to be named itself."""
         names = path.lock_key.split("/")
         if ".nebula" in names or ".git" not in path.parts:

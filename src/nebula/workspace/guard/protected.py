@@ -115,13 +115,13 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
 
 
 def is_named(parts: tuple[str, ...], allowed: Collection[tuple[str, ...]], *, with_folders: bool) -> bool:
-    """Whether the user named this file; `with_folders`: or a folder above it."""
+    """Return whether the user named this file; `with_folders`: or a folder above it."""
     return parts in allowed or (with_folders and any(parts[: len(name)] == name for name in allowed))
 
 
 @lru_cache(maxsize=1024)
 def fold_name(name: str) -> str:
-    """The name as the most careless file system would compare it.
+    """Return the name as the most careless file system would compare it.
 
     Case-insensitive (macOS, Windows), Unicode-normalising and deaf to ignorable characters (HFS+), trimming dots,
     spaces and stream names (NTFS), and knowing NTFS's short form of `.git`.
@@ -145,7 +145,7 @@ def _is_variation_mark(char: str) -> bool:
 
 
 def _readings(part: str) -> list[str]:
-    """A name folded, and split where a look-alike of a separator became one."""
+    """Return a name folded, and split where a look-alike of a separator became one."""
     folded = fold_name(part)
     if "/" not in folded:
         return [folded]
@@ -176,7 +176,7 @@ def _is_environment(leaf: str) -> bool:
 
 
 def _without_copy_marks(leaf: str) -> list[str]:
-    """The name, and what it is a copy of: `server.key.bak`, `.netrc~`, `.id_rsa.swp`, `#x.pem#`, `x.pem.1`; both
+    """Return the name, and what it is a copy of: `server.key.bak`, `.netrc~`, `.id_rsa.swp`, `#x.pem#`, `x.pem.1`; both
     without the dot that hides a file, as of `.credentials.json`."""
     names = [leaf]
     if leaf.startswith("#") and leaf.endswith("#"):

@@ -130,7 +130,7 @@ class ChangeLog:
         return bool(found)
 
     def end(self) -> int:
-        """The number that the next record gets at least."""
+        """Return the number that the next record gets at least."""
         with self._locked() as fd:
             return os.fstat(fd).st_size
 

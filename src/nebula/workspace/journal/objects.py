@@ -43,7 +43,7 @@ class ObjectStore:
         return name
 
     def get(self, name: str) -> bytes | None:
-        """The content; None if it was not kept, or is no longer what it was."""
+        """Return the content; None if it was not kept, or is no longer what it was."""
         if len(name) != HASH_LENGTH or not name.isalnum():
             return None
         try:

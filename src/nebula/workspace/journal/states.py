@@ -41,12 +41,12 @@ def parse_state(name: str) -> EntryState:
 
 
 def content_name(name: str | None) -> str | None:
-    """The sha256 that a state's content is kept under; None where it has none."""
+    """Return the sha256 that a state's content is kept under; None where it has none."""
     return (parse_state(name).content or None) if name is not None else None
 
 
 def same_state(found: str | None, wanted: str | None) -> bool:
-    """Whether the one may stand for the other; a name that says nothing of the mode leaves it open."""
+    """Return whether the one may stand for the other; a name without a mode stands for every mode."""
     if found == wanted or found is None or wanted is None:
         return found == wanted
     one, other = parse_state(found), parse_state(wanted)

@@ -81,7 +81,7 @@ class GatewayClient:
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
     ) -> GatewayAnswer:
-        """The answer of status 200; every other one is raised as the exception it stands for."""
+        """Return the answer of status 200; raise every other one as the exception that it stands for."""
         sent = {"content-type": "application/json", **(headers or {})}
         answer = self._ask("POST", endpoint, json.dumps(body).encode(), trace_id, sent, repeatable=repeatable)
         if answer.status == 200 and isinstance(answer.body, dict):
@@ -89,7 +89,7 @@ class GatewayClient:
         raise self._error(answer)
 
     def extras(self, trace_id: str) -> frozenset[str]:
-        """The endpoints beyond the seed's three that this gateway has; asked once."""
+        """Return the endpoints beyond the seed's three that this gateway has; asked once."""
         if self._extras is None:
             answer = self._ask("GET", "healthz", None, trace_id, {}, repeatable=True)
             named = answer.headers.get("x-gateway-extras", "")
@@ -205,7 +205,7 @@ class _Failed(Exception):
 
 
 def _dropped(connection: HTTPConnection) -> bool:
-    """An idle connection with something to read was closed by the other side."""
+    """Return whether an idle connection was closed by the other side: it has something to read."""
     import select
 
     try:
@@ -222,7 +222,7 @@ def _decoded(text: bytes) -> Any:
 
 
 def _split(url: str) -> tuple[bool, str, str]:
-    """Whether it is https, the host with its port, and the path before each endpoint."""
+    """Return whether an address is https, its host with the port, and the path before each endpoint."""
     from urllib.parse import urlsplit
 
     try:

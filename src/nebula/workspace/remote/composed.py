@@ -170,7 +170,7 @@ def _folder_or_missing(gateway: RemoteWorkspace, path: str) -> PathState:
 
 
 def _as_listed(gateway: RemoteWorkspace, path: str, refused: WorkspaceError) -> PathState:
-    """A file that may not be read is still named by its folder."""
+    """Return a file that may not be read as its folder names it."""
     place = normal_path(path)
     if not isinstance(refused, ExtensionRefused | Forbidden):
         raise refused

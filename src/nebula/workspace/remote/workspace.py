@@ -84,7 +84,7 @@ class RemoteWorkspace:
         return FileText(place.text, content, sha256, len(data), place.standing.secret)
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
-        """Of a file that the gateway reads whole: it has no way to read a part of one."""
+        """Return lines of a file that the gateway reads whole: it has no way to read a part of one."""
         return FileLines.of(self.read_file(path), first, last)
 
     def write_file(
@@ -100,7 +100,7 @@ class RemoteWorkspace:
         return WriteResult(_field(answer.body, "path", str), answer.headers.get("x-replaced"), after, int(size))
 
     def send_write(self, path: str, content: str, mode: WriteMode, expected: str | None = None) -> GatewayAnswer:
-        """The bare request. What the caller saw travels as HTTP has it, beside the seed's body."""
+        """Send the bare request. What the caller saw travels as HTTP has it, beside the seed's body."""
         self._require_writable()
         headers = {}
         if expected is not None:
@@ -160,7 +160,7 @@ class RemoteWorkspace:
 
 
 def _texts(extensions: Sequence[str] | None) -> Any:
-    """A list for the wire; what is none is left for the gateway to refuse."""
+    """Return a list for the wire; what is none is left for the gateway to refuse."""
     return list(extensions) if isinstance(extensions, (list, tuple)) else extensions
 
 

@@ -32,7 +32,7 @@ class Explorer:
     engine: Engine | None = None
 
     def list_folder(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
-        """The first names in order, however many there are: only those are judged and looked at."""
+        """Return the first names in order, however many there are: only those are judged and looked at."""
         names = [name for name in os.listdir(fd) if extensions is None or name.lower().endswith(extensions)]
         heapify(names)
         files: list[FileEntry] = []
@@ -97,7 +97,7 @@ class Explorer:
             return None  # a name no caller could give back to us
 
     def _judged(self, path: NormalPath, names: Iterable[bytes]) -> Iterator[NormalPath | None]:
-        """The places in order, judged one by one as they are asked for; None for a name that cannot be used."""
+        """Yield the paths in order, judged one by one as they are asked for; None for a name that cannot be used."""
         for name in sorted(names, key=lambda name: name.replace(b"/", b"\0")):  # folder by folder
             place = self._named(path, os.fsdecode(name))
             if place is None or not place.standing.untouchable:
@@ -123,7 +123,7 @@ class Explorer:
             return None  # a link, unreadable, or gone meanwhile
 
     def _text_size(self, place: NormalPath) -> int | None:
-        """The size of a text file; None for everything else."""
+        """Return the size of a text file; None for everything else."""
         fd = self._opened(place)
         if fd is None:
             return None

@@ -49,7 +49,7 @@ class Walked:
 
 class Engine(Protocol):
     def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
-        """All files that count, and perhaps some directories; those without the keyword may be left out."""
+        """Return all files that count, and perhaps some directories; those without the keyword may be left out."""
 
 
 def best_engine(root: str) -> Engine:
@@ -79,7 +79,7 @@ class Ripgrep:
         start = _by_descriptor(folder_fd, folder)
 
         def names(timeout: float, *more: str) -> list[bytes] | None:
-            """None when it was ended by a signal, as it is when its memory is used up."""
+            """Return the names; None when it was ended by a signal, as it is when its memory is used up."""
             line = [*command, *more, *options, "--", "./"]
             result = run(line, cwd=start, env=env, timeout=timeout, max_memory=ENGINE_MEMORY)
             ended = result.returncode < 0
@@ -189,5 +189,5 @@ def _start(folder_fd: int, folder: str) -> str:
 
 
 def _by_descriptor(folder_fd: int, folder: str) -> str:
-    """A name for the very directory that was opened, where the system has such names."""
+    """Return a name for the very directory that was opened, where the system has such names."""
     return f"/proc/self/fd/{folder_fd}" if sys.platform.startswith("linux") else folder

@@ -62,7 +62,7 @@ class ChangeSetWriter:
         return done, failed
 
     def take_back_half_applied(self) -> TakenBack | None:
-        """None where nothing is left over, or whoever applies it lives."""
+        """Take back a set that was left half applied; None where none was, or whoever applies it lives."""
         try:
             fd = os.open(MARKER, _MARKER_FLAGS & ~os.O_CREAT, dir_fd=self._writer.journal_fd)
         except OSError:
@@ -97,7 +97,8 @@ class ChangeSetWriter:
         return found
 
     def _take_back(self, start: int) -> TakenBack:
-        """From the end; what never happened is only struck out. The contents of the set leave the journal with it."""
+        """Take the set back from its end; what never happened is only struck out. Its contents leave the journal with
+        it."""
         taken, left = map(set, self._beside.take_back())
         self._beside.clear()  # there may be no room left to record anything
         ours = self._changes_since(start, "write")

@@ -47,7 +47,7 @@ NOTHING = ExistingFile(None, None, None)
 
 
 def look_at(folder: int, path: NormalPath) -> ExistingFile:
-    """The file to be replaced, opened without following a link, with its content."""
+    """Return the file to be replaced, opened without following a link, with its content."""
     status = status_at(folder, path.name)
     if status is None:
         return NOTHING
@@ -70,7 +70,7 @@ def look_at(folder: int, path: NormalPath) -> ExistingFile:
 
 
 def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
-    """The whole new content, if the write may be done on what was found."""
+    """Return the whole new content, if the write may be done on what was found."""
     path = request.path.text
     if found.status is not None and request.mode == "create":
         raise already_there(request.path)

@@ -123,7 +123,7 @@ class FileWriter:
                 raise translate(error, path.text) from None
 
     def find(self, path: NormalPath) -> ExistingFile:
-        """What lies at a path a write could go to; refused if a link is in the way."""
+        """Return what lies at a path that a write could go to; refuse it if a link is in the way."""
         try:
             folder = self._jail.open_parent(path)
         except FileNotFoundError:
@@ -134,8 +134,8 @@ class FileWriter:
             os.close(folder)
 
     def state(self, path: NormalPath) -> str | None:
-        """The name of what stands at the path, its mode included; None: nothing, also where a link or a file stands in
-        the place of a folder above it."""
+        """Return the name of what stands at the path, its mode included; None: nothing, also where a link or a file
+        stands in the place of a folder above it."""
         try:
             folder = self._jail.open_parent(path)
         except (FileNotFoundError, AlreadyExists, PathEscape):
@@ -166,7 +166,7 @@ class FileWriter:
                     os.close(parent)
 
     def _is(self, found: ExistingFile) -> Inspect:
-        """Whether a file taken from its place is the one we looked at; whatever else it is, it is kept."""
+        """Return what tells whether a file taken from its path is the one we looked at, and keeps any other."""
 
         def inspect(fd: int) -> None:
             being_written = open_for_writing_elsewhere(fd)
@@ -211,7 +211,7 @@ class FileWriter:
             raise
 
     def _keep_litter(self, fd: int) -> None:
-        """Of a writer that died: its own half-written file, or the one that it was replacing."""
+        """Keep what a writer that died left: its own half-written file, or the one that it was replacing."""
         if os.fstat(fd).st_size > KEPT_BYTES:
             raise BlockingIOError  # left where it is: too large to keep, and not ours to throw away
         self._keep(read_all(fd, KEPT_BYTES))
