@@ -325,7 +325,7 @@ def test_project_state_is_private_and_ignored(workspace: LocalWorkspace, root: P
     listed = subprocess.run(
         ["git", "ls-files", "-o", "--exclude-standard"], cwd=root, check=True, capture_output=True, text=True
     )
-    assert listed.stdout.split() == [".nebula/.gitignore", ".nebula/graph/node.xml", "a.txt"]
+    assert listed.stdout.split() == ["a.txt"]
 
 
 @pytest.mark.parametrize("planted", ["", "!*\n", "# nothing\n", "x" * 5000, "link", "fifo"])
@@ -348,7 +348,7 @@ def test_planted_ignore_rules_let_git_stage_nothing(planted: str, workspace: Loc
     workspace.write_file("a.txt", "y", "overwrite")
     subprocess.run(["git", "add", "-A"], cwd=root, check=True)
     listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
-    assert [name for name in listed if name != "rules"] == [".gitignore", ".nebula/.gitignore", "a.txt"]
+    assert [name for name in listed if name != "rules"] == [".gitignore", "a.txt"]
     assert rules.is_file()
     assert not rules.is_symlink()
 

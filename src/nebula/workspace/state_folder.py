@@ -1,4 +1,4 @@
-"""The `.nebula/` directory of a project: made on first use, private, and ignored by git but for the conversation.
+"""The `.nebula/` directory of a project: made on first use, private, and ignored by git.
 
 A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is not used, files in it are
 opened without following links, its ignore rules are made ours again whenever they are not, a folder that others may
@@ -13,12 +13,12 @@ import stat
 from collections.abc import Callable, Mapping
 
 from nebula.files.beneath import FOLDER_FLAGS, best_opener
-from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.language import Sentence
 from nebula.value import value
 from nebula.workspace.errors import Forbidden, PathEscape, WorkspaceError
 from nebula.workspace.guard.jail import Jail, translate
+from nebula.workspace.shared_graph import ensure_rules, settle_sharing
 
 STATE_DIR = ".nebula"
 SET_MARKER = "applying.json"
@@ -28,14 +28,6 @@ _RECORDS: Mapping[str, Callable[[int], bool]] = {
     **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks", "journal/beside"), stat.S_ISDIR),
     **dict.fromkeys(("log.txt", "trace.jsonl", "audit.jsonl", "journal/changes.jsonl"), stat.S_ISREG),
 }
-
-IGNORE_RULES = """\
-# Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
-/*
-!/.gitignore
-!/config.json
-!/graph/
-"""
 
 
 @value
@@ -54,7 +46,7 @@ def prepare_state_folder(root: str) -> StateFolder:
     aside: list[str] = []
     jail = Jail(root)
     try:
-        _open_to_write(jail.fd, aside)
+        _open_to_write(root, jail.fd, aside)
     except WorkspaceError as problem:
         remark = Sentence("Nothing is recorded in the project: {problem}", problem=problem)
         return StateFolder(False, _has_graph(jail.fd), (remark,))
@@ -72,11 +64,14 @@ def prepare_state_folder(root: str) -> StateFolder:
         jail.close()
 
 
-def _open_to_write(root_fd: int, aside: list[str]) -> None:
+def _open_to_write(root: str, root_fd: int, aside: list[str]) -> None:
     state_fd = open_state_dir(root_fd, aside=aside)
     try:
         if not os.access(".", os.W_OK, dir_fd=state_fd):
             raise Forbidden("{path}: is read-only.", path=STATE_DIR)
+        settle_sharing(root, state_fd)
+    except OSError as error:
+        raise _explain(error) from None
     finally:
         os.close(state_fd)
 
@@ -102,7 +97,7 @@ def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL, aside
     try:
         here = _enter(root_fd, STATE_DIR, calls)
         try:
-            _ensure_ignore_rules(here, calls)
+            ensure_rules(here, calls)
             planted = [name for name, fits in _RECORDS.items() if _set_aside(here, name, fits, calls)]
             if aside is not None:
                 aside += [f"{STATE_DIR}/{name}" for name in planted]
@@ -153,25 +148,6 @@ def close_to_others(fd: int, calls: Syscalls) -> int:
             os.close(fd)
             raise
     return fd
-
-
-def _ensure_ignore_rules(state_fd: int, calls: Syscalls) -> None:
-    """Ours, word for word: others could let `git add` take what is only for this machine."""
-    try:
-        if read_below(state_fd, ".gitignore", len(IGNORE_RULES), follow=False) == IGNORE_RULES.encode():
-            return
-    except UnreadableFile:
-        pass  # a link, a pipe, something longer: replaced like any other
-    temporary = f".gitignore.{os.getpid()}.{os.urandom(4).hex()}"
-    fd = calls.create(temporary, state_fd, 0o644)
-    try:
-        calls.write(fd, IGNORE_RULES.encode())
-        calls.rename(temporary, state_fd, ".gitignore", state_fd)
-    except OSError:
-        os.unlink(temporary, dir_fd=state_fd)
-        raise
-    finally:
-        os.close(fd)
 
 
 def _explain(error: OSError) -> WorkspaceError:

@@ -8,20 +8,27 @@ from collections.abc import Sequence
 from nebula.cli import vizprompt
 from nebula.cli.arguments import Parser, checked_root, command_list, root_option, take_option, unknown_command
 from nebula.cli.printing import print_line, print_remark
-from nebula.language import translate
+from nebula.language import Sentence, translate
 
 COMMANDS = ("flow", "node", "search", "context", "check", "build")
 """Of those that `vizprompt` has."""
+SHARE = "share"
+SHARE_HELP = Sentence("let git keep the conversation of this project")
 
 
 def main(argv: Sequence[str]) -> int:
     root, rest = take_option(argv, "--root")
-    data_dir = os.path.join(checked_root(root), ".nebula", "graph")
+    place = checked_root(root)
+    data_dir = os.path.join(place, ".nebula", "graph")
+    if rest and rest[0] == SHARE:
+        from nebula.cli.nebula_commands import graph_share
+
+        return graph_share.main(place, rest[1:])
     if rest and rest[0] in COMMANDS:
         return vizprompt.run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
     if rest and not rest[0].startswith("-"):
-        raise unknown_command(rest[0], COMMANDS)
-    listed = {name: vizprompt.COMMANDS[name] for name in COMMANDS}
+        raise unknown_command(rest[0], (*COMMANDS, SHARE))
+    listed = {name: vizprompt.COMMANDS[name] for name in COMMANDS} | {SHARE: SHARE_HELP}
     parser = Parser(
         "nebula graph",
         translate("The conversation graph of this project."),

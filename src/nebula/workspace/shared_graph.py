@@ -1,0 +1,114 @@
+"""Which of `.nebula/` git may keep: only what people wrote, until the user shares the conversation of this project.
+
+A conversation is the user's. Rules of somebody else are replaced by ours, and those that let it in stand only where the
+user asked for them on this machine, or where git keeps the conversation already.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nebula.files.home import derived_folder
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.syscalls import REAL, Syscalls
+from nebula.git import GitFailed, find_repository, safe_git
+
+LOCAL_RULES = """\
+# Kept by nebula. Only what people write here is for git; `nebula graph share` adds the conversation.
+/*
+!/config.json
+!/skills/
+!/commands/
+"""
+SHARED_RULES = """\
+# Kept by nebula. The conversation graph and what people write here are meant for git; all else is local.
+/*
+!/.gitignore
+!/config.json
+!/skills/
+!/commands/
+!/graph/
+"""
+_EARLIER_RULES = """\
+# Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
+/*
+!/.gitignore
+!/config.json
+!/graph/
+"""
+"""Of versions that knew of nothing else to share; those who share have them in git."""
+_FILE = ".gitignore"
+_MARKER = "graph-shared"
+_GRAPH = (".nebula/graph/.gitattributes", ".nebula/graph/.gitignore", ".nebula/graph/nodes/index.tsv")
+"""Files that every graph has; where git knows one of them, it keeps the graph."""
+
+
+def ensure_rules(state_fd: int, calls: Syscalls) -> None:
+    """Make the rules in `.nebula/` ours where they are not: others could let `git add` take what is private."""
+    if _read_rules(state_fd) not in (LOCAL_RULES, SHARED_RULES, _EARLIER_RULES):
+        _write_rules(state_fd, LOCAL_RULES, calls)
+
+
+def settle_sharing(root: str, state_fd: int) -> None:
+    """Take back rules that let the conversation into git, where neither the user nor git's own files want that."""
+    rules = _read_rules(state_fd)
+    if rules == LOCAL_RULES:
+        return
+    wanted = SHARED_RULES if is_shared(root) else LOCAL_RULES
+    if rules != wanted:
+        _write_rules(state_fd, wanted, REAL)
+
+
+def is_shared(root: str) -> bool:
+    """Return whether the user shared the conversation of the project in `root`, or git keeps it already."""
+    if os.path.exists(_marker(root)):
+        return True
+    if not _is_tracked(root):
+        return False
+    _note(root)
+    return True
+
+
+def share(root: str, state_fd: int) -> None:
+    """Let git take the conversation from now on. Raises OSError."""
+    _note(root)
+    _write_rules(state_fd, SHARED_RULES, REAL)
+
+
+def _marker(root: str) -> str:
+    return os.path.join(derived_folder(root), _MARKER)
+
+
+def _note(root: str) -> None:
+    with open(_marker(root), "a", encoding="utf-8"):
+        pass
+
+
+def _is_tracked(root: str) -> bool:
+    if find_repository(root) is None:
+        return False
+    try:
+        return bool(safe_git(root, "ls-files", "-z", "--", *_GRAPH).stdout)
+    except GitFailed:
+        return False
+
+
+def _read_rules(state_fd: int) -> str | None:
+    try:
+        found = read_below(state_fd, _FILE, max(map(len, (LOCAL_RULES, SHARED_RULES))), follow=False)
+    except UnreadableFile:
+        return None  # a link, a pipe, something longer: replaced like any other
+    return None if found is None else found.decode("utf-8", "replace")
+
+
+def _write_rules(state_fd: int, rules: str, calls: Syscalls) -> None:
+    temporary = f"{_FILE}.{os.getpid()}.{os.urandom(4).hex()}"
+    fd = calls.create(temporary, state_fd, 0o644)
+    try:
+        calls.write(fd, rules.encode())
+        calls.rename(temporary, state_fd, _FILE, state_fd)
+    except OSError:
+        os.unlink(temporary, dir_fd=state_fd)
+        raise
+    finally:
+        os.close(fd)
