@@ -437,3 +437,28 @@ def test_a_memory_named_by_the_user_is_not_exchanged_for_another(bench: Bench) -
     with ScriptedModel([Turn("never")]) as server:
         ran = run_here(bench, "nebula", "-p", "go", **server.env())
     assert ran.code == 1 and ran.err.startswith("nebula: /proc/none/memory.db cannot be opened") and not server.turns
+
+
+def test_partial_carries_what_is_being_written(bench: Bench) -> None:
+    text = "Two words, and a key: sk-abcdefghijklmnop1234567890.\n\n日本語も。"
+    turns = [Turn("Looking.", [Call("list", {"path": "."})]), Turn(text)] * 2
+    with ScriptedModel(turns) as server:
+        options = ("-p", "x", "--output-format", "stream-json")
+        whole = run_here(bench, "nebula", *options, **server.env()).events
+        ran = run_here(bench, "nebula", *options, "--partial", **server.env()).events
+    said, drafts, draft = [], [], ""
+    for event in ran:
+        if event["type"] == "delta":
+            draft += event["text"]
+        elif event["type"] == "message":
+            said, drafts, draft = [*said, event["text"]], [*drafts, draft], ""
+    assert said == drafts == ["Looking.", text.replace("sk-abcdefghijklmnop1234567890", "[redacted]")]
+    assert [each["type"] for each in ran if each["type"] != "delta"] == [each["type"] for each in whole]
+    assert "delta" not in {each["type"] for each in whole}
+    trace = (bench.project / ".nebula" / "trace.jsonl").read_text("utf-8")
+    assert '"type": "message"' in trace and '"delta"' not in trace and '"activity"' not in trace
+
+
+def test_partial_needs_the_stream(bench: Bench) -> None:
+    ran = run_here(bench, "nebula", "-p", "x", "--partial")
+    assert (ran.code, ran.err) == (64, "nebula: --partial goes with --output-format stream-json\n")

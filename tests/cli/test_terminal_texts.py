@@ -193,22 +193,35 @@ def test_that_something_goes_into_the_turn_is_seen_however_long_it_is(monkeypatc
 
 @pytest.mark.parametrize(
     ("columns", "end"),
-    [(140, "› mind the tests ⏎ · Enter: next, Tab: now"), (80, "› mind the tests ⏎ · Tab: now"), (60, "tests ⏎")],
+    [(140, "› mind the tests ⏎ · Enter: next, Tab: now"), (70, "› mind the tests ⏎ · Tab: now"), (60, "tests ⏎")],
 )
 def test_the_keys_stand_beside_what_is_typed_where_there_is_room(monkeypatch, columns, end):
     monkeypatch.setenv("COLUMNS", str(columns))
     live = LiveLine(Screen(io.StringIO()), TypedAhead(lines=["mind the tests"]).shown)
-    live.phase = "waiting for the model"
+    live.raise_(doing="waiting for the model")
     assert live.text(0).endswith(end) and display_width(live.text(0)) < columns
 
 
 def test_the_live_line_says_what_it_waits_for_after_a_retry():
     live = LiveLine(Screen(io.StringIO()), str)
-    live.phase = "waiting for the model"
+    live.raise_(doing="waiting for the model")
     live.wait(Retry(Sentence("slow down"), 2, 60.0, attempts=4, kind="limit"))
     assert "rate limited" in live.text(0) and "waiting for the model" not in live.text(0)
     live.wait(Retry(Sentence("The reply could not be read."), 2, 0.0, attempts=2, kind="bad_reply"))
     assert "waiting for the model" in live.text(0)
+
+
+def test_the_clock_is_that_of_what_goes_on(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    live = LiveLine(Screen(io.StringIO()), str)
+    live.raise_(doing="thinking")
+    clock[0] += 8
+    assert live.text(0) == "⠋ thinking · 8 s · Esc interrupts"
+    live.raise_(doing="answering", amount="2 words")
+    clock[0] += 12
+    live.raise_(doing="answering", amount="340 words")
+    assert live.text(0) == "⠋ answering · 340 words · 12 s (20 s) · Esc interrupts"
 
 
 def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from nebula.events import Usage
 from nebula.llm.anthropic import AnthropicModel
-from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, TextDelta
+from nebula.llm.contract import Model, ModelInfo, ModelReply, ModelRequest, TextDelta, Working
 from nebula.llm.gemini import GeminiModel
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
@@ -60,8 +60,8 @@ async def ask(
         async for item in items:
             if isinstance(item, ModelReply):
                 return "".join(said), item
-            assert isinstance(item, TextDelta)
-            said.append(item.text)
+            assert isinstance(item, TextDelta | Working)
+            said.append(item.text if isinstance(item, TextDelta) else "")
     raise AssertionError("no reply")
 
 

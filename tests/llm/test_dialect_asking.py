@@ -13,7 +13,16 @@ import pytest
 
 from nebula.events import Usage
 from nebula.language import Sentence
-from nebula.llm.contract import ModelInfo, ModelNotice, ModelReply, ModelRequest, Retrying, StreamItem, TextDelta
+from nebula.llm.contract import (
+    ModelInfo,
+    ModelNotice,
+    ModelReply,
+    ModelRequest,
+    Retrying,
+    StreamItem,
+    TextDelta,
+    Working,
+)
 from nebula.llm.dialect.json_dialect import (
     COMPLAINT,
     MAX_QUOTED_REPLY,
@@ -397,7 +406,7 @@ async def test_an_answer_is_shown_once_and_the_raw_text_never() -> None:
     notice = ModelNotice(Sentence("waiting"))
     model = Told([TextDelta("{"), notice, said(ANSWER, stop="end")])
     items = await heard(JsonDialect(model), request())
-    assert items == [notice, TextDelta("done"), said("done", rung="json", stop="end")]
+    assert items == [Working("writing", 1), notice, TextDelta("done"), said("done", rung="json", stop="end")]
     assert model.streams_closed == 1
 
 

@@ -181,7 +181,7 @@ async def test_one_retry_with_the_exact_error_then_it_is_read() -> None:
     items, bodies = await with_replies("I am done!", '{"final_answer": "done"}')
     problem = "the reply is plain text; one JSON object was asked for"
     reason = Sentence("The reply could not be read: {problem}.", problem=problem)
-    assert items[0] == Retrying(reason, 2, 0.0, 2, "bad_reply")
+    assert Retrying(reason, 2, 0.0, 2, "bad_reply") in items
     reply = items[-1]
     assert isinstance(reply, ModelReply) and reply.message.content == "done"
     assert reply.usage == Usage(200, 40)
@@ -201,7 +201,7 @@ async def test_prose_twice_is_the_end() -> None:
 async def test_a_write_that_was_cut_off_is_asked_for_again_and_never_completed() -> None:
     whole = saying(("write_file", {"path": "a", "content": "x", "mode": "create"}))
     items, bodies = await with_replies(whole[:-30], whole)
-    assert isinstance(items[0], Retrying)
+    assert any(isinstance(item, Retrying) for item in items)
     assert len(bodies) == 2
     assert isinstance(items[-1], ModelReply) and len(items[-1].message.tool_uses or ()) == 1
 

@@ -102,6 +102,8 @@ class Turn:
     fault: Fault | None = None
     until: threading.Event | None = None
     """The head of the answer comes when this is set."""
+    pace_s: float = 0.0
+    """The pause before each piece of a stream."""
     id: str | None = None
     """Message id where the wire has one (`msg_1`, `msg_2`, … by position unless given)."""
 

@@ -295,6 +295,8 @@ class ScriptedModel:
         writer.write(_head(200, content_type, {"transfer-encoding": "chunked", "cache-control": "no-cache"}))
         sent = 0
         for piece in self._split(events):
+            if turn.pace_s:
+                await asyncio.sleep(turn.pace_s)
             if fault is not None and fault.kind in ("cut", "stall") and sent + len(piece) >= fault.after_bytes:
                 await _write_chunk(writer, piece[: max(0, fault.after_bytes - sent)])
                 await asyncio.sleep(fault.seconds)

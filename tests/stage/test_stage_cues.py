@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from nebula.events import (
+    Activity,
     Approval,
     Checked,
     CheckRun,
     Citations,
+    Delta,
     Diff,
     Error,
     Event,
@@ -33,6 +35,7 @@ from nebula.stage import (
     Close,
     Cue,
     Curtain,
+    DraftText,
     Heard,
     Remark,
     Say,
@@ -114,7 +117,41 @@ def test_a_message_with_calls_lets_the_curtain_down() -> None:
 
     use = AssistantToolUse("c", "list", "list", {}, {})
     scene, cues = perform(Scene(), Message(AssistantMessage.new_tool_use(None, "I look.", [use])), StageOptions())
-    assert (scene, cues) == (Scene(spoken=True, curtain_down=True), (Say("I look.", 1), Curtain()))
+    after = Scene(spoken=True, curtain_down=True, doing="searching")
+    assert (scene, cues) == (after, (Say("I look.", 1), Curtain(doing="searching")))
+
+
+@pytest.mark.parametrize(
+    ("names", "english", "japanese"),
+    [
+        (["readFile"], "reading a file", "ファイルを読み込み中"),
+        (["readFile"] * 3, "reading 3 files", "3 個のファイルを読み込み中"),
+        (["list", "searchCode"], "searching", "検索中"),
+        (["readFile", "writeFile"], "", ""),
+    ],
+)
+def test_what_tools_do_is_said_where_they_all_do_the_same(names: list[str], english: str, japanese: str) -> None:
+    from nebula.messages import AssistantToolUse
+
+    uses = [AssistantToolUse(str(n), "named_otherwise", name, {}, {}) for n, name in enumerate(names)]
+    message = Message(AssistantMessage.new_tool_use(None, "", uses))
+    for options, doing in ((StageOptions(), english), (JAPANESE, japanese)):
+        assert perform(Scene(), message, options)[1] == (Curtain(doing=doing),)
+
+
+def test_what_goes_on_is_said_with_how_much_there_is_and_stays_said_after_a_remark() -> None:
+    answering = Activity(Sentence("answering"), words=1340)
+    after, cues = perform(Scene(), answering, StageOptions())
+    assert cues == (Curtain("", "answering", "1,340 words"),) and cues[0].to_json()["amount"] == "1,340 words"
+    assert perform(Scene(), answering, JAPANESE)[1] == (Curtain("", "回答を作成中", "1,340 語"),)
+    assert perform(after, Notice(Sentence("Look.")), StageOptions())[1] == (Remark("Look."), Curtain(doing="answering"))
+    assert perform(after, Activity(Sentence("writing"), characters=20), StageOptions())[1][0].amount == "20 characters"
+
+
+def test_the_draft_is_for_backstage_alone() -> None:
+    delta = Delta("wor\x1bd", anew=True)
+    assert perform(Scene(), delta, StageOptions())[1] == ()
+    assert perform(Scene(), delta, StageOptions(backstage=True))[1] == (DraftText("wor␛d", anew=True),)
 
 
 @pytest.mark.parametrize(

@@ -192,6 +192,11 @@ test("a task says what its turn is, a cue what is shown, and only the tool that 
     ],
   });
   assert.deepEqual([turn.doing, turn.curtainSince, turn.remarks, turn.curtain], ["two", 7, ["r"], true]);
+  const same = { type: "activity", seq: turn.seq, stage: [{ cue: "curtain", doing: "two", amount: "9 words" }] };
+  turn = perform({ ...turn, curtainSince: 5 }, same, 9);
+  assert.deepEqual([turn.doing, turn.amount, turn.curtainSince], ["two", "9 words", 5]);
+  turn = perform(turn, { ...same, stage: [{ cue: "curtain", doing: "three" }] }, 9);
+  assert.deepEqual([turn.doing, turn.amount, turn.curtainSince], ["three", "", 9]);
   turn = step(turn, { stage: [{ cue: "ask", approval_id: "q", tool_use_id: "c" }] });
   turn = step(turn, { type: "tool_result", tool_use_id: "other" });
   assert.equal(turn.ask?.approval_id, "q");

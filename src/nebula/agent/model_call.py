@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import aclosing
 
+from nebula.agent.draft_report import DraftReport
 from nebula.events import EventStream, Notice, Retry
-from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying
+from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying, TextDelta, Working
 from nebula.llm.errors import BadReplyError
 
 
@@ -15,11 +16,16 @@ async def call_model(
 ) -> tuple[ModelReply, float]:
     """Return the model's reply and the seconds it took. Raises ModelError."""
     started = time.monotonic()
+    draft = DraftReport(stream)
     async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
         async for item in items:
-            if isinstance(item, ModelReply):
+            if isinstance(item, TextDelta | Working):
+                draft.hear(item)
+            elif isinstance(item, ModelReply):
+                draft.finish(item.message.content)
                 return item, round(time.monotonic() - started, 3)
-            if isinstance(item, Retrying):
+            elif isinstance(item, Retrying):
+                draft.begin()
                 most, kind = item.attempts or None, item.kind or None
                 stream.emit(Retry(item.reason, item.attempt, item.delay_s, task_id, most, kind))
             elif isinstance(item, ModelNotice):

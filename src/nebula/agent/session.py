@@ -24,7 +24,7 @@ from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
-from nebula.events import EventStream, Final, Notice, Reader, Task, new_trace_id, now
+from nebula.events import Activity, EventStream, Final, Notice, Reader, Task, new_trace_id, now
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
@@ -103,16 +103,17 @@ class Session:
         without: Sequence[str] = (),
         attachments: Sequence[Attachment] = (),
         steering: Callable[[], str] = str,
+        watchers: Sequence[Reader] = (),
     ) -> Final:
         """Run one turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
         `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
         `branch` names what begins here. `without` are turns of the path that the model does not get this time.
         `attachments` come with the prompt, beside the files it names as `@path`. `steering` is asked before each
-        further round for what the user has said meanwhile.
+        further round for what the user has said meanwhile. `watchers` are shown what goes on between two events.
         """
         turn = self._new_turn(audience, trace_id, flow, branch)
-        turn.steering = steering
+        turn.steering, turn.stream.watchers = steering, tuple(watchers)
         begun = self._new_task(prompt, parents, references, attachments)
         with errors_as_events(turn.stream) as work:
             try:
@@ -167,9 +168,10 @@ class Session:
 
     async def _prepare(self, turn: Turn, prompt: str, without: Sequence[str]) -> None:
         """Build what the model is told beside the turn itself."""
-        for problem in await self.bench.open_servers():
+        for problem in await self.bench.open_servers(turn.stream.show):
             self.remark(problem)
         if self.settings.past == "summaries":
+            turn.stream.show(Activity(Sentence("writing summaries")))
             await self.compact(shortest=SHORT_TURN)
         here, beside = self.conversation.without(without), turn.result.references
         context = await asyncio.to_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)

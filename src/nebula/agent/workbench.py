@@ -16,7 +16,7 @@ from nebula.agent.instructions.standing import MAX_BYTES
 from nebula.agent.project_context import gather_project_context
 from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.config import Settings
-from nebula.events import Diff
+from nebula.events import Activity, Diff
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
@@ -137,9 +137,9 @@ class Workbench:
         told = system_prompt(mode, context, home=settings.home, lang=settings.lang, plan=plan)
         return told, context.instructions.remarks()
 
-    async def open_servers(self) -> list[Sentence]:
-        """Start the MCP servers that do not run yet; return what there is to say of those that could not be."""
-        return await self.project.external.open() if self.project.external is not None else []
+    async def open_servers(self, show: Callable[[Activity], None]) -> list[Sentence]:
+        """Start the MCP servers that do not run yet, which is shown; return what to say of those that could not be."""
+        return await self.project.external.open(show) if self.project.external is not None else []
 
     async def close(self) -> None:
         async with AsyncExitStack() as closing:
@@ -169,5 +169,5 @@ class ChatBench(Workbench):
     ) -> tuple[str, list[Sentence]]:
         return chat_prompt(home=settings.home, lang=settings.lang), []
 
-    async def open_servers(self) -> list[Sentence]:
+    async def open_servers(self, show: Callable[[Activity], None]) -> list[Sentence]:
         return []

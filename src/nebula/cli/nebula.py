@@ -72,6 +72,8 @@ def _options(words: Sequence[str]) -> Namespace:
     check_allowed(options.allow)
     if options.with_files and (options.prompt is None or not options.from_nodes):
         raise UsageError("--with-files goes with --from NODE and -p")
+    if options.partial and options.output_format != "stream-json":
+        raise UsageError("--partial goes with --output-format stream-json")
     if options.prompt is None:
         if options.output_format != "text":
             raise UsageError('--output-format needs a prompt: add -p "task"')
@@ -118,6 +120,7 @@ def _parser() -> Parser:
         default="text",
         help=translate("what -p prints (default: text)"),
     )
+    flag(parser, "--partial", translate("with stream-json: also text of messages while they are written (delta)"))
     model_options(parser)
     _permission_options(parser)
     _session_options(parser)

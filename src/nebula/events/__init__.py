@@ -55,13 +55,19 @@ from nebula.events.turn import (
     Task,
     ToolResult,
 )
+from nebula.events.watched import (
+    Activity,
+    Delta,
+)
 
 __all__ = [
+    "Activity",
     "Approval",
     "CheckRun",
     "Checked",
     "Citations",
     "CommandRun",
+    "Delta",
     "Diff",
     "Error",
     "Event",

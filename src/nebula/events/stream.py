@@ -78,6 +78,8 @@ class EventStream:
     audience: tuple[Reader, ...] = ()
     redactor: Redactor = field(default_factory=Redactor)
     seq: int = 0
+    watchers: tuple[Reader, ...] = ()
+    """They are also shown what goes on between two events."""
 
     def read_first_by(self, reader: Reader) -> None:
         self.recorders = (reader, *self.recorders)
@@ -114,6 +116,14 @@ class EventStream:
         for show in self.audience:
             show(shown)
         return stamped
+
+    def show(self, event: Event) -> None:
+        """Hand an event that is not recorded to those who watch; it has the number of the last one that was."""
+        if self.watchers:
+            place = self.trace_id, self.session_id, self.seq, now().isoformat(timespec="milliseconds")
+            stamped = Stamped(self._redacted(event), *place)
+            for watch in self.watchers:
+                watch(stamped)
 
     def _redacted(self, event: Event) -> Event:
         if isinstance(event, ToolResult) and event.secret:

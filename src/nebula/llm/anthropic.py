@@ -218,6 +218,7 @@ class MessagesReader(ReplyReader):
         if kind in ("thinking_delta", "signature_delta"):
             key = kind.removesuffix("_delta")
             self._pieces.setdefault((place, key), []).append(delta.get(key) or "")
+            self.thoughts_heard += 1
         return ""
 
     def end(self) -> list[str]:

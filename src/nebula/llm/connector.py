@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from nebula.language import Sentence
-from nebula.llm.contract import ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem, TextDelta
+from nebula.llm.contract import ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem, TextDelta, Working
 from nebula.llm.errors import AuthError, BadReplyError, ModelError, UnavailableError
 from nebula.llm.http.client import DEFAULT_TIMEOUTS, Headers, HttpClient, HttpResponse, Timeouts
 from nebula.llm.http.http_errors import Service, message_in, refusal_error, status_error
@@ -42,6 +42,8 @@ class ReplyReader(ABC):
         self.began = False
         """The model has begun to answer, if only with an empty piece."""
         self.heard_something = False
+        self.thoughts_heard = 0
+        """Pieces of reasoning, which is no part of the answer."""
         self._service = service
         self._model = model
         self._parser = parser
@@ -49,6 +51,13 @@ class ReplyReader(ABC):
     def feed(self, piece: bytes) -> list[str]:
         """Texts to show, in order."""
         return self._read(self._parser.feed(piece))
+
+    def working(self, thoughts_before: int) -> Working | None:
+        """Return what else the model does, where a piece had no text; `thoughts_before` were heard before it."""
+        if self.thoughts_heard > thoughts_before:
+            return Working("thinking")
+        calls = self.draft.calls
+        return Working("calling", sum(call.size for call in calls)) if calls else None
 
     def end(self) -> list[str]:
         """The body has ended. Raises `UnavailableError` when the model had not."""
@@ -205,8 +214,11 @@ class Connector(ABC):
                     raise self._refusal(response, request.model, refusal)
                 reader = self._reader(request, response)
                 while not reader.is_done and (piece := await response.read_piece()) is not None:
+                    thoughts = reader.thoughts_heard
                     if text := "".join(reader.feed(piece)):
                         yield TextDelta(text)
+                    elif working := reader.working(thoughts):
+                        yield working
                 if text := "".join(reader.end()):
                     yield TextDelta(text)
                 await response.drain()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from nebula.events import Usage as Usage
 from nebula.language import Sentence
@@ -32,6 +32,16 @@ class TextDelta:
     """A piece of the answer as it arrives. Not final: a `Retrying` makes all pieces so far void."""
 
     text: str
+
+
+@value
+class Working:
+    """The model is at work on something that is no text of its answer. Readers may ignore it."""
+
+    kind: Literal["thinking", "calling", "writing"]
+    """`calling`: it writes the arguments of tool calls; `writing`: a reply that can be read only when it is whole."""
+    size: int = 0
+    """Characters of that so far, where they can be counted."""
 
 
 @value
@@ -85,7 +95,7 @@ def why_no_answer(stop: str | None) -> Sentence:
     return Sentence("The model sent an empty answer. Ask again, or choose another model.")
 
 
-StreamItem = TextDelta | Retrying | ModelNotice | ModelReply
+StreamItem = TextDelta | Working | Retrying | ModelNotice | ModelReply
 
 
 @value

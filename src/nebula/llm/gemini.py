@@ -172,7 +172,10 @@ class GenerateReader(ReplyReader):
                 self.signatures[len(self.draft.calls)] = signature
             self.draft.calls.append(RawCall(call.get("name") or "", call.get("id"), call.get("args") or {}))
             return ""
-        return "" if part.get("thought") else self.draft.add_text(part.get("text") or "")
+        if part.get("thought"):
+            self.thoughts_heard += 1
+            return ""
+        return self.draft.add_text(part.get("text") or "")
 
     def _finish(self, reason: str) -> None:
         draft = self.draft

@@ -154,6 +154,8 @@ class OllamaReader(ReplyReader):
             self.is_done = True
             draft.stop = "length" if event.get("done_reason") == "length" else "end"
             draft.usage = Usage(counted(event, "prompt_eval_count"), counted(event, "eval_count"))
+        if message.get("thinking"):
+            self.thoughts_heard += 1
         return draft.add_text(message.get("content") or "")
 
 

@@ -174,6 +174,8 @@ class ChatReader(ReplyReader):
             draft.stop = STOPS.get(reason, "end")
         for fragment in delta.get("tool_calls") or ():
             add_call(draft.calls, fragment)
+        if delta.get("reasoning_content") or delta.get("reasoning"):
+            self.thoughts_heard += 1
         return draft.add_text(_text_of(delta.get("content")) or delta.get("refusal") or "")
 
 

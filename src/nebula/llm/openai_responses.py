@@ -14,6 +14,7 @@ from nebula.messages import Message, UserMessage
 
 PATH = "/responses"
 MAX_THOUGHTS = 1_000
+THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 
 
 class ResponsesWriter:
@@ -80,6 +81,8 @@ class ResponsesReader(ReplyReader):
             self._open(event["output_index"], event["item"])
         elif kind == "response.function_call_arguments.delta":
             self._calls[event["output_index"]].add_piece(event["delta"])
+        elif kind in THOUGHTS:
+            self.thoughts_heard += 1
         elif kind == "response.output_item.done" and event["item"]["type"] == "reasoning":
             self.thoughts.append(event["item"])
         elif kind in ("response.completed", "response.incomplete", "response.failed"):
@@ -87,7 +90,9 @@ class ResponsesReader(ReplyReader):
         return ""
 
     def _open(self, place: int, item: dict[str, Any]) -> None:
-        if item["type"] == "function_call":
+        if item["type"] == "reasoning":
+            self.thoughts_heard += 1
+        elif item["type"] == "function_call":
             self._calls[place] = RawCall(item.get("name") or "", item.get("call_id"))
             self.draft.calls.append(self._calls[place])
 

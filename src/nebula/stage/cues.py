@@ -23,15 +23,29 @@ class Say:
 
 @value
 class Curtain:
-    """Work goes on: show activity and elapsed time until any other cue but `Backstage` comes."""
+    """Work goes on: show activity and elapsed time until any other cue but `Backstage` and `DraftText` comes."""
 
     path: str = ""
     """The file at work, where the setting `curtain` is `paths`."""
     doing: str = ""
     """In plain words, where it takes long and there is something to say: a command runs."""
+    amount: str = ""
+    """How much of it there is by now, such as words of an answer; the clock runs on while only this changes."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": "curtain", "path": self.path} | ({"doing": self.doing} if self.doing else {})
+        said = {"doing": self.doing, "amount": self.amount}
+        return {"cue": "curtain", "path": self.path} | {name: words for name, words in said.items() if words}
+
+
+@value
+class DraftText:
+    """More of what is being written, for those who asked, in a place of its own; `anew`: what came before is void."""
+
+    text: str
+    anew: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "draft", "text": self.text} | ({"anew": True} if self.anew else {})
 
 
 @value
@@ -86,4 +100,4 @@ class Heard:
         return {"cue": "heard", "text": self.text}
 
 
-Cue = Say | Curtain | Remark | Ask | Close | Backstage | Heard
+Cue = Say | Curtain | Remark | Ask | Close | Backstage | DraftText | Heard

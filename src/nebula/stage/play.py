@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.events import (
+    Activity,
     Approval,
     Checked,
+    Delta,
     Diff,
     Error,
     Final,
@@ -25,12 +27,14 @@ from nebula.events import (
 )
 from nebula.language import Sentence, explain_to, translate_to
 from nebula.stage.closing import closing_line, explain_ending
-from nebula.stage.cues import Act, Ask, Backstage, Close, Cue, Curtain, Heard, Remark, Say
+from nebula.stage.cues import Act, Ask, Backstage, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
     from nebula.events import Event, Stamped
+
+_SEARCHING = {"list", "searchInDirectory", "searchCode"}
 
 
 @value
@@ -52,6 +56,8 @@ class Scene:
     curtain_down: bool = False
     command_runs: bool = False
     remarks: tuple[str, ...] = ()
+    doing: str = ""
+    """What goes on, in plain words, as it was said last."""
 
 
 def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -59,7 +65,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Task):
         return Scene(curtain_down=True), (Curtain(),)
     if isinstance(event, Message):
-        return _speak(scene, event)
+        return _speak(scene, event, options.lang)
     if isinstance(event, Final):
         return _close(scene, event, options)
     if isinstance(event, Error):
@@ -70,15 +76,43 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
         return replace(scene, curtain_down=False, command_runs=False), (Ask(fit_to_decide(event, options.lang)),)
     if isinstance(event, Steering):
         return replace(scene, curtain_down=True, command_runs=False), (Heard(neutralise(event.text)), Curtain())
+    if isinstance(event, Activity):
+        doing = one_line(explain_to(options.lang, event.sentence))
+        scene = replace(scene, curtain_down=True, command_runs=False, doing=doing)
+        return scene, (Curtain("", doing, _count_words(event, options.lang)),)
+    if isinstance(event, Delta):
+        draft = DraftText(neutralise(event.text), bool(event.anew))
+        return scene, (draft,) if options.backstage else ()
     return _interlude(scene, event, options)
 
 
-def _speak(scene: Scene, event: Message) -> tuple[Scene, tuple[Cue, ...]]:
+def _count_words(event: Activity, lang: str) -> str:
+    if event.words is not None:
+        one = event.words == 1
+        return translate_to(lang, "1 word") if one else translate_to(lang, "{count:,} words", count=event.words)
+    if event.characters is not None:
+        return translate_to(lang, "{count:,} characters", count=event.characters)
+    return ""
+
+
+def _speak(scene: Scene, event: Message, lang: str) -> tuple[Scene, tuple[Cue, ...]]:
     act: Act = 1 if event.message.tool_uses else 2
     text = neutralise(event.message.content)
     said: tuple[Cue, ...] = (Say(text, act),) if text.strip() else ()
-    scene = replace(scene, spoken=scene.spoken or bool(said), answered=act == 2, curtain_down=act == 1)
-    return scene, (*said, Curtain()) if act == 1 else said
+    doing = _describe_tools(event, lang) if act == 1 else ""
+    spoken = scene.spoken or bool(said)
+    scene = replace(scene, spoken=spoken, answered=act == 2, curtain_down=act == 1, doing=doing)
+    return scene, (*said, Curtain(doing=doing)) if act == 1 else said
+
+
+def _describe_tools(event: Message, lang: str) -> str:
+    """Return in plain words what the tools of a message are about to do, where all of them do the same."""
+    names = [use.orig_name for use in event.message.tool_uses or ()]
+    if set(names) == {"readFile"}:
+        if len(names) == 1:
+            return translate_to(lang, "reading a file")
+        return translate_to(lang, "reading {count} files", count=len(names))
+    return translate_to(lang, "searching") if names and set(names) <= _SEARCHING else ""
 
 
 def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -112,7 +146,7 @@ def _remark_at_work(scene: Scene, notice: Notice, options: StageOptions) -> tupl
     after, cues = _remark(scene, notice.sentence, options.lang)
     if not cues or not scene.curtain_down:
         return after, cues
-    return replace(after, curtain_down=True, command_runs=False), (*cues, Curtain())
+    return replace(after, curtain_down=True, command_runs=False), (*cues, Curtain(doing=scene.doing))
 
 
 def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
-from nebula.events import Approval, EventStream, Final, Notice, Reader, Stamped, Task
+from nebula.events import Approval, Delta, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import Sentence, explain, translate
 from nebula.memory.trace import TraceReader
@@ -80,7 +81,13 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
                 references = await _make_ready(session, options)
             except (NebulaError, asyncio.CancelledError) as problem:
                 return _end_before_turn(problem, options, settings, prompt, show)
-            final = await session.turn(prompt, [audience], references=references, attachments=attachments)
+            final = await session.turn(
+                prompt,
+                [audience],
+                references=references,
+                attachments=attachments,
+                watchers=_watchers(options, settings, audience),
+            )
         await _look_after(session, final)
     finally:
         if session is not None:
@@ -88,6 +95,18 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
     if options.output_format == "text" and final.status == "interrupted":
         print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
     return final.exit_code
+
+
+def _watchers(options: argparse.Namespace, settings: Settings, audience: Reader) -> list[Reader]:
+    """Return who is shown what goes on between two events: a terminal, backstage, and readers of `--partial`."""
+    if options.output_format == "text":
+        return [audience] if sys.stderr.isatty() or settings.backstage else []
+
+    def show_delta(stamped: Stamped) -> None:
+        if isinstance(stamped.event, Delta):
+            audience(stamped)
+
+    return [show_delta] if options.partial else []
 
 
 async def _open(options: argparse.Namespace, settings: Settings) -> Session:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from nebula.cli.draft_lines import DraftLines
 from nebula.cli.printing import print_json, print_remark, print_words
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Notice, Retry, Stamped
-from nebula.language import explain
-from nebula.stage import Backstage, Close, Remark, Say, Stage, StageOptions, one_line
+from nebula.language import explain, translate
+from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions, one_line
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.output.live_line import LiveLine
 
 Face = Callable[[Stamped], None]
 
@@ -30,33 +36,57 @@ def _last_as_json(stamped: Stamped) -> None:
         print_remark(f"nebula: {explain(stamped.event.sentence)}")
 
 
+def _live_line() -> LiveLine | None:
+    """Return a line on stderr that shows what goes on, where that is a terminal that can redraw it."""
+    if not sys.stderr.isatty():
+        return None
+    from nebula.cli.terminal.output.live_line import LiveLine
+    from nebula.cli.terminal.output.screen import screen_on
+
+    screen = screen_on(sys.stderr)
+    return LiveLine(screen, str, translate("Ctrl-C interrupts")) if screen.capable else None
+
+
 class TextFace:
     def __init__(self, settings: Settings, prog: str = "nebula") -> None:
         self._prog = prog
         self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
         self._refusals = Refusals()
         self._spoken = self._refused = False
+        self._draft = DraftLines()
+        self._live = _live_line()
 
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
+        cues = self._stage.read(stamped)
+        if self._live is not None and any(not isinstance(cue, Curtain) for cue in cues):
+            self._live.lower()  # and up again with the next sign of work
         if isinstance(event, Retry):
             self._remark(asked_again(event, round(event.delay_s)))
         elif refused := self._refusals.read(event):
             self._remark(refused)
             self._refused = True
-        for cue in self._stage.read(stamped):
-            if isinstance(cue, Say):
-                print_words(("\n" if self._spoken else "") + cue.text.rstrip("\n"))
-                self._spoken = True
-            elif isinstance(cue, Remark) and not self._said_before(event):
-                self._remark(cue.text)
-            elif isinstance(cue, Backstage):
-                print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
-            elif isinstance(cue, Close) and cue.line and (cue.final.files_changed or cue.final.changes_failed):
-                print_remark(cue.line)
-
+        for cue in cues:
+            self._carry_out(cue, event)
         if isinstance(event, Final):
             self._tell_failed_commands(event)
+
+    def _carry_out(self, cue: Cue, event: Event) -> None:
+        if isinstance(cue, Curtain) and self._live is not None:
+            self._live.raise_(cue.path, cue.doing, cue.amount)
+        elif isinstance(cue, DraftText):
+            for line in self._draft.add(cue):
+                print_remark(line)
+        elif isinstance(cue, Say):
+            self._draft.clear()
+            print_words(("\n" if self._spoken else "") + cue.text.rstrip("\n"))
+            self._spoken = True
+        elif isinstance(cue, Remark) and not self._said_before(event):
+            self._remark(cue.text)
+        elif isinstance(cue, Backstage):
+            print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
+        elif isinstance(cue, Close) and cue.line and (cue.final.files_changed or cue.final.changes_failed):
+            print_remark(cue.line)
 
     def _tell_failed_commands(self, final: Final) -> None:
         """Print a line for each command that failed, after the answer: `✗ pytest -q · exit 1`."""
@@ -70,4 +100,6 @@ class TextFace:
         return self._refused and isinstance(event, Final) and event.status == "refused" and not event.remark
 
     def _remark(self, text: str) -> None:
+        if self._live is not None:
+            self._live.lower()
         print_remark(f"{self._prog}: {text}")

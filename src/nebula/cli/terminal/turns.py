@@ -35,7 +35,9 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     warming = _warm_up(terminal)
     attached = [*attachments, *(each for each in pasted if each not in attachments)]
     steering = terminal.typed.take_steering
-    task = asyncio.create_task(terminal.session.turn(prompt, [view.read], attachments=attached, steering=steering))
+    readers = [view.read]
+    turn = terminal.session.turn(prompt, readers, attachments=attached, steering=steering, watchers=readers)
+    task = asyncio.create_task(turn)
     terminal.work = task
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -156,6 +156,7 @@ class Chat:
                 flow=self._flow_id,
                 branch=asked.branch,
                 references=asked.references,
+                watchers=[audience] if sys.stderr.isatty() else (),
             )
 
     def _flow_id(self) -> str:

@@ -20,6 +20,7 @@ from nebula.llm.contract import (
     StreamItem,
     TextDelta,
     Usage,
+    Working,
 )
 from nebula.llm.dialect.reader import DialectReply, read_reply
 from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
@@ -99,12 +100,16 @@ class JsonDialect(WrappedModel):
         used = Usage()
         for attempt in range(1, ATTEMPTS + 1):
             raw: ModelReply | None = None
+            size = 0
             items: Any = self._model.stream(asked)
             async with aclosing(items):
                 async for item in items:
                     if isinstance(item, ModelReply):
                         raw = item
-                    elif not isinstance(item, TextDelta):  # raw JSON is nothing to show
+                    elif isinstance(item, TextDelta):  # raw JSON is nothing to show
+                        size += len(item.text)
+                        yield Working("writing", size)
+                    else:
                         yield item
             if raw is None:
                 raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")

@@ -65,6 +65,14 @@ class Redactor:
                 text = text.replace(secret, REDACTED)
         return without_keys(text, REDACTED)
 
+    def secret_start(self, text: str, cut: int) -> int:
+        """Return where a known secret begins that goes on behind `cut`, or may at the end of `text`; else `cut`."""
+        for secret in self._secrets:
+            for start in range(max(0, cut - len(secret) + 1), cut):
+                if secret.startswith(text[start : start + len(secret)]):
+                    return start
+        return cut
+
     def value(self, value: T) -> T:
         """The same for JSON and for values of ours, inside strings only: a key of digits must not eat a number.
 

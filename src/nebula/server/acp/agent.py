@@ -150,7 +150,8 @@ class AcpAgent:
         settings = session.settings
         stage = StageOptions(settings.lang, settings.curtain, settings.backstage)
         place.view = EditorView(stage, lambda update: self._update(session.id, update))
-        turn = session.turn(prompt.text, [place.view.read], attachments=prompt.attachments)
+        readers = [place.view.read]
+        turn = session.turn(prompt.text, readers, attachments=prompt.attachments, watchers=readers)
         place.turn = asyncio.create_task(turn)
         try:
             final = await place.turn

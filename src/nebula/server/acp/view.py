@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nebula.events import Stamped, Step, ToolResult
+from nebula.events import Activity, Error, Final, Message, Stamped, Step, ToolResult
 from nebula.messages import ToolResultStatus
-from nebula.stage import Close, Remark, Say, Stage, StageOptions, neutralise, one_line
+from nebula.server.acp.progress import Progress
+from nebula.stage import Close, Curtain, Remark, Say, Stage, StageOptions, neutralise, one_line
 
 Update = Callable[[Mapping[str, Any]], None]
 
@@ -20,11 +21,16 @@ class EditorView:
         self._backstage = options.backstage
         self._update = update
         self._spoken = False
+        self._progress = Progress(update)
         self.last_remark = ""
 
     def read(self, stamped: Stamped) -> None:
+        if isinstance(stamped.event, Message | Final | Error):
+            self._progress.end()
         for cue in self._stage.read(stamped):
-            if isinstance(cue, Say):
+            if isinstance(cue, Curtain) and isinstance(stamped.event, Activity):
+                self._progress.show(cue)
+            elif isinstance(cue, Say):
                 self._update(message("agent_message_chunk", ("\n\n" if self._spoken else "") + cue.text))
                 self._spoken = True
             elif isinstance(cue, Remark):

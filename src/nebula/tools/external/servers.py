@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from nebula.events import Activity
 from nebula.language import Sentence, sentence_of
 from nebula.messages import strip_hidden_characters
 from nebula.tools.approval import Approvals
@@ -16,6 +17,10 @@ from nebula.tools.external.tool import MAX_NAME, ExternalTool
 MOST_NAMED = 10
 
 
+def _show_nobody(_: Activity) -> None:
+    return
+
+
 class ExternalServers:
     def __init__(self, servers: Sequence[ExternalServer]) -> None:
         self._connections = [ServerConnection(server) for server in servers]
@@ -24,10 +29,21 @@ class ExternalServers:
     def secrets(self) -> tuple[str, ...]:
         return tuple(each for connection in self._connections for each in connection.server.secrets)
 
-    async def open(self) -> list[Sentence]:
-        """Start those that do not run, all at once, and return what there is to say of it."""
-        closed = [each for each in self._connections if not each.is_open]
-        remarks = await asyncio.gather(*map(_open, closed))
+    async def open(self, show: Callable[[Activity], None] = _show_nobody) -> list[Sentence]:
+        """Start those that do not run, all at once; return what there is to say of it.
+
+        `show` is told which are still starting.
+        """
+        starting = {each.server.name: None for each in self._connections if not each.is_open}
+
+        async def open_one(connection: ServerConnection) -> list[Sentence]:
+            remarks = await _open(connection)
+            starting.pop(connection.server.name, None)
+            _show_starting(starting, show)
+            return remarks
+
+        _show_starting(starting, show)
+        remarks = await asyncio.gather(*(open_one(each) for each in self._connections if not each.is_open))
         return [remark for each in remarks for remark in each]
 
     def tools(self, approvals: Approvals | None, *, plan: bool) -> Mapping[str, Tool]:
@@ -42,6 +58,11 @@ class ExternalServers:
 
     async def close(self) -> None:
         await asyncio.gather(*(each.close() for each in self._connections))
+
+
+def _show_starting(names: Iterable[str], show: Callable[[Activity], None]) -> None:
+    if starting := ", ".join(strip_hidden_characters(each)[:MAX_NAME] for each in names):
+        show(Activity(Sentence("starting MCP server {names}", names=starting)))
 
 
 async def _open(connection: ServerConnection) -> list[Sentence]:

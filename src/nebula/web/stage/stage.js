@@ -36,7 +36,7 @@ export function createStage(root, turns, { watch }, { toggleNotify }, focusPromp
     render(
       html`<div class="strip">
         <span class="pulse" aria-hidden="true"></span>
-        <span class="heard" role="status" aria-label=${heard}>${doing}</span>
+        <span class="heard" role="status" aria-label=${heard}>${turn.amount ? `${doing} · ${turn.amount}` : doing}</span>
         <span class="clock" aria-hidden="true">${say("seconds", { seconds })}</span>
         ${canNotify() ? bell : nothing}
         <button type="button" ?disabled=${turn.stopping} @click=${() => stop(turn)}>${say(turn.stopping ? "stopping" : "stop")}</button>

@@ -14,6 +14,7 @@
  * @property {string} [path]
  * @property {string} [diff]
  * @property {string} [doing]
+ * @property {string} [amount]
  * @property {Change[]} [changes] What a command would do; the first one's path and diff stand above, too.
  * @property {string[]} [remarks]
  * @property {string} [network] The command that asks for the network.
@@ -61,6 +62,7 @@
  * @property {string[]} remarks
  * @property {boolean} curtain
  * @property {string} doing What goes on behind it in plain words, where there is more to say than that work does.
+ * @property {string} amount How much of it there is by now.
  * @property {number} curtainSince
  * @property {Cue | null} ask
  * @property {string} line
@@ -90,6 +92,7 @@ export function begin(data, now) {
     remarks: [],
     curtain: false,
     doing: "",
+    amount: "",
     curtainSince: now,
     ask: null,
     line: "",
@@ -108,7 +111,7 @@ export function begin(data, now) {
  * @param {number} now
  */
 export function perform(turn, data, now) {
-  if (data.seq <= turn.seq) return turn;
+  if (data.seq <= turn.seq && data.type !== "activity") return turn; // what goes on has no number of its own
   let next = { ...turn, seq: data.seq };
   if (data.type === "task") {
     const { prompt, parents, flow_id: flowId } = data;
@@ -129,8 +132,7 @@ function follow(turn, cue, now) {
     case "say":
       return { ...turn, said: [...turn.said, { text: cue.show ?? "", act: cue.act ?? 2 }], curtain: false, ask: null };
     case "curtain":
-      if (turn.curtain) return turn.doing === (cue.doing ?? "") ? turn : { ...turn, doing: cue.doing ?? "" };
-      return { ...turn, curtain: true, doing: cue.doing ?? "", curtainSince: now, ask: null };
+      return lower(turn, cue.doing ?? "", cue.amount ?? "", now);
     case "remark":
       return { ...turn, remarks: [...turn.remarks, cue.text ?? ""] };
     case "ask":
@@ -145,6 +147,20 @@ function follow(turn, cue, now) {
     default:
       return turn;
   }
+}
+
+/**
+ * The curtain is down. The clock runs from the beginning of what goes on, however much of it there is by now.
+ * @param {Turn} turn
+ * @param {string} doing
+ * @param {string} amount
+ * @param {number} now
+ * @returns {Turn}
+ */
+function lower(turn, doing, amount, now) {
+  if (turn.curtain && turn.doing === doing && turn.amount === amount) return turn;
+  const since = turn.curtain && turn.doing === doing ? turn.curtainSince : now;
+  return { ...turn, curtain: true, doing, amount, curtainSince: since, ask: null };
 }
 
 /**

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1
 REPORT_S = 10.0
+MUCH_LONGER_S = 5.0
 TYPED_COLUMNS = 40
 FEWEST_COLUMNS = 10
 """What is typed is seen, at its end, however narrow the terminal is."""
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 
 class LiveLine:
-    """Up between `raise_` and `lower`; the clock runs from the beginning of the turn."""
+    """Up between `raise_` and `lower`. The clock runs from the beginning of what goes on; beside it the turn's."""
 
     def __init__(self, screen: Screen, typed: Callable[[], str], way_out: str = "") -> None:
         self._screen = screen
@@ -40,16 +41,19 @@ class LiveLine:
         self._started = time.monotonic()
         self._path = ""
         self._running = ""
-        """What goes on, in plain words, where there is more to say than that work does."""
-        self.phase = ""
-        """The same between two such words: whether tools are at work, or the model is."""
+        """What goes on, in plain words, where there is more to say than that work does,"""
+        self._amount = ""
+        """how much of it there is by now,"""
+        self._since = self._started
+        """and since when."""
         self._retry: Retry | None = None
         self._again_at = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    def raise_(self, path: str = "", doing: str = "") -> None:
-        self._path = path
-        self._running = doing
+    def raise_(self, path: str = "", doing: str = "", amount: str = "") -> None:
+        if doing != self._running:
+            self._since = time.monotonic() if doing else self._started
+        self._path, self._running, self._amount = path, doing, amount
         self._retry = None
         if self._task is None and self._screen.out.isatty():
             run = self._redraw() if self._screen.capable else self._report()
@@ -73,7 +77,7 @@ class LiveLine:
         with suppress(asyncio.CancelledError):
             while True:
                 await asyncio.sleep(REPORT_S)
-                self._screen.line(f"… {self._doing()} · {self._elapsed()}")
+                self._screen.line(f"… {' · '.join(self._what_goes_on())}")
 
     async def _redraw(self) -> None:
         with suppress(asyncio.CancelledError):
@@ -84,11 +88,10 @@ class LiveLine:
                 await asyncio.sleep(TICK_S)
 
     def text(self, frame: int) -> str:
-        parts = [f"{FRAMES[frame % len(FRAMES)]} {self._doing()}", self._elapsed()]
+        doing, *parts = self._what_goes_on()
+        parts.insert(0, f"{FRAMES[frame % len(FRAMES)]} {doing}")
         if self._path:
             parts.append(self._path)
-        if self.phase and not self._seconds_left() and not self._running:
-            parts.append(self.phase)
         typed = self._typed()
         if typed:
             room = self._screen.columns - display_width(" · ".join(parts)) - len(" · › ") - 1
@@ -116,9 +119,19 @@ class LiveLine:
         """Until the model is asked again."""
         return max(0, round(self._again_at - time.monotonic())) if self._retry else 0
 
-    def _elapsed(self) -> str:
-        seconds = int(time.monotonic() - self._started)
-        return translate("{seconds} s", seconds=seconds) if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d}"
+    def _what_goes_on(self) -> list[str]:
+        """Return what, how much of it, for how long, and how long the turn takes where that is much longer."""
+        now = time.monotonic()
+        since = self._started if self._seconds_left() else self._since
+        parts = [self._doing(), *filter(None, (self._amount,)), _elapsed(now - since)]
+        if since - self._started >= MUCH_LONGER_S:
+            parts[-1] += f" ({_elapsed(now - self._started)})"
+        return parts
+
+
+def _elapsed(seconds: float) -> str:
+    whole = int(seconds)
+    return translate("{seconds} s", seconds=whole) if whole < 60 else f"{whole // 60}:{whole % 60:02d}"
 
 
 async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T], doing: str = "") -> T | None:

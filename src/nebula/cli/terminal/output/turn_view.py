@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from nebula.cli.draft_lines import DraftLines
 from nebula.cli.refusals import Refusals
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import BETWEEN
-from nebula.events import Approval, Event, Message, Retry, Stamped, ToolResult
-from nebula.language import translate
-from nebula.stage import Backstage, Close, Cue, Curtain, Heard, Remark, Say, Stage, StageOptions
+from nebula.events import Approval, Retry, Stamped
+from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Heard, Remark, Say, Stage, StageOptions
 from nebula.value import replace
 
 BACKSTAGE_LINES = 12
@@ -27,8 +27,7 @@ class TurnView:
         self._backstage = options.backstage
         self._hidden: list[Backstage] = []
         self._refusals = Refusals(in_session=True)
-        self._running = 0
-        """Tools that were called and have not answered yet."""
+        self._draft = DraftLines()
         self._behind = False
         """Backstage spoke last; what the audience hears next stands apart from it."""
         self._beside = False
@@ -40,17 +39,8 @@ class TurnView:
         refused = self._refusals.read(stamped.event)
         if refused and not isinstance(stamped.event, Approval):
             self._screen.line(refused, "yellow")
-        self._live.phase = self._phase(stamped.event)
         if isinstance(stamped.event, Retry):
             self._live.wait(stamped.event)
-
-    def _phase(self, event: Event) -> str:
-        """What goes on from here, in words; empty while tools are at work."""
-        if isinstance(event, Message):
-            self._running = len(event.message.tool_uses or ())
-        elif isinstance(event, ToolResult):
-            self._running -= 1
-        return "" if self._running > 0 else translate("waiting for the model")
 
     def look_backstage(self, shown: bool) -> None:
         """From now on; and when it begins, also what has run so far."""
@@ -62,7 +52,12 @@ class TurnView:
 
     def _carry_out(self, cue: Cue) -> None:
         if isinstance(cue, Curtain):
-            self._live.raise_(cue.path, cue.doing)
+            self._live.raise_(cue.path, cue.doing, cue.amount)
+            return
+        if isinstance(cue, DraftText):
+            for line in self._draft.add(cue) if self._backstage else ():
+                self._behind = True
+                self._screen.verbatim(line, "dim")
             return
         if isinstance(cue, Backstage):
             if self._backstage:
@@ -71,6 +66,7 @@ class TurnView:
                 self._hidden = [*self._hidden, cue][-HIDDEN_CUES:]
             return
         self._live.lower()
+        self._draft.clear()
         if self._behind or (self._beside and isinstance(cue, Say)):
             self._screen.line()
         self._behind, self._beside = False, isinstance(cue, Remark | Heard)

@@ -19,6 +19,7 @@ from nebula.graph.graph import Graph
 from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
+from nebula.server.conversation.turns.seldom import Seldom
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.conversation.turns.turns import Job
 from nebula.tools.approval import Approvals, Approver, allow_all
@@ -67,6 +68,7 @@ class AgentTurns:
                 without=job.without,
                 attachments=job.attachments,
                 steering=steering.take,
+                watchers=[Seldom(hear)],
             )
         finally:
             self._idle.append(session)

@@ -1,0 +1,82 @@
+"""How far the model's next message has come, for those who watch: some ten times a second at most, in no record."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from nebula.events import Activity, Delta, EventStream
+from nebula.language import Sentence
+from nebula.llm.contract import TextDelta, Working
+from nebula.messages.redaction.arriving import ArrivingText
+
+EVERY_S = 0.1
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+"""A run without blanks, or one character of a script that has none between words."""
+
+
+class DraftReport:
+    """Shows what is written of one message. A piece costs a list entry; counting waits for the next report."""
+
+    def __init__(self, stream: EventStream) -> None:
+        self._stream = stream
+        self._due = 0.0
+        self._pieces: list[str] = []
+        """What has come since the last report."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Report that nothing has come yet; also where the message is asked for anew."""
+        self._text: list[str] = []
+        self._words = 0
+        self._in_word = False
+        self._arriving = ArrivingText(self._stream.redactor)
+        self._pieces.clear()
+        self._due = 0.0
+        self._stream.show(Activity(Sentence("waiting for the model")))
+
+    def hear(self, item: TextDelta | Working) -> None:
+        """Take in what the model sent; report it if the last report is old enough."""
+        if not self._stream.watchers:
+            return
+        if isinstance(item, TextDelta):
+            self._pieces.append(item.text)
+        moment = time.monotonic()
+        if moment < self._due:
+            return
+        self._due = moment + EVERY_S
+        if self._pieces:
+            self._report_text()
+        elif isinstance(item, Working):
+            self._stream.show(_at_work(item))
+
+    def finish(self, content: str) -> None:
+        """Show the rest of the message, whose text is `content`; all of it where it is not what has come."""
+        if not self._stream.watchers:
+            return
+        self._report_text()
+        rest = self._arriving.end()
+        if content == "".join(self._text):
+            if rest:
+                self._stream.show(Delta(rest))
+        else:
+            self._stream.show(Delta(self._stream.redactor.text(content), anew=True))
+
+    def _report_text(self) -> None:
+        new = "".join(self._pieces)
+        self._pieces.clear()
+        if not new:
+            return
+        self._text.append(new)
+        self._words += len(_WORD.findall(new)) - (self._in_word and not new[0].isspace())
+        self._in_word = not new[-1].isspace() and len(_WORD.findall(new[-2:])) == 1
+        self._stream.show(Activity(Sentence("answering"), words=self._words))
+        if ready := self._arriving.add(new):
+            self._stream.show(Delta(ready))
+
+
+def _at_work(item: Working) -> Activity:
+    if item.kind == "thinking":
+        return Activity(Sentence("thinking"))
+    doing = Sentence("writing tool calls") if item.kind == "calling" else Sentence("writing")
+    return Activity(doing, characters=item.size or None)

@@ -1,0 +1,60 @@
+"""What a person sees while a model writes: what it does and how much of it there is, never a word before the last."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here, sit_down_here
+from scripted_model import ScriptedModel, Turn
+from terminal_driver import Person, Terminal
+
+SLOWLY = Turn("alpha beta gamma delta\n" * 5, thinking="hm " * 20, pace_s=0.07)
+
+
+@pytest.mark.parametrize(
+    ("lang", "thinking", "answering"), [("en", "thinking · ", "answering · "), ("ja", "思考中 · ", "回答を作成中 · ")]
+)
+def test_the_live_line_tells_what_the_model_does(bench: Bench, lang: str, thinking: str, answering: str) -> None:
+    def act(screen: Person) -> None:
+        screen.wait("] You:")
+        screen.send("go\r")
+        screen.wait(thinking)
+        screen.wait(answering)
+        assert "alpha" not in screen.text  # not a word before all are there
+        screen.wait("alpha beta")
+        screen.send("/exit\r")
+
+    with ScriptedModel([SLOWLY]) as server:
+        _, screen = sit_down_here(bench, act, NEBULA_LANG=lang, **server.env())
+    assert answering not in screen.text
+
+
+def test_backstage_sees_the_draft_line_by_line(bench: Bench) -> None:
+    def act(screen: Person) -> None:
+        screen.wait("] You:")
+        screen.send("go\r")
+        screen.wait("┊ alpha beta gamma delta")
+        screen.wait("tokens in")
+        screen.send("/exit\r")
+
+    with ScriptedModel([SLOWLY]) as server:
+        sit_down_here(bench, act, "--backstage", **server.env())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lang", "answering"), [("en", "answering · "), ("ja", "回答を作成中 · ")])
+def test_one_task_on_a_terminal_tells_it_too(bench: Bench, lang: str, answering: str) -> None:
+    with ScriptedModel([SLOWLY]) as server:
+        env = bench.env(NEBULA_LANG=lang, TERM="xterm-256color", **server.env())
+        with Terminal(bench.argv("nebula", "-p", "x"), bench.project, env) as screen:
+            screen.wait(answering)
+            assert "alpha" not in screen.text
+            assert screen.ended() == 0
+            assert answering not in screen.text and screen.text.count("alpha") == 5
+
+
+def test_headless_backstage_has_the_draft_on_stderr(bench: Bench) -> None:
+    with ScriptedModel([SLOWLY]) as server:
+        ran = run_here(bench, "nebula", "-p", "x", "--backstage", **server.env())
+    assert ran.err.count("┊ alpha beta gamma delta") == 5 and ran.out == SLOWLY.text
