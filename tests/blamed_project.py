@@ -60,3 +60,9 @@ def repository(bench: Bench) -> None:
     git(bench.project, "init", "-q", "-b", "main")
     git(bench.project, "config", "user.email", "me@example.org")
     git(bench.project, "config", "user.name", "Me")
+
+
+def share(bench: Bench) -> None:
+    """Let git keep the conversation, too."""
+    ran = run_here(bench, "nebula", "graph", "share", "--yes")
+    assert ran.code == 0, ran.err

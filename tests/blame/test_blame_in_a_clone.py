@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from blamed_project import blame, edit, git, repository, turn, who, write
+from blamed_project import blame, edit, git, repository, share, turn, who, write
 from conftest import Bench
 
 
 def clone(bench: Bench, tmp_path: Path, *options: str) -> Bench:
     """Return a bench whose project is a clone of the other one's repository."""
+    share(bench)
     git(bench.project, "add", "-A")
     if git(bench.project, "status", "--porcelain"):
         git(bench.project, "commit", "-qm", "all of it")
@@ -46,6 +47,7 @@ def test_a_clone_knows_the_lines_of_turns(worked: tuple[Bench, list[str]], tmp_p
 
 def test_after_a_squash_and_in_a_shallow_clone(worked: tuple[Bench, list[str]], tmp_path: Path) -> None:
     bench, authors = worked
+    share(bench)
     git(bench.project, "add", "-A")
     git(bench.project, "commit", "-qm", "one more")
     git(bench.project, "reset", "-q", "--soft", "HEAD~1")
@@ -57,6 +59,7 @@ def test_after_a_squash_and_in_a_shallow_clone(worked: tuple[Bench, list[str]], 
 
 def test_a_work_tree_counts_as_a_clone(worked: tuple[Bench, list[str]], tmp_path: Path) -> None:
     bench, authors = worked
+    share(bench)
     git(bench.project, "add", "-A")
     git(bench.project, "commit", "-qm", "all of it")
     git(bench.project, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "other")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nebula import __version__
 from nebula.blame.authors import AuthorKind
+from nebula.blame.line_record import ranges_of
 from nebula.blame.runs import LineRun
 from nebula.git import GitFailed, place_in_repository, safe_git
 from nebula.llm.catalog import known_provider
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
 
 VERSION: Final = "0.1.0"
 _CONTRIBUTORS: Final[Mapping[AuthorKind, str]] = {"turn": "ai", "other": "ai", "you": "human", "before": "unknown"}
@@ -28,23 +32,25 @@ def trace_file(root: str, path: str, runs: Sequence[LineRun], revision: str = "H
         for (by, node_id, model), own in by_source.items()
     ]
     files = [{"path": _path_in_repository(root, path), "conversations": conversations}] if conversations else []
-    return _record(root, str(uuid.uuid4()), datetime.now().astimezone(), files, revision)
+    return _record(str(uuid.uuid4()), datetime.now().astimezone(), files, _commit(root, revision))
 
 
-def trace_turn(
-    root: str, node_id: str, model: str, timestamp: str, ranges: Mapping[str, Iterable[tuple[int, int]]]
-) -> dict[str, Any]:
-    """Return one record of a turn: for each path the ranges of lines that it wrote, as it left the file."""
+def trace_turn(root: str, node: Node) -> dict[str, Any] | None:
+    """Return one record of a turn, with the lines that it wrote as it left the files; None where it wrote none.
+
+    It names no revision: the turn was before any commit of it."""
+    ranges = {file.path: own for file in node.files if (own := ranges_of(file.wrote))}
+    if not ranges:
+        return None
     files = [
-        {"path": _path_in_repository(root, path), "conversations": [_conversation("turn", node_id, model, own)]}
+        {"path": _path_in_repository(root, path), "conversations": [_conversation("turn", node.id, node.model, own)]}
         for path, own in ranges.items()
     ]
-    return _record(root, _uuid_of(node_id), datetime.fromisoformat(timestamp).astimezone(), files, "HEAD")
+    return _record(_uuid_of(node.id), datetime.fromisoformat(node.timestamp).astimezone(), files)
 
 
-def _record(root: str, record_id: str, moment: datetime, files: list[dict[str, Any]], revision: str) -> dict[str, Any]:
-    found = _commit(root, revision)
-    vcs = {"vcs": {"type": "git", "revision": found}} if found else {}
+def _record(record_id: str, moment: datetime, files: list[dict[str, Any]], commit: str = "") -> dict[str, Any]:
+    vcs = {"vcs": {"type": "git", "revision": commit}} if commit else {}
     tool = {"name": "nebula", "version": __version__}
     return {"version": VERSION, "id": record_id, "timestamp": moment.isoformat(), **vcs, "tool": tool, "files": files}
 

@@ -35,10 +35,13 @@ class BadTarget(BlameRefused):
 
 
 class ProjectBlame:
-    """Open for as long as questions about one state of a project are asked."""
+    """Open for as long as questions about one state of a project are asked.
 
-    def __init__(self, root: str) -> None:
+    `current` is a turn that is still running: it has no node yet, and its lines are its own all the same."""
+
+    def __init__(self, root: str, current: str = "") -> None:
         self._root = root
+        self._current = current
         self._workspace = open_workspace(root, read_only=True)
         self._journal = JournalReader(root)
         self._history = JournalHistory(self._workspace, self._journal)
@@ -76,11 +79,19 @@ class ProjectBlame:
 
     def runs(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         """Return who wrote each line of a content that a file has, or had."""
-        authors = self._with_records(path, content, self._fold.authors(path, content))
-        authors = [self._with_node(author) for author in authors]
+        authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
         commits = find_commits(self._root, path, content, open_lines, revision or "HEAD") if open_lines else {}
         return join_runs([self._told(number, each, commits.get(number)) for number, each in enumerate(authors)])
+
+    def authors(self, path: str, content: bytes) -> list[Author]:
+        """Return the author of each line, as far as turns are concerned; git is not asked."""
+        authors = self._with_records(path, content, self._fold.authors(path, content))
+        return [self._with_node(author) for author in authors]
+
+    def nodes(self) -> list[Node]:
+        """Return all nodes of the project's graph, oldest first."""
+        return sorted(self._graph.list_nodes(), key=_time_of) if self._graph is not None else []
 
     def node(self, node_id: str) -> Node | None:
         """Return the node of a turn; None where it left none that can be read."""
@@ -124,11 +135,9 @@ class ProjectBlame:
     @cached_property
     def _records(self) -> list[TurnLines]:
         """What nodes record whose turns are not in the journal, oldest first."""
-        if self._graph is None:
-            return []
         return [
             TurnLines(node.id, file.path, file.wrote, file.removed)
-            for node in sorted(self._graph.list_nodes(), key=_time_of)
+            for node in self.nodes()
             if not self._history.changes_of(node.id)
             for file in node.files
             if file.wrote or file.removed
@@ -136,7 +145,9 @@ class ProjectBlame:
 
     def _with_node(self, author: Author) -> Author:
         """Return the author, or the user in place of a turn that left no node."""
-        return author if author.kind != "turn" or self.node(author.of) is not None else YOU
+        if author.kind != "turn" or author.of == self._current:
+            return author
+        return author if self.node(author.of) is not None else YOU
 
     def _told(self, number: int, author: Author, commit: LineCommit | None) -> LineRun:
         line = number + 1
@@ -144,6 +155,8 @@ class ProjectBlame:
             return LineRun(
                 line, line, "turn", node.id, first_line(node.prompt), node.model, node.timestamp, node.verified
             )
+        if author.kind == "turn":
+            return LineRun(line, line, "turn", author.of)
         if author == YOU and commit is not None and self._own_email not in (None, commit.email):
             author = BEFORE
         if author == BEFORE and commit is not None:

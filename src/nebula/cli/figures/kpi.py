@@ -23,7 +23,10 @@ def run_kpi(prog: str, argv: Sequence[str]) -> int:
     known = known_projects(settings.memory_path, settings.home) if options.all else ()
     found = gather([*known, *roots], options.since, settings.audit_log)
     if options.json:
-        print_json(figures_json(found, flows_of(found.projects)))
+        from nebula.agent.figures.surviving import surviving_lines
+
+        alive = {"surviving_lines": surviving_lines(found.projects, options.since)}
+        print_json(figures_json(found, flows_of(found.projects)) | alive)
         return 0
     _print(found, options.by)
     return 0
@@ -51,7 +54,8 @@ def _print(found: TracedTasks, by: Sequence[str]) -> None:
         )
 
 
-def _moment(text: str) -> datetime:
+def read_moment(text: str) -> datetime:
+    """Return the date or time that was typed; argparse tells the user where it is none."""
     try:
         return moment(text)
     except ValueError:
@@ -81,7 +85,7 @@ def _parser(prog: str) -> Parser:
     )
     flag(parser, "--all", translate("every project in which you have had a session or a task, too"))
     parser.add_argument(
-        "--since", metavar="DATE", type=_moment, help=translate("only tasks that began on this day or later")
+        "--since", metavar="DATE", type=read_moment, help=translate("only tasks that began on this day or later")
     )
     parser.add_argument(
         "--by",

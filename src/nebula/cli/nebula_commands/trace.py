@@ -14,7 +14,8 @@ from nebula.agent.figures.gather import read_tasks
 from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import audited, find_trace, short_ids
 from nebula.agent.traces.story import StoryEntry, tell
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.figures.kpi import read_moment
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.output.width import cut, pad
@@ -70,6 +71,22 @@ def _show(settings: Settings, options: argparse.Namespace) -> int:
     _print_head(trace)
     for entry in tell(trace.events, audit):
         _print_entry(entry, options.full)
+    return 0
+
+
+def _export(settings: Settings, options: argparse.Namespace) -> int:
+    """Print one record a turn that wrote lines, the oldest first."""
+    from nebula.agent.figures.gather import is_since
+    from nebula.blame.agent_trace import trace_turn
+    from nebula.blame.project import ProjectBlame
+
+    if not options.agent_trace:
+        raise UsageError("name the form of the records: --agent-trace")
+    with ProjectBlame(settings.root) as blame:
+        for node in blame.nodes():
+            since = options.since
+            if (since is None or is_since(node.timestamp, since)) and (told := trace_turn(settings.root, node)):
+                print_json(told)
     return 0
 
 
@@ -156,6 +173,13 @@ def _parser() -> Parser:
     playing = _one_task(actions, "replay", about, _replay)
     flag(playing, "--keep", translate("keep the copy to look at"))
     flag(playing, "--here", translate("in the project itself: files are changed, and can be undone"))
+    about = translate("the lines that turns wrote, as records for other tools, one a line")
+    exporting = actions.add_parser("export", help=about, description=about)
+    exporting.set_defaults(run=_export)
+    flag(exporting, "--agent-trace", translate("in the form of Agent Trace 0.1"))
+    said = translate("only turns of this day or later")
+    exporting.add_argument("--since", metavar="DATE", type=read_moment, help=said)
+    root_option(exporting)
     for action in (listing, showing, playing):
         root_option(action)
         flag(action, "--json", translate("print JSON"))

@@ -25,7 +25,7 @@ class JournalReader:
 
     def __init__(self, root: str) -> None:
         self._changes_fd = self._objects_fd = -1
-        root_fd = os.open(root, FOLDER_FLAGS)
+        root_fd = os.open(os.path.realpath(root), FOLDER_FLAGS)
         try:
             self._open(root_fd)
         except OSError:  # there is none, or something else has its name

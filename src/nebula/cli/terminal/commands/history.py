@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,11 @@ from nebula.language import explain, translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
+    from nebula.blame.why import ExplainedRun
     from nebula.cli.terminal.terminal_session import TerminalSession
+
+
+_LINES = re.compile(r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
 
 
 async def history(terminal: TerminalSession, argument: str) -> None:
@@ -76,3 +81,49 @@ async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> No
 HISTORY = SessionCommand(
     "history", "the sessions of this directory; /history FILE its turns, /history FILE N takes one's part back", history
 )
+
+
+async def why(terminal: TerminalSession, argument: str) -> None:
+    """Show the turns behind a file, or behind some of its lines, the newest first."""
+    from nebula.blame.why import explain_lines
+    from nebula.workspace.reading import ReadingWorkspace
+
+    found = _LINES.fullmatch(argument.strip().removeprefix("@"))
+    workspace = terminal.session.project.workspace
+    if found is None or not isinstance(workspace, ReadingWorkspace):
+        terminal.screen.line(translate("/why FILE, /why FILE:LINE or /why FILE:LINE-LINE"), "yellow")
+        return
+    first = int(found["first"] or 1)
+    last = int(found["last"] or first) if found["first"] else None
+    explained = await asyncio.to_thread(explain_lines, workspace.root, found["path"], first, last)
+    short = short_ids(terminal, list({each.run.node_id for each in explained if each.node is not None}))
+    by_source: dict[str, list[ExplainedRun]] = {}
+    for each in explained:
+        by_source.setdefault(each.run.node_id or each.run.author or each.run.by, []).append(each)
+    for own in by_source.values():
+        _show_source(terminal, own, short)
+
+
+def _show_source(terminal: TerminalSession, own: list[ExplainedRun], short: dict[str, str]) -> None:
+    screen, (run, node) = terminal.screen, (own[0].run, own[0].node)
+    lines = ", ".join(
+        str(each.run.start_line)
+        if each.run.start_line == each.run.end_line
+        else f"{each.run.start_line}–{each.run.end_line}"
+        for each in own
+    )
+    where = translate("lines {lines}", lines=lines)
+    if node is None:
+        who = {"you": translate("you"), "before": run.author or translate("before")}.get(run.by, run.tool)
+        screen.line(cut(f"{one_line(who)}  {run.commit[:8]}  {where}", screen.columns - 1), "dim")
+        return
+    verified = "  ✓" if run.verified else ""
+    screen.line(
+        cut(f"{short.get(node.id, '')}  {run.at[:16]}  {one_line(run.model)}{verified}  {where}", screen.columns - 1)
+    )
+    screen.line(f"  {one_line(node.prompt)}", "bold", hang=2)
+    if node.response.strip():
+        screen.line(f"  {one_line(node.response.strip().rpartition(chr(10) * 2)[2])}", hang=2)
+
+
+WHY = SessionCommand("why", "FILE[:LINE[-LINE]]: which prompts these lines come from", why)

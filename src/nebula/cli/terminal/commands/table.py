@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.terminal.commands import branches, checks, files, maps, modes, permissions, plans, reports, sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
-from nebula.cli.terminal.commands.history import HISTORY
+from nebula.cli.terminal.commands.history import HISTORY, WHY
 from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.turns import take_turn
@@ -50,6 +50,7 @@ TABLE: tuple[SessionCommand, ...] = (
     checks.CHECKS,
     *files.COMMANDS,
     HISTORY,
+    WHY,
     *branches.COMMANDS,
     *maps.COMMANDS,
     *reports.COMMANDS,

@@ -1,0 +1,84 @@
+"""whyLines: the prompts and answers of the turns that wrote some lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nebula.messages import DeclaredSpec, DialectForm
+from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration, ToolKit
+from nebula.tools.result_limits import cut_middle
+from nebula.workspace.reading import ReadingWorkspace
+
+if TYPE_CHECKING:
+    from nebula.blame.why import ExplainedRun
+
+MOST_OF_TURN = 4_000
+"""Bytes of a prompt, and of an answer, that are shown where there is room."""
+MOST_RUNS = 40
+
+SPEC = DeclaredSpec(
+    "whyLines",
+    "Find out why lines of a file are as they are: for each run of lines who wrote it, and of an earlier turn the "
+    "prompt and the answer, the newest first. Use it before you change what an earlier turn wrote.",
+    schema(
+        ["path", "start_line", "end_line"],
+        path={"type": "string", "description": "The file, relative to the project."},
+        start_line={"type": "integer", "description": "The first line, from 1."},
+        end_line={"type": "integer", "description": "The last line."},
+    ),
+    (DialectForm("why_lines"),),
+    reads_only=True,
+)
+
+
+class WhyLines:
+    spec = SPEC
+
+    def __init__(self, root: str, trace_id: str) -> None:
+        self._root = root
+        self._trace_id = trace_id
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        from nebula.blame.project import BadTarget, BlameRefused
+
+        path = text_argument(args, "path")
+        first, last = number_argument(args, "start_line") or 1, number_argument(args, "end_line")
+        try:
+            found = await asyncio.to_thread(self._explain, path, first, last)
+        except BadTarget as problem:
+            raise ToolFailure(str(problem)) from None
+        except BlameRefused as problem:
+            raise ToolFailure(str(problem), code=404) from None
+        shown = found[:MOST_RUNS]
+        room = min(MOST_OF_TURN, call.room // (3 * max(1, len(shown))))
+        result: dict[str, Any] = {"lines": [_describe(each, room) for each in shown]}
+        if len(found) > len(shown):
+            result["remark"] = f"{len(found) - len(shown)} more runs of lines did not fit; ask for fewer lines."
+        return Outcome.ok(result)
+
+    def _explain(self, path: str, first: int, last: int | None) -> list[ExplainedRun]:
+        from nebula.blame.why import explain_lines
+
+        return explain_lines(self._root, path, first, last, current=self._trace_id)
+
+
+def _describe(explained: ExplainedRun, room: int) -> dict[str, Any]:
+    run, node = explained.run, explained.node
+    told: dict[str, Any] = {"start_line": run.start_line, "end_line": run.end_line, "by": run.by}
+    if run.node_id:
+        told["node_id"] = run.node_id
+    if node is not None:
+        told["prompt"], told["answer"] = cut_middle(node.prompt, room)[0], cut_middle(node.response, room)[0]
+    return told
+
+
+def _build(kit: ToolKit) -> WhyLines | None:
+    """Return the tool where the files, and with them the journal, are on this machine."""
+    workspace = kit.workspace
+    return WhyLines(workspace.root, kit.trace_id) if isinstance(workspace, ReadingWorkspace) else None
+
+
+TOOL = ToolDeclaration("whyLines", _build, method="why_lines")
