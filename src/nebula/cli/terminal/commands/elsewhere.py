@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _FILES = "/undo takes back files, /fork goes back in the talk."
 _CONFIG = "`nebula config` shows and changes the settings."
-_RULES = "Write AGENTS.md by hand; it is read with every turn."
+_RULES = "AGENTS.md is read with every turn: /init writes it, `# remember …` adds a line."
 _SERVERS = "Name MCP servers in `mcp_servers` of ~/.nebula/config.json; `nebula doctor` shows their tools."
 _EXPORT = "The conversation is text already: .nebula/log.txt."
 
@@ -17,7 +17,6 @@ ELSEWHERE: Mapping[str, str] = {
     "/settings": _CONFIG,
     "/theme": _CONFIG,
     "/language": "Set NEBULA_LANG to en or ja.",
-    "/init": _RULES,
     "/memory": _RULES,
     "/skills": _RULES,
     "/mcp": _SERVERS,

@@ -14,6 +14,7 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.history import HISTORY, WHY
 from nebula.cli.terminal.commands.models import MODEL
+from nebula.cli.terminal.instructions import INIT, remember, wanted_line
 from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.turns import take_turn
 from nebula.errors import NebulaError
@@ -46,6 +47,7 @@ TABLE: tuple[SessionCommand, ...] = (
     *modes.COMMANDS,
     MODEL,
     plans.ACCEPT,
+    INIT,
     permissions.PERMISSIONS,
     checks.CHECKS,
     *files.COMMANDS,
@@ -121,6 +123,8 @@ async def obey(terminal: TerminalSession, text: str) -> None:
         terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
     elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):
         await plans.accept(terminal, "")
+    elif line := wanted_line(text):
+        await remember(terminal, line)
     else:
         await take_turn(terminal, text.strip())
 

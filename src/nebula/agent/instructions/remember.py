@@ -1,0 +1,64 @@
+"""Add a line to the project's AGENTS.md, as any other change of a file: guarded, journaled, taken back by /undo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nebula.agent.instructions.standing import NAMES
+from nebula.agent.undo import NoJournalHere
+from nebula.events import new_trace_id
+from nebula.value import value
+from nebula.workspace.diff import diff_texts
+
+if TYPE_CHECKING:
+    from nebula.workspace.contract import Workspace, WriteMode
+
+PATH = NAMES[0]
+
+
+@value
+class Remembered:
+    """AGENTS.md with one more line, not written yet."""
+
+    old: str | None
+    new: str
+    expected: str
+    """The state of the file that it was made for."""
+
+    @property
+    def diff(self) -> str:
+        return diff_texts(PATH, self.old, self.new).text
+
+
+def plan_line(workspace: Workspace, text: str) -> Remembered:
+    """Return how AGENTS.md would be with the line `text` at its end. Raises WorkspaceError, NoJournalHere."""
+    from nebula.workspace.local import LocalWorkspace
+
+    if not isinstance(workspace, LocalWorkspace):
+        raise NoJournalHere("The files are behind a gateway (EC_MCP_URL); {path} is written by hand there.", path=PATH)
+    allowed = workspace.allowing(PATH)
+    there = allowed.probe(PATH).kind != "missing"
+    state = allowed.check_write(PATH, "overwrite" if there else "create")
+    old = state.content if there else None
+    return Remembered(old, _with_line(old or "", f"- {text}"), state.expected)
+
+
+def write_line(workspace: Workspace, planned: Remembered) -> str:
+    """Write what was planned and return the journal's name for it. Raises Stale where the file changed meanwhile."""
+    from nebula.workspace.local import LocalWorkspace
+
+    assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - nothing is planned for another
+    group = new_trace_id()
+    mode: WriteMode = "create" if planned.old is None else "overwrite"
+    workspace.allowing(PATH).for_turn(group).write_file(PATH, planned.new, mode, expected=planned.expected)
+    return group
+
+
+def _with_line(old: str, line: str) -> str:
+    """Return the text with a line more, behind the list that it ends with or else as a list of its own."""
+    if not old.strip():
+        return f"{line}\n"
+    ending = "\r\n" if "\r\n" in old else "\n"
+    kept = old.rstrip()
+    between = ending if kept.rsplit("\n", 1)[-1].lstrip().startswith(("- ", "* ")) else ending * 2
+    return f"{kept}{between}{line}{ending}"
