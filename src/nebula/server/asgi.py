@@ -11,11 +11,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-WELCOME: Final = "nebula.welcome"
-"""Where a WebSocket's scope has the function to call once the client showed the token; until then it is held short."""
+ADMITTED: Final = "nebula.admitted"
+"""Under this key a WebSocket's scope has the function to call once the client showed the token; until then its messages
+are held short."""
 
 
-def welcome(scope: Scope) -> None:
-    known = scope.get(WELCOME)
-    if known is not None:
-        known()
+def tell_admitted(scope: Scope) -> None:
+    tell = scope.get(ADMITTED)
+    if tell is not None:
+        tell()

@@ -1,28 +1,30 @@
-"""What a client is allowed before anybody knows who it is: so many connections, so much time, so many bytes.
+"""How many connections, how much time and how many bytes a client gets before anybody knows who it is.
 
-uvicorn waits for ever for the rest of a request, and the system hands out a limited number of sockets: whoever opened
-enough of them and fell silent would stop the server without showing a token. Here every connection whose client owes
-us something (the rest of a request, a first word, taking its answer) stands in a row. Time runs for each of them, and
-when there are too many the one at the front, which kept us waiting longest, has to go. A request under way and a
-WebSocket that showed the token never do.
+uvicorn's own settings bound the size of a head (`h11_max_incomplete_event_size`), of a message (`ws_max_size`) and the
+pause between two requests (`timeout_keep_alive`). Three limits cannot be had by settings. A first request, or the rest
+of one, is awaited for ever. A connection more than `limit_concurrency` is refused, so that silent clients keep all
+others out. And a WebSocket may send a whole message before it shows the token.
+
+So each connection of uvicorn stands behind a `GuardedConnection`, which is an asyncio protocol that passes everything
+on, and in front of the app `tell_requests` says when a request has come. A client owes us something while we wait for
+a request, its body or its token, or while it does not take an answer. When there are too many connections, the one
+that has owed for the longest is closed. A request under way and a WebSocket that showed the token never are.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
-from collections.abc import MutableMapping
+from collections.abc import Callable
 from typing import Any, Final, cast
 
-import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.http11 import Request as Handshake
 
 from nebula.events import new_trace_id
-from nebula.server.asgi import WELCOME, App
-from nebula.server.large_messages import LargeMessages
+from nebula.server.asgi import ADMITTED, App, Message, Receive, Scope, Send
 from nebula.server.refusals import error_body
 from nebula.value import value
 
@@ -33,13 +35,14 @@ FEWEST_CONNECTIONS: Final = 32
 GRACE_S: Final = 10
 """How long requests under way may take to finish when the server is asked to stop."""
 PONG_WITHIN_S: Final = 120.0
-"""Behind a large message, which we may let wait until others are done, a sign of life comes late."""
-_OWING_STATES: Final = (h11.IDLE, h11.SEND_BODY)
+"""A client that sends a large message over a slow line answers a ping late."""
 _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
+_CLOSE_TOO_BIG: Final = b"\x88\x02\x03\xf1"
+"""A frame that closes a WebSocket with 1009."""
 
 
 def most_connections() -> int:
-    """As many as leave half of the files this process may open to everything else."""
+    """Return as many as leave half of the files this process may open to everything else."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, files // 2 - 2 * ACCEPTED_AT_ONCE))
 
@@ -48,52 +51,29 @@ def most_connections() -> int:
 class ConnectionLimits:
     connections: int = MOST_CONNECTIONS
     head_s: float = 10.0
-    """For a request up to its blank line."""
-    rest_s: float = 75.0
-    """For its body, and for taking the answer; the gate, which can say why, is quicker with the body."""
+    """For a request up to its blank line. The gate times the body, and says why."""
+    unread_s: float = 75.0
+    """For taking the answer."""
     first_message_bytes: int = 64 * 1024
     """Of a WebSocket that has not shown the token."""
-    large_messages: int = 4
-    """Of those that did: so many have more than a small message in our memory at the same time."""
-
-
-class Connections:
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._open: set[asyncio.Protocol] = set()
-        self._owing: dict[asyncio.Protocol, asyncio.Transport] = {}
-
-    def opened(self, connection: asyncio.Protocol) -> bool:
-        """False: there are too many, and all of them have something to do."""
-        if len(self._open) >= self._most:
-            longest = next(iter(self._owing), None)
-            if longest is None:
-                return False
-            self._owing[longest].abort()
-            self.closed(longest)
-        self._open.add(connection)
-        return True
-
-    def owes(self, connection: asyncio.Protocol, transport: asyncio.Transport) -> None:
-        if connection in self._open:
-            self._owing.setdefault(connection, transport)
-
-    def owes_nothing(self, connection: asyncio.Protocol) -> None:
-        self._owing.pop(connection, None)
-
-    def closed(self, connection: asyncio.Protocol) -> None:
-        self._open.discard(connection)
-        self._owing.pop(connection, None)
 
 
 class LimitedConfig(uvicorn.Config):
     """How uvicorn runs our apps; `websocket_bytes` above 0 allows WebSockets with messages of that size."""
 
     def __init__(self, app: App, *, websocket_bytes: int = 0, limits: ConnectionLimits | None = None) -> None:
+        connections = Connections(limits or ConnectionLimits(most_connections()))
+
+        def http(**named: Any) -> GuardedConnection:
+            return GuardedConnection(connections, H11Protocol(**named))
+
+        def websocket(**named: Any) -> GuardedWebSocket:
+            return GuardedWebSocket(connections, WebSocketsSansIOProtocol(**named))
+
         super().__init__(
-            app,
-            http=LimitedHttp,
-            ws=LimitedWebSocket if websocket_bytes else "none",
+            tell_requests(app, connections),
+            http=cast("Any", http),
+            ws=cast("Any", websocket) if websocket_bytes else "none",
             ws_max_size=websocket_bytes or 1,
             ws_per_message_deflate=False,
             ws_ping_timeout=PONG_WITHIN_S,
@@ -106,165 +86,230 @@ class LimitedConfig(uvicorn.Config):
             timeout_graceful_shutdown=GRACE_S,
             backlog=ACCEPTED_AT_ONCE,
         )
-        self.limits = limits or ConnectionLimits(most_connections())
-        self.open_connections = Connections(self.limits.connections)
-        self.large_messages = LargeMessages(self.limits.large_messages)
 
 
-class LimitedHttp(H11Protocol):
-    def __init__(self, config: LimitedConfig, *args: Any, **named: Any) -> None:
-        super().__init__(config, *args, **named)
-        self._limits, self._open = config.limits, config.open_connections
-        self._unread = False
-        """The client does not take what we send."""
-        self._awaited: object = None
-        """What the clock runs for."""
+class Connection:
+    """One connection, and since when its client owes us something."""
+
+    def __init__(self, transport: asyncio.Transport, limits: ConnectionLimits, owing: dict[Connection, None]) -> None:
+        self.transport = transport
+        self.limits = limits
+        self.shows_token = False
+        """Says of a WebSocket that it may send large messages."""
+        self.requests = 0
+        """How many came to the app since the beginning."""
+        self._under_way = 0
+        self._owing = owing
         self._clock: asyncio.TimerHandle | None = None
+        self._has_sent = False
+        owing[self] = None
+        self._start_clock(limits.head_s, self._end_head)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if self._open.opened(self):
-            self._settle()
-        else:
-            _answer(transport, 503, "busy", "Too many connections are open; try again in a moment.")
+    def hear(self) -> None:
+        """Note that bytes have come: after an answer they begin the next request."""
+        self._has_sent = True
+        if not self._under_way and self._clock is None:
+            self._start_clock(self.limits.head_s, self._end_head)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._open.closed(self)
+    def begin_request(self) -> None:
+        """Note that a request has come to the app, perhaps without its body."""
+        self.requests += 1
+        self._under_way += 1
         self._stop_clock()
-        super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._settle()
+    def settle(self) -> None:
+        """Note that the client owes nothing any more: all of its request is here, or its token."""
+        self._owing.pop(self, None)
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._settle()
+    def end_request(self) -> None:
+        self._under_way -= 1
+        if not self._under_way:
+            self._has_sent = False
+            self._owing.setdefault(self)
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._unread = True
-        self._settle()
+    def pause_answer(self) -> None:
+        """Note that the client does not take what we send."""
+        self._owing.setdefault(self)
+        self._start_clock(self.limits.unread_s, self.transport.abort)
 
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._unread = False
-        self._settle()
+    def resume_answer(self) -> None:
+        self._stop_clock()
+        if self._under_way:
+            self.settle()
 
-    def _settle(self) -> None:
-        """Notes whether the client owes us something, and since when."""
-        awaited: object = self.conn.their_state if self.conn.their_state in _OWING_STATES else None
-        if self._unread:
-            awaited = h11.SEND_RESPONSE
-        if awaited is None:
-            self._open.owes_nothing(self)
-        else:
-            self._open.owes(self, self.transport)
-        if awaited is h11.IDLE and self.timeout_keep_alive_task is not None and not self.conn.trailing_data[0]:
-            awaited = None  # between two requests uvicorn's own clock runs, and a shorter one
-        if awaited is not self._awaited:
-            self._stop_clock()
-            self._awaited = awaited
-            if awaited is not None:
-                seconds = self._limits.head_s if awaited is h11.IDLE else self._limits.rest_s
-                self._clock = self.loop.call_later(seconds, self._too_slow)
+    def close(self) -> None:
+        self._stop_clock()
+        self._owing.pop(self, None)
+
+    def _start_clock(self, seconds: float, call: Callable[[], None]) -> None:
+        self._stop_clock()
+        self._clock = asyncio.get_running_loop().call_later(seconds, call)
 
     def _stop_clock(self) -> None:
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
-    def _too_slow(self) -> None:
-        said_something, _ = self.conn.trailing_data
-        if self._awaited is h11.IDLE and said_something:
+    def _end_head(self) -> None:
+        if self._has_sent:
             _answer(self.transport, 408, "timeout", "The request did not arrive in time.")
         else:
             self.transport.abort()
 
-    def _should_upgrade(self) -> bool:
-        # HTTP/1.0 knows no upgrade: a server has to overlook the header (RFC 9110, 7.8).
-        return self.scope["http_version"] == "1.1" and super()._should_upgrade()
 
-    def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        self._open.closed(self)
-        self._stop_clock()
-        self._awaited = self.conn.their_state
-        super().handle_websocket_upgrade(event)
+class Connections:
+    """Those that are open, by the address of the client: by it the app knows its connection."""
 
-    def send_400_response(self, msg: str) -> None:
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            _answer(self.transport, 400, "malformed_request", msg)
-        else:
-            self.transport.close()
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._limits = limits
+        self._open: dict[object, Connection] = {}
+        self._owing: dict[Connection, None] = {}
+        """The one that has owed for the longest first."""
+
+    def find(self, client: object) -> Connection | None:
+        return self._open.get(client)
+
+    def open(self, transport: asyncio.Transport) -> Connection | None:
+        """Return the new connection, or None where there are too many and all of them have something to do."""
+        if len(self._open) >= self._limits.connections:
+            longest = next(iter(self._owing), None)
+            if longest is None:
+                return None
+            longest.transport.abort()
+            self.close(longest)
+        connection = self._open[address_of(transport)] = Connection(transport, self._limits, self._owing)
+        return connection
+
+    def close(self, connection: Connection) -> None:
+        connection.close()
+        address = address_of(connection.transport)
+        if self._open.get(address) is connection:
+            del self._open[address]
 
 
-class LimitedWebSocket(WebSocketsSansIOProtocol):
-    def __init__(self, config: LimitedConfig, *args: Any, **named: Any) -> None:
-        super().__init__(config, *args, **named)
-        self._open, self._large, self._rest_s = config.open_connections, config.large_messages, config.limits.rest_s
-        self._unread_bytes = 0
-        """Of a message that is still arriving."""
-        self.conn.max_message_size = config.limits.first_message_bytes
+def address_of(transport: asyncio.BaseTransport) -> object:
+    """Return the client's address as `scope["client"]` has it."""
+    found = transport.get_extra_info("peername")
+    return tuple(found[:2]) if isinstance(found, tuple) else found
+
+
+class GuardedConnection(asyncio.Protocol):
+    """Passes everything on to `inner`, and lets `connections` know."""
+
+    def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
+        self.inner = inner
+        self.connections = connections
+        self.connection: Connection | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._open.opened(self)
-        self._open.owes(self, self.transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._open.closed(self)
-        self._large.gone(self)
-        super().connection_lost(exc)
-
-    def handle_connect(self, event: Handshake) -> None:
-        super().handle_connect(event)
-        if self.response.status_code == 101:
-            cast("MutableMapping[str, Any]", self.scope)[WELCOME] = self._welcome
-
-    def _welcome(self) -> None:
-        """The client is known now."""
-        self._open.owes_nothing(self)
-        self.conn.max_message_size = self.config.ws_max_size
+        self.connection = self.connections.open(cast("asyncio.Transport", transport))
+        if self.connection is None:
+            _answer(transport, 503, "busy", "Too many connections are open; try again in a moment.")
+        else:
+            self.inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        self._unread_bytes += len(data)
-        super().data_received(data)
-        self._large.arriving(self, self.transport, self._unread_bytes, self._rest_s)
-        if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            # Stricter than the HTTP parser before it, and it says nothing by itself.
-            self.handshake_initiated = True
-            _answer(self.transport, 400, "malformed_request", "The handshake is malformed.")
+        if self.connection is not None:
+            self.connection.hear()
+            self.inner.data_received(data)
 
-    def send_receive_event_to_app(self) -> None:
-        if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
-            self.frames = []
-            self.conn.fail(1007, "a text message must be UTF-8")
-            self.handle_parser_exception()
+    def eof_received(self) -> bool | None:
+        return self.inner.eof_received()
+
+    def pause_writing(self) -> None:
+        if self.connection is not None:
+            self.connection.pause_answer()
+            self.inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self.connection is not None:
+            self.connection.resume_answer()
+            self.inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.connection is not None:
+            self.connections.close(self.connection)
+            self.inner.connection_lost(exc)
+
+
+class GuardedWebSocket(GuardedConnection):
+    """Takes over a connection whose client asked for a WebSocket."""
+
+    _received = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.connection = self.connections.find(address_of(transport))
+        self.inner.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        connection = self.connection
+        if connection is None:
             return
-        self._unread_bytes = 0
-        self._large.arrived(self)
-        super().send_receive_event_to_app()
+        is_first, self._received = not self._received, self._received + len(data)
+        if not connection.shows_token and self._received > connection.limits.first_message_bytes:
+            connection.transport.write(_CLOSE_TOO_BIG)
+            connection.transport.close()
+            return
+        self.inner.data_received(data)
+        if is_first:  # the app is called in the loop's next round
+            asyncio.get_running_loop().call_soon(self._refuse_malformed, connection, connection.requests)
 
-    async def receive(self) -> Any:
-        self._large.done(self)  # whoever asks for the next message is done with the last
-        return await super().receive()
+    def _refuse_malformed(self, connection: Connection, before: int) -> None:
+        """Answer a handshake that `inner` did not understand, and passed over without a word."""
+        if connection.requests == before and not connection.transport.is_closing():
+            _answer(connection.transport, 400, "malformed_request", "The handshake is malformed.")
+
+    def pause_writing(self) -> None:
+        self.inner.pause_writing()  # the hub times those who do not listen
+
+    def resume_writing(self) -> None:
+        self.inner.resume_writing()
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def tell_requests(app: App, connections: Connections) -> App:
+    """Return `app` with its connection told when a request comes to it, is complete, and is answered."""
+
+    async def told(scope: Scope, receive: Receive, send: Send) -> None:
+        connection = None if scope["type"] == "lifespan" else connections.find(scope.get("client"))
+        if connection is None:
+            await app(scope, receive, send)
+            return
+
+        async def receive_body() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                connection.settle()
+            return message
+
+        def show_token() -> None:
+            connection.shows_token = True
+            connection.settle()
+
+        connection.begin_request()
+        if scope["type"] == "websocket":
+            scope[ADMITTED] = show_token
+        elif not {b"content-length", b"transfer-encoding"} & {name for name, _ in scope["headers"]}:
+            connection.settle()
+        try:
+            await app(scope, receive_body, send)
+        finally:
+            connection.end_request()
+
+    return told
 
 
-def _answer(transport: asyncio.Transport, status: int, code: str, message: str) -> None:
-    """Says one thing to a client that no app has heard of, and hangs up."""
+def hide_bad_text(record: logging.LogRecord) -> bool:
+    """Return False for what uvicorn says of a text that is not UTF-8, with a traceback: strangers may send that."""
+    return not str(record.msg).startswith("Invalid UTF-8")
+
+
+def _answer(transport: asyncio.BaseTransport, status: int, code: str, message: str) -> None:
+    """Send one error to a client that no app has heard of, and close."""
     trace_id = new_trace_id()
     body = error_body(code, message, trace_id)
     head = (
         f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         f"x-trace-id: {trace_id}\r\nconnection: close\r\n\r\n"
     )
-    transport.write(head.encode() + body)
+    cast("asyncio.Transport", transport).write(head.encode() + body)
     transport.close()

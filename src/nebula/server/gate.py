@@ -21,7 +21,7 @@ from hmac import compare_digest
 from typing import TYPE_CHECKING, Final
 
 from nebula.events import new_trace_id
-from nebula.server.asgi import App, Message, Receive, Scope, Send, welcome
+from nebula.server.asgi import App, Message, Receive, Scope, Send, tell_admitted
 from nebula.server.refusals import Headers, Refusal, error_body, internal_error
 from nebula.value import record, value
 
@@ -200,7 +200,7 @@ class Gate:
             await _deny(scope, stamped, refusal, passage)
             return
         if passage.authorized:
-            welcome(scope)
+            tell_admitted(scope)
         await self.app(scope, receive, stamped)
 
     def _admit(self, scope: Scope, passage: Passage, headers: dict[bytes, bytes], repeated: bytes) -> None:

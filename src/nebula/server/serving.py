@@ -21,7 +21,7 @@ import uvicorn
 
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.server.asgi import App
-from nebula.server.connections import LimitedConfig
+from nebula.server.connections import LimitedConfig, hide_bad_text
 from nebula.server.gate import Rules, own_hosts
 from nebula.value import value
 
@@ -87,7 +87,9 @@ def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: 
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     # What strangers send is no news: uvicorn would print a line for each malformed request.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel(logging.ERROR)
+    logger.addFilter(hide_bad_text)
     config = LimitedConfig(app, websocket_bytes=websocket_bytes)
     server = _Server(config, announce or listener.url)
     try:

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nebula.errors import NebulaError
 from nebula.language import explain_to
-from nebula.server.asgi import welcome
+from nebula.server.asgi import tell_admitted
 from nebula.server.conversation.actions.declared import Action
 from nebula.server.conversation.actions.table import ACTIONS
 from nebula.server.conversation.context import Client, ServerContext, in_thread
@@ -49,7 +49,7 @@ async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) 
         if not passage.authorized and not await _greeted(websocket, server, client, token):
             await websocket.close(CLOSE_POLICY, "unauthorized")
             return
-        welcome(websocket.scope)
+        tell_admitted(websocket.scope)
         await _converse(websocket, server, client)
     except WebSocketDisconnect:
         return
