@@ -63,9 +63,8 @@ class Commit:
             with store.disk.commit(self._operations):
                 for path, node in self._created.items():
                     store.nodes.index_file.append(path, node.id, node.timestamp)
-                    store.metadata.add(node, self._moment, is_first=path == "000/000.xml")
-                if self._edited or self._removed:
-                    store.forget_nodes(self._gone_paths)
+                if self._created or self._edited or self._removed:
+                    store.mark_changed(self._gone_paths)
                 for loaded in (*(edit.loaded for edit in self._flows), *self._made_flows):
                     store.flows.written(loaded)
                 store.flows.unindex([loaded.path for loaded in self._gone_flows])

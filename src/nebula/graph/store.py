@@ -130,12 +130,11 @@ class GraphStore:
         try:
             node = self.nodes.read(path)
         except NotFound:
-            self.forget_nodes([path])
+            self.mark_changed([path])
             return
         if not self.nodes.index_file.names(path, node.id):
             self.nodes.index_file.append(path, node.id, node.timestamp)
-        if not self.metadata.has_lately(node.id):
-            self.metadata.mark_old()
+        self.metadata.mark_old()
 
     def _index_flow(self, path: str) -> None:
         with contextlib.suppress(NotFound):
@@ -143,9 +142,9 @@ class GraphStore:
             if not self.flows.index_file.names(path, loaded.flow.id):
                 self.flows.index(loaded)
 
-    def forget_nodes(self, paths: list[str]) -> None:
-        """Takes nodes that are gone out of index and metadata."""
-        self.metadata.mark_old(() if self.nodes.unindex(paths) else paths)
+    def mark_changed(self, gone: list[str]) -> None:
+        """Say that metadata must be written anew, and take nodes that are gone out of the index."""
+        self.metadata.mark_old(() if self.nodes.unindex(gone) else gone)
 
     def path_of(self, node_id: str) -> str:
         return self.paths_of(node_id)[0]
@@ -254,29 +253,27 @@ class GraphStore:
             self.node_index.scan(gently=True)
         while not self._housekeeper.should_make_way() and self.node_index.read_some():
             pass
-        if self.disk.can_write() and self.metadata.is_old() and not self._housekeeper.should_make_way():
-            self.metadata.rewrite()
+        if self.disk.can_write() and not self._housekeeper.should_make_way():
+            self._write_metadata()
 
     def close(self) -> None:
         """Brings everything to rest. The store opens again by itself when it is used after that."""
         try:
             self._housekeeper.stop()
             if self.disk.can_write():
-                self._come_to_rest()
+                with contextlib.suppress(BadFile):
+                    self._write_metadata()
         finally:
             self.node_index.close()
             self.nodes.close()
             self.flows.close()
-            self.metadata.close()
             self.disk.close()
             _open_stores.discard(self)
             self._is_ready = False
 
-    def _come_to_rest(self) -> None:
-        """What an odd file keeps from it is among `problems`."""
-        with contextlib.suppress(BadFile):
-            if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
-                self.metadata.rewrite()
+    def _write_metadata(self) -> None:
+        if self.metadata.is_old() and self.metadata.is_worth_waiting_for():
+            self.metadata.rewrite()
 
 
 _open_stores: set[GraphStore] = set()

@@ -1,7 +1,7 @@
 """`metadata/tags.yaml` and `metadata/index.yaml` (seed §6.1, §6.2): derived, for people and other programs.
 
-A new node is appended to the index; everything else only leaves a mark, and the files are written anew once
-changes have stopped. A mark that is still there at the next start means the writer was interrupted.
+A change only leaves a mark; the files are written anew once changes have stopped and at the end, in a large folder
+after ten minutes at the earliest. A mark that is still there at the next start means the writer was interrupted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 
-from nebula.files.beneath import FILE_FLAGS
 from nebula.graph.derived.node_index import NodeIndex
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER as NODES
@@ -22,17 +21,14 @@ from nebula.graph.formats import tsv
 from nebula.graph.formats.yaml_comments import with_comments, without_comments
 from nebula.graph.formats.yaml_text import identifier, moment, scalar
 from nebula.graph.ids import now
-from nebula.graph.values import Node
 
 INDEX = "metadata/index.yaml"
 TAGS = "metadata/tags.yaml"
 _MARK = "metadata-is-old"
-_WIDTH = 32
-_START = re.compile(rb"updated: \S{32}\nnodes:\n")
 _UPDATED = re.compile(r"\Aupdated: [^\n]*\n")
-_TAIL = 64 * 1024
 _FEW = 2000
-_MANY = 20_000
+_LARGE_INDEX = 160 * 1024
+"""Bytes of some 2,000 lines: writing the files takes 0.1 s of CPU then."""
 _LONG_AGO = 600.0
 
 
@@ -40,58 +36,6 @@ class Metadata:
     def __init__(self, disk: DataFolder, node_index: NodeIndex) -> None:
         self._disk = disk
         self._node_index = node_index
-        self._handle = -1
-        self._inode = 0
-        self._size = 0
-
-    def add(self, node: Node, moment: str, *, is_first: bool) -> None:
-        """A node made at this moment: its lines go to the end of the index, if that is as a writer leaves it. Call with
-        the lock held."""
-        stamp = _stamp(moment)
-        try:
-            if is_first and not self._disk.exists(INDEX):
-                self._disk.replace(INDEX, f"updated: {stamp}\nnodes:\n".encode())
-                self._disk.replace(TAGS, f"updated: {stamp}\ntags: {{}}\n".encode())
-            can_append = self._is_as_left() or self._open()
-        except BadFile:  # a link or a pipe in its place: `check` reports it
-            can_append = False
-        if can_append:
-            lines = _index_lines(node.id, node.timestamp, node.tags, node.summary).encode("utf-8")
-            os.pwrite(self._handle, stamp.encode("ascii"), len(b"updated: "))
-            os.pwrite(self._handle, lines, self._size)
-            self._size += len(lines)
-        if node.tags or not can_append:
-            self.mark_old()
-
-    def _is_as_left(self) -> bool:
-        found = self._disk.status(INDEX) if self._handle >= 0 else None
-        return found is not None and (found.st_ino, found.st_size) == (self._inode, self._size)
-
-    def _open(self) -> bool:
-        self.close()
-        try:
-            self._handle = self._disk.open(INDEX, FILE_FLAGS | os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        found = os.fstat(self._handle)
-        self._inode, self._size = found.st_ino, found.st_size
-        if _START.match(os.pread(self._handle, 64, 0)) and os.pread(self._handle, 1, self._size - 1) == b"\n":
-            return True
-        self.close()
-        return False
-
-    def close(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-
-    def has_lately(self, node_id: str) -> bool:
-        """True when the node is among the last ones of the index: tells whether its writer got that far."""
-        try:
-            data = self._disk.read(INDEX) or b""
-        except BadFile:
-            return False
-        return node_id.encode("utf-8") in data[-_TAIL:]
 
     def _mark_path(self) -> str:
         return os.path.join(self._disk.derived, _MARK)
@@ -107,15 +51,16 @@ class Metadata:
         return os.path.exists(self._mark_path())
 
     def is_worth_waiting_for(self) -> bool:
-        """False when writing the files anew takes long enough to be left to a process that stays."""
-        rows, unread = self._node_index.count_roughly(), self._node_index.count_unread()
-        if unread > _FEW:
-            return False
+        """False for a large folder whose files were written lately: writing them takes longer than a turn is worth."""
+        found = self._disk.signature(NODE_INDEX)
+        if found is None or found.size <= _LARGE_INDEX:
+            return True
         try:
             age = time.time() - os.stat(self._mark_path()).st_mtime
         except FileNotFoundError:
             return False  # another process has done it meanwhile
-        return rows <= _MANY or age > _LONG_AGO
+        is_known = self._node_index.count_roughly() > 0 and self._node_index.count_unread() <= _FEW
+        return is_known and age > _LONG_AGO
 
     def rewrite(self) -> bool:
         """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
@@ -170,7 +115,7 @@ class Metadata:
         rows = self._node_index.ask(
             "SELECT id, timestamp, tags, summary FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment, path"
         )
-        yield f"updated: {_stamp()}\nnodes:\n" if rows else f"updated: {_stamp()}\nnodes: {{}}\n"
+        yield f"updated: {now()}\nnodes:\n" if rows else f"updated: {now()}\nnodes: {{}}\n"
         for node_id, timestamp, tags, summary in rows:
             yield _index_lines(node_id, timestamp, tags.split("\n"), summary)
 
@@ -179,7 +124,7 @@ class Metadata:
             "SELECT tags.tag, tags.label, files.id FROM tags JOIN files ON files.doc = tags.doc"
             " WHERE files.shadowed = 0 ORDER BY tags.tag, files.moment, files.path"
         )
-        yield f"updated: {_stamp()}\ntags:\n" if rows else f"updated: {_stamp()}\ntags: {{}}\n"
+        yield f"updated: {now()}\ntags:\n" if rows else f"updated: {now()}\ntags: {{}}\n"
         current = None
         for tag, label, node_id in rows:
             if tag != current:
@@ -204,8 +149,3 @@ def _index_lines(node_id: str, timestamp: str, tags: Iterable[str], summary: str
         f"    keywords: {scalar(','.join(tags))}\n"
         f"    summary: {scalar(summary)}\n"
     )
-
-
-def _stamp(moment: str = "") -> str:
-    """Always as wide as the last one, so that it can be overwritten in place."""
-    return (moment or now()).ljust(_WIDTH)[:_WIDTH]
