@@ -15,37 +15,14 @@ from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.tokens import estimate_tokens
 from nebula.llm.choose import ChosenModel
-from nebula.llm.errors import LimitError, ModelError
-from nebula.llm.replay import ReplayModel
+from nebula.llm.errors import LimitError
 from nebula.memory import Sessions, UnknownSession
 from nebula.messages import AssistantMessage, UserMessage
+from nebula.testing import ScriptedConnector, scripted_session
 from nebula.tools.approval import allow_all
 from nebula.value import replace
 
 KEY = "sk-test-0123456789abcdef"
-
-
-class Script:
-    """Plays replies, raises errors, and keeps every request."""
-
-    provider = "replay"
-
-    def __init__(self, *steps):
-        self.steps = list(steps)
-        self.requests = []
-
-    async def stream(self, request):
-        self.requests.append(request)
-        step = self.steps.pop(0)
-        if isinstance(step, ModelError):
-            raise step
-        if callable(step):
-            await step()
-        async for item in ReplayModel([step]).stream(request):
-            yield item
-
-    async def aclose(self):
-        return None
 
 
 def say(text):
@@ -65,19 +42,14 @@ def settings(tmp_path, monkeypatch):
 
 
 def run(settings, *steps, prompts=("go",), **options):
-    """The turns' results, their events, and the requests they made."""
-    script = Script(*steps)
-    told = []
+    """Return the turns' results, their events, and the requests they made."""
 
     async def scenario():
-        chosen = ChosenModel(script, "m", settings.context_tokens)
-        session = await open_session(settings, approver=allow_all, chosen=chosen, **options)
-        try:
-            return [await session.turn(prompt, [told.append]) for prompt in prompts]
-        finally:
-            await session.close()
+        async with scripted_session(steps, settings=settings, **options) as scripted:
+            finals = [await scripted.turn(prompt) for prompt in prompts]
+        return finals, scripted.events, scripted.requests
 
-    return asyncio.run(scenario()), [stamped.event for stamped in told], script.requests
+    return asyncio.run(scenario())
 
 
 def spoken(request):
@@ -186,12 +158,16 @@ def test_an_unreadable_row_costs_a_remark_not_the_session(settings):
 
 def test_a_session_that_is_open_elsewhere_is_joined_with_a_warning(settings):
     async def scenario():
-        first = await open_session(settings, approver=allow_all, chosen=ChosenModel(Script(), "m"))
-        second = await open_session(settings, approver=allow_all, chosen=ChosenModel(Script(), "m"), resume=first.id)
+        first = await open_session(settings, approver=allow_all, chosen=ChosenModel(ScriptedConnector([]), "m"))
+        second = await open_session(
+            settings, approver=allow_all, chosen=ChosenModel(ScriptedConnector([]), "m"), resume=first.id
+        )
         warned = [str(sentence) for sentence in second.take_remarks()]
         await first.close()
         await second.close()
-        third = await open_session(settings, approver=allow_all, chosen=ChosenModel(Script(), "m"), resume=first.id)
+        third = await open_session(
+            settings, approver=allow_all, chosen=ChosenModel(ScriptedConnector([]), "m"), resume=first.id
+        )
         after = third.take_remarks()
         await third.close()
         return warned, after
@@ -261,7 +237,7 @@ def test_what_a_session_made_is_found_outside_the_project(settings):
 
 def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
     async def scenario():
-        script = Script(say("one"), say("two"), say("three"), LimitError("too much"))
+        script = ScriptedConnector([say("one"), say("two"), say("three"), LimitError("too much")])
         session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"))
         await session.turn("first")
         await session.turn("second")
@@ -313,7 +289,9 @@ def test_what_the_past_takes_at_hand_follows_what_is_sent(settings):
     long_past(small)
 
     async def scenario():
-        chosen = ChosenModel(Script(*[say('{"summary": "Kept.", "tags": []}')] * 40), "m", small.context_tokens)
+        chosen = ChosenModel(
+            ScriptedConnector([say('{"summary": "Kept.", "tags": []}')] * 40), "m", small.context_tokens
+        )
         session = await open_session(small, approver=allow_all, chosen=chosen, resume="")
         try:
             told = [_sent_and_told(session)]
@@ -343,7 +321,7 @@ def test_a_summary_built_meanwhile_is_what_an_old_turn_is_told_by(settings):
 
 def test_references_are_sent_and_kept_with_the_node(settings):
     (first,), _, _ = run(settings, say("The sky is blue."), prompts=["Which colour?"])
-    script = Script(say("Blue."))
+    script = ScriptedConnector(["Blue."])
 
     async def scenario():
         session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"))
@@ -408,7 +386,7 @@ def test_sessions_that_were_closed_keep_no_files_open(settings, tmp_path):
     graph = Graph(str(Path(settings.root, ".nebula", "graph")))
 
     async def scenario():
-        chosen = ChosenModel(Script(read("a.py"), say("1")), "m", settings.context_tokens)
+        chosen = ChosenModel(ScriptedConnector([read("a.py"), "1"]), "m", settings.context_tokens)
         session = await open_session(settings, approver=allow_all, chosen=chosen, open_graph=lambda: graph)
         await session.turn("go")
         during = open_places(str(tmp_path), but="graph")

@@ -26,7 +26,7 @@ def test_models_are_listed_with_context_and_prices(bench: Bench) -> None:
 
 
 def test_a_provider_that_does_not_answer_is_named(bench: Bench) -> None:
-    from scripted_model.server import refused_url
+    from scripted_model import refused_url
 
     ran = run_here(bench, "nebula", "models", OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{refused_url()}/v1")
     assert ran.code == 0 and "openai/gpt-4.1-nano" in ran.out and "nebula: openai:" in ran.err

@@ -98,7 +98,7 @@ def interrupted(root: Path, at: int, act: Callable[[Graph], object]) -> Graph:
 
     with graph._store.writing():  # the folder is ready
         pass
-    disk._carry_out = dying(disk._carry_out)  # type: ignore[method-assign]
+    disk.move_in = dying(disk.move_in)  # type: ignore[method-assign]
     disk._take_back = lambda undo: None  # type: ignore[method-assign]
     with pytest.raises(Killed):
         act(graph)

@@ -104,7 +104,7 @@ async def test_a_long_reply_costs_little_for_each_piece_it_comes_in(tmp_path: Pa
     script.write_text(json.dumps([{"text": text} for text in letters.values()] * TRIES), encoding="utf-8")
     event = json.dumps({"id": "m", "choices": [{"index": 0, "delta": {"content": "xxxxx"}, "logprobs": None}]})
     one_reading = min(timeit.repeat(lambda: json.loads(event), timer=time.process_time, number=5_000)) / 5_000
-    command = [sys.executable, "-m", "scripted_model", "--script", str(script)]
+    command = [sys.executable, "-m", "nebula.testing", "--script", str(script)]
     tests = str(Path(__file__).parents[1])
     with subprocess.Popen(  # noqa: ASYNC220 - it only has to be there
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": tests}

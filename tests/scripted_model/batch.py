@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from scripted_model.script import Call, Fault, RecordedRequest, Turn
+from scripted_model import Call, Fault, RecordedRequest, Turn
 
 
 def batch_model(request: RecordedRequest) -> Turn | Fault:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripted_model.script import Call, Turn, hermes
-from scripted_model.server import ScriptedModel
+from scripted_model import Call, ScriptedModel, Turn, hermes
 
 HERMES = {"models": {"ollama": ("hermes3:8b",)}, "capabilities": {"hermes3:8b": ("completion",)}}
 """An Ollama with one model that has no tool calls of its own, as the original had it."""

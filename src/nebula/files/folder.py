@@ -83,7 +83,7 @@ class Folder:
     def status(self, path: str) -> os.stat_result | None:
         """Return the status of what lies there itself, a link not followed; None if nothing does."""
         try:
-            parent, name = self._parent(path)
+            parent, name = self.find_parent(path)
             return os.stat(name, dir_fd=parent.fd, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -104,7 +104,7 @@ class Folder:
         made = False
         parts = _parts(path)
         for depth in range(1, len(parts) + 1):
-            parent, name = self._parent("/".join(parts[:depth]))
+            parent, name = self.find_parent("/".join(parts[:depth]))
             try:
                 os.mkdir(name, perm, dir_fd=parent.fd)
             except FileExistsError:
@@ -115,7 +115,7 @@ class Folder:
         return made
 
     def open_for_append(self, path: str, perm: int = 0o600) -> int:
-        parent, name = self._parent(path)
+        parent, name = self.find_parent(path)
         return os.open(name, _APPEND_FLAGS, perm, dir_fd=parent.fd)
 
     def replace(
@@ -131,7 +131,7 @@ class Folder:
         """The whole file or nothing. One that is there keeps its mode, unless the caller knows it to be new; its folder
         must exist. The file on its way lies beside it, or in the folder `staging`, which its owner sweeps after a
         crash."""
-        parent, name = self._parent(path)
+        parent, name = self.find_parent(path)
         perm = perm if is_new else _mode(name, parent.fd, perm)
         beside = staging or parent
         temporary = beside.write_new(data, perm, durable=durable)
@@ -161,21 +161,16 @@ class Folder:
             raise
         return name
 
-    def move_in(self, source: Folder, name: str, path: str) -> None:
-        """Let the file `name` of the folder `source` take the place of the one at `path`."""
-        parent, last = self._parent(path)
-        os.rename(name, last, src_dir_fd=source.fd, dst_dir_fd=parent.fd)
-
     def remove(self, path: str) -> bool:
         """Removes a file; False where there was none."""
         try:
-            parent, name = self._parent(path)
+            parent, name = self.find_parent(path)
             os.unlink(name, dir_fd=parent.fd)
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
 
-    def _parent(self, path: str) -> tuple[Folder, str]:
+    def find_parent(self, path: str) -> tuple[Folder, str]:
         """Return the folder in which a path ends, and the name there. It stays open for the next path into it, as long
         as it is still what stands in its place: a look costs less than opening it again. Whoever uses one that is let
         go meanwhile holds it open."""

@@ -98,26 +98,21 @@ class DataFolder(Files):
         undo: list[tuple[str, bytes | None]] = []
         self.step_file.write([])
         try:
-            moves = [self._stage(op) for op in sorted(operations, key=_place_in_step)]
+            moves = []
+            for op in sorted(operations, key=_place_in_step):
+                with self.as_bad_file(op.path):
+                    staged = self.state.write_new(op.data, self.mode_of(op.path)) if isinstance(op, Put) else ""
+                moves.append(Move(op.path, op.before, staged))
             self.step_file.write(moves)
             for move in moves:
                 undo.append((move.path, None if move.before == -1 else self.read(move.path)))
-                self._carry_out(move)
+                self.move_in(move.staged, move.path)
             self.flush_folders(move.path for move in moves)
         except BaseException:
             self._take_back(undo)
             raise
         yield
         self.step_file.end()
-
-    def _stage(self, op: Operation) -> Move:
-        return Move(op.path, op.before, self.stage(op.path, op.data) if isinstance(op, Put) else "")
-
-    def _carry_out(self, move: Move) -> None:
-        if move.staged:
-            self.move_in(move.staged, move.path)
-        else:
-            self.remove(move.path)
 
     def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
         """Where that fails, too, the step stays written down: whoever comes next finishes it."""
@@ -146,7 +141,7 @@ class DataFolder(Files):
             with contextlib.suppress(BadFile):
                 is_waiting = not move.staged or self.signature(f"{STATE}/{move.staged}") is not None
                 if is_waiting and checksum(self.read(move.path)) == move.before:
-                    self._carry_out(move)
+                    self.move_in(move.staged, move.path)
         self.flush_folders(move.path for move in moves)
         return [move.path for move in moves]
 

@@ -69,7 +69,7 @@ class Files:
         if self._folder and (found.st_dev, found.st_ino) == self._identity:
             return False
         self._let_go()
-        with self._as_bad_file(self.root):
+        with self.as_bad_file(self.root):
             self._folder = self._opened()
         found = os.fstat(self._folder.fd)
         self._identity = (found.st_dev, found.st_ino)
@@ -93,7 +93,7 @@ class Files:
             above = os.path.dirname(above)
         missing = os.path.relpath(self.root, above)
         if missing != ".":
-            with self._as_bad_file(self.root), Folder.at(above) as base:
+            with self.as_bad_file(self.root), Folder.at(above) as base:
                 base.make_folder(missing.replace(os.sep, "/"))
         self.look()
         self.make_folder(STATE)
@@ -106,7 +106,7 @@ class Files:
         return self._folder
 
     @contextlib.contextmanager
-    def _as_bad_file(self, path: str) -> Iterator[None]:
+    def as_bad_file(self, path: str) -> Iterator[None]:
         """A link, or a file where a folder should be, is a fault of the folder and not of the program."""
         try:
             yield
@@ -160,7 +160,7 @@ class Files:
     def folder_times(self, path: str) -> dict[str, int]:
         """The numbered folders below a folder, each with the time of its last change. Raises BadFile where something
         else stands in the folder's place: that must not look like an empty one."""
-        with self._as_bad_file(path):
+        with self.as_bad_file(path):
             found = self._entries(path)
         return {name: status.st_mtime_ns for name, status in found if name.isdigit() and stat.S_ISDIR(status.st_mode)}
 
@@ -219,56 +219,62 @@ class Files:
     # Writing
 
     def make_folder(self, path: str) -> None:
-        with self._as_bad_file(path):
+        with self.as_bad_file(path):
             self.folder.make_folder(path)
 
     @property
     def state(self) -> Folder:
         """The folder for the lock, the step under way and files on their way; made by `make`."""
         if self._state is None:
-            with self._as_bad_file(STATE):
+            with self.as_bad_file(STATE):
                 self._state = self.folder.subfolder(STATE, make=False)
         return self._state
 
     def open_to_append(self, path: str) -> int:
         """A regular file, made if need be, for reading and for writing at its end. Raises BadFile."""
-        with self._as_bad_file(path):
+        with self.as_bad_file(path):
             return _require_regular(self.folder.open_for_append(path, 0o666), path)
 
     def open_state(self, name: str, *, create: bool) -> int:
         """A file of the state folder, for reading and writing where that is allowed."""
         if create:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            with self._as_bad_file(f"{STATE}/{name}"):
+            with self.as_bad_file(f"{STATE}/{name}"):
                 return _require_regular(os.open(name, flags, 0o666, dir_fd=self.state.fd), f"{STATE}/{name}")
         writable = os.access(f"{STATE}/{name}", os.W_OK, dir_fd=self.folder.fd)
         return self.open(f"{STATE}/{name}", FILE_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
 
     def replace(self, path: str, data: bytes, *, durable: bool = False) -> None:
         """Put `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""
-        with self._as_bad_file(path):
+        with self.as_bad_file(path):
             try:
                 self.folder.replace(path, data, durable=durable, staging=self.state)
             except FileNotFoundError:
                 self._make_folder_of(path)
                 self.folder.replace(path, data, durable=durable, staging=self.state)
 
-    def stage(self, path: str, data: bytes) -> str:
-        """Write and flush what the file at a path will hold; return the name in the state folder under which it waits
-        for `move_in`."""
-        with self._as_bad_file(path):
-            found = self.status(path)
-            perm = stat.S_IMODE(found.st_mode) if found and stat.S_ISREG(found.st_mode) else 0o666
-            return self.state.write_new(data, perm)
+    def mode_of(self, path: str) -> int:
+        """Return the permissions that a file written in the place of another keeps."""
+        found = self.status(path)
+        return stat.S_IMODE(found.st_mode) if found and stat.S_ISREG(found.st_mode) else 0o666
 
     def move_in(self, staged: str, path: str) -> None:
-        """Let a staged file take its place; `flush_folders` makes that last."""
-        with self._as_bad_file(path):
-            try:
-                self.folder.move_in(self.state, staged, path)
-            except FileNotFoundError:
-                self._make_folder_of(path)
-                self.folder.move_in(self.state, staged, path)
+        """Let a file of the state folder take the place of the one at a path; without one that is removed.
+
+        `flush_folders` makes it last."""
+        if not staged:
+            self.remove(path)
+            return
+        with self.as_bad_file(path):
+            for attempt in (1, 2):
+                try:
+                    parent, name = self.folder.find_parent(path)
+                    os.rename(staged, name, src_dir_fd=self.state.fd, dst_dir_fd=parent.fd)
+                    return
+                except FileNotFoundError:
+                    if attempt == 2:
+                        raise
+                    self._make_folder_of(path)
 
     def _make_folder_of(self, path: str) -> None:
         """Make the folder of a file: it is the next one, or went away under us (a checkout, say)."""
@@ -276,7 +282,7 @@ class Files:
             self.folder.make_folder(folder)
 
     def remove(self, path: str) -> None:
-        with self._as_bad_file(path):
+        with self.as_bad_file(path):
             self.folder.remove(path)
 
     def flush_folders(self, paths: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
-"""Run the server by itself, for benches: `python -m scripted_model --turns 50` (with tests/ on the path).
+"""Run the scripted model server by itself: `python -m nebula.testing --script report.json`.
 
-Prints its address first. Each of the first N turns calls `--tool` with `--args`; then comes the final answer. On
-end of input it prints one JSON line per model request (times on the monotonic clock) and leaves.
+It prints its address first. Without a script, each of the first N replies calls `--tool` with `--args`; then comes the
+final answer. On end of input it prints one JSON line per model request (times on the monotonic clock) and leaves.
 """
 
 from __future__ import annotations
@@ -10,8 +10,15 @@ import argparse
 import json
 import sys
 
-from scripted_model.script import Call, Turn
-from scripted_model.server import ScriptedModel
+from nebula.testing.script import ScriptedCall, ScriptedReply
+from nebula.testing.server import ScriptedModel
+
+
+def read_script(path: str) -> list[ScriptedReply]:
+    """Return the replies in a JSON file: a list of {"text": …, "calls": [{"name": …, "args": …, "id": …}]}."""
+    with open(path, encoding="utf-8") as file:
+        replies = json.load(file)
+    return [ScriptedReply(it.get("text", ""), [ScriptedCall(**call) for call in it.get("calls", ())]) for it in replies]
 
 
 def main() -> None:
@@ -24,13 +31,10 @@ def main() -> None:
     parser.add_argument("--script", help="JSON file: a list of {text, calls: [{name, args, id}]}")
     options = parser.parse_args()
     if options.script:
-        with open(options.script, encoding="utf-8") as file:
-            script = [
-                Turn(turn.get("text", ""), [Call(**call) for call in turn.get("calls", ())]) for turn in json.load(file)
-            ]
+        script = read_script(options.script)
     else:
-        args = json.loads(options.args)
-        script = [Turn("", [Call(options.tool, args)]) for _ in range(options.turns)] + [Turn(options.text)]
+        call = ScriptedCall(options.tool, json.loads(options.args))
+        script = [*[ScriptedReply("", [call])] * options.turns, ScriptedReply(options.text)]
     with ScriptedModel(script, port=options.port) as server:
         print(server.url, flush=True)
         sys.stdin.read()

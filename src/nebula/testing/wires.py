@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scripted_model.script import Call, Turn
+from nebula.testing.script import ScriptedCall, ScriptedReply
 
 JSON, SSE, NDJSON = "application/json", "text/event-stream", "application/x-ndjson"
 TEXT_PIECE = 5
@@ -29,7 +29,7 @@ def event(value: Any) -> bytes:
     return f"data: {dumps(value)}\n\n".encode()
 
 
-def openai(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
+def openai(turn: ScriptedReply, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
     head = {"id": message_id, "created": CREATED, "model": request.get("model", "m")}
     finish = {"length": "length", "filter": "content_filter"}.get(
         turn.stop or "", "tool_calls" if turn.calls else "stop"
@@ -59,7 +59,7 @@ def openai(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequenc
         out.append(chunk({"reasoning_content": turn.thinking}))
     out += [chunk({"content": piece}) for piece in pieces(turn.text, TEXT_PIECE)]
     for index, call in enumerate(calls):
-        function = call["function"]
+        function: Any = call["function"]
         opening = {**call, "index": index, "function": {"name": function["name"], "arguments": ""}}
         out.append(chunk({"tool_calls": [opening]}))
         for piece in pieces(function["arguments"], ARGUMENT_PIECE):
@@ -71,7 +71,7 @@ def openai(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequenc
     return SSE, out
 
 
-def responses(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
+def responses(turn: ScriptedReply, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
     """OpenAI's Responses API, streamed."""
     head = {"id": message_id, "object": "response", "created_at": CREATED, "model": request.get("model", "m")}
     head |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": "in_progress"}
@@ -89,7 +89,13 @@ def responses(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequ
         items.append(item)
     if turn.text:
         place = len(items)
-        empty = {"type": "message", "id": "m_1", "role": "assistant", "status": "in_progress", "content": []}
+        empty: dict[str, Any] = {
+            "type": "message",
+            "id": "m_1",
+            "role": "assistant",
+            "status": "in_progress",
+            "content": [],
+        }
         add("response.output_item.added", output_index=place, item=empty)
         part = {"type": "output_text", "text": "", "annotations": []}
         where = {"item_id": "m_1", "output_index": place, "content_index": 0}
@@ -122,7 +128,7 @@ def responses(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequ
     return SSE, out
 
 
-def gemini(turn: Turn, stream: bool, model: str, message_id: str, ids: Sequence[str]) -> Rendered:
+def gemini(turn: ScriptedReply, stream: bool, model: str, message_id: str, ids: Sequence[str]) -> Rendered:
     usage = {
         "promptTokenCount": turn.input_tokens,
         "candidatesTokenCount": turn.output_tokens - turn.thinking_tokens,
@@ -152,7 +158,7 @@ def gemini(turn: Turn, stream: bool, model: str, message_id: str, ids: Sequence[
     return SSE, [event(each) for each in chunks]
 
 
-def anthropic(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
+def anthropic(turn: ScriptedReply, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
     stop = {"length": "max_tokens", "filter": "refusal"}.get(turn.stop or "", "tool_use" if turn.calls else "end_turn")
     fresh = turn.input_tokens - turn.cached_tokens - turn.written_tokens
     usage = {
@@ -175,16 +181,17 @@ def anthropic(turn: Turn, request: Mapping[str, Any], message_id: str, ids: Sequ
     begun = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
     out = [named_event("message_start", message=begun), named_event("ping")]
     for index, block in enumerate(blocks):
-        out += _anthropic_block(index, block, turn)
+        out += _anthropic_block(index, block)
     delta = {"stop_reason": stop, "stop_sequence": None}
     out.append(named_event("message_delta", delta=delta, usage={"output_tokens": turn.output_tokens}))
     out.append(named_event("message_stop"))
     return SSE, out
 
 
-def _anthropic_block(index: int, block: dict[str, Any], turn: Turn) -> list[bytes]:
+def _anthropic_block(index: int, block: dict[str, Any]) -> list[bytes]:
     kind = block["type"]
-    empty = {"thinking": {"thinking": "", "signature": ""}, "text": {"text": ""}, "tool_use": {"input": {}}}[kind]
+    blanks: dict[str, dict[str, Any]] = {"thinking": {"thinking": "", "signature": ""}, "text": {"text": ""}}
+    empty = blanks.get(kind, {"input": {}})
     out = [named_event("content_block_start", index=index, content_block=block | empty)]
     deltas: list[dict[str, Any]] = []
     if kind == "thinking":
@@ -203,7 +210,7 @@ def named_event(kind: str, **data: Any) -> bytes:
     return f"event: {kind}\ndata: {dumps({'type': kind, **data})}\n\n".encode()
 
 
-def ollama(turn: Turn, request: Mapping[str, Any]) -> Rendered:
+def ollama(turn: ScriptedReply, request: Mapping[str, Any]) -> Rendered:
     head = {"model": request.get("model", "m"), "created_at": CREATED_TEXT}
     end = {
         "done": True,
@@ -250,11 +257,11 @@ def error_body(wire: str, message: str, status: int) -> bytes:
     return dumps({"error": {"message": message, "type": "error", "param": None, "code": None}}).encode()
 
 
-def _raw_arguments(call: Call) -> str:
+def _raw_arguments(call: ScriptedCall) -> str:
     return call.args if isinstance(call.args, str) else dumps(call.args)
 
 
-def _gemini_call(call: Call, call_id: str) -> dict[str, Any]:
+def _gemini_call(call: ScriptedCall, call_id: str) -> dict[str, Any]:
     part: dict[str, Any] = {"functionCall": {"id": call_id, "name": call.name, "args": call.args}}
     if call.signature is not None:
         part["thoughtSignature"] = call.signature

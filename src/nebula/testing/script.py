@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Call:
+class ScriptedCall:
     """A tool call. `args` as a string goes onto the wire raw (where the wire carries text), to send broken JSON."""
 
     name: str
@@ -22,7 +22,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Fault:
+class ScriptedFault:
     """Something that goes wrong. Build it with one of the class methods."""
 
     kind: str
@@ -35,57 +35,57 @@ class Fault:
     @classmethod
     def status_code(
         cls, status: int, *, retry_after: str | None = None, body: str | None = None, headers: Mapping[str, str] = {}
-    ) -> Fault:
+    ) -> ScriptedFault:
         extra = {"retry-after": retry_after} if retry_after is not None else {}
         return cls("status", status=status, headers={**headers, **extra}, body=body)
 
     @classmethod
-    def reset(cls) -> Fault:
+    def reset(cls) -> ScriptedFault:
         """The connection is reset before any answer."""
         return cls("reset")
 
     @classmethod
-    def close(cls) -> Fault:
+    def close(cls) -> ScriptedFault:
         """The connection is closed in good order, without any answer."""
         return cls("close")
 
     @classmethod
-    def cut(cls, after_bytes: int) -> Fault:
-        """For `Turn.fault`: the connection is lost after so many bytes of the body."""
+    def cut(cls, after_bytes: int) -> ScriptedFault:
+        """For `ScriptedReply.fault`: the connection is lost after so many bytes of the body."""
         return cls("cut", after_bytes=after_bytes)
 
     @classmethod
-    def stall(cls, after_bytes: int, seconds: float = 3600.0) -> Fault:
-        """For `Turn.fault`: silence after so many bytes of the body."""
+    def stall(cls, after_bytes: int, seconds: float = 3600.0) -> ScriptedFault:
+        """For `ScriptedReply.fault`: silence after so many bytes of the body."""
         return cls("stall", after_bytes=after_bytes, seconds=seconds)
 
     @classmethod
-    def slow(cls, seconds: float) -> Fault:
-        """For `Turn.fault`: the head of the answer comes late."""
+    def slow(cls, seconds: float) -> ScriptedFault:
+        """For `ScriptedReply.fault`: the head of the answer comes late."""
         return cls("slow", seconds=seconds)
 
     @classmethod
-    def garbage(cls, body: str = "data: {]]\n\n{]]\n") -> Fault:
+    def garbage(cls, body: str = "data: {]]\n\n{]]\n") -> ScriptedFault:
         """A body of the right content type that is not what it says."""
         return cls("garbage", body=body)
 
     @classmethod
-    def page(cls, body: str = "<html><body>Please log in</body></html>") -> Fault:
+    def page(cls, body: str = "<html><body>Please log in</body></html>") -> ScriptedFault:
         """A web page with status 200, as a captive portal sends it."""
         return cls("page", body=body)
 
     @classmethod
-    def stream_error(cls, message: str = "upstream overloaded", status: int = 503) -> Fault:
-        """For `Turn.fault`: the stream ends with an error object in the format of the wire."""
+    def stream_error(cls, message: str = "upstream overloaded", status: int = 503) -> ScriptedFault:
+        """For `ScriptedReply.fault`: the stream ends with an error object in the format of the wire."""
         return cls("stream_error", status=status, body=message)
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScriptedReply:
     """One reply of the model."""
 
     text: str = ""
-    calls: Sequence[Call] = ()
+    calls: Sequence[ScriptedCall] = ()
     thinking: str = ""
     """Sent the way the wire sends thoughts; a client has to keep it out of the answer."""
     input_tokens: int = 100
@@ -99,7 +99,7 @@ class Turn:
     """Of the output."""
     stop: str | None = None
     """`length` or `filter`; else it follows from the calls."""
-    fault: Fault | None = None
+    fault: ScriptedFault | None = None
     until: threading.Event | None = None
     """The head of the answer comes when this is set."""
     pace_s: float = 0.0
@@ -135,11 +135,11 @@ class RecordedRequest:
         return json.loads(self.body)
 
 
-Step = Turn | Fault | Callable[[RecordedRequest], "Turn | Fault"]
+ScriptStep = ScriptedReply | ScriptedFault | Callable[[RecordedRequest], "ScriptedReply | ScriptedFault"]
 
 
-def hermes(turn: Turn, names: Mapping[str, str] = {}) -> Turn:
-    """The same turn as a model says it in the JSON dialect: all in the text. `names` renames tools."""
+def speak_dialect(turn: ScriptedReply, names: Mapping[str, str] = {}) -> ScriptedReply:
+    """Return the same reply as a model says it in the JSON dialect: all in the text. `names` renames tools."""
     calls = [{"name": names.get(call.name, call.name), "parameters": call.args} for call in turn.calls]
     spoken = {
         "thought": turn.text if calls else "",

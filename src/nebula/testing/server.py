@@ -7,15 +7,24 @@ import json
 import re
 import socket
 import ssl
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from scripted_model import wires
-from scripted_model.script import Fault, RecordedRequest, Step, Turn
+from nebula.testing import wires
+from nebula.testing.http import (
+    NotHttpError,
+    format_head,
+    has_key,
+    read_request,
+    reset_connection,
+    write_chunk,
+    write_whole,
+)
+from nebula.testing.model_lists import describe_for_ollama, list_models
+from nebula.testing.script import RecordedRequest, ScriptedFault, ScriptedReply, ScriptStep
 
 DEFAULT_MODELS = {
     "openai": ("gpt-4.1-nano", "gpt-4.1-mini"),
@@ -44,7 +53,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        script: Sequence[Step] | Callable[[RecordedRequest], Turn | Fault] = (),
+        script: Sequence[ScriptStep] | Callable[[RecordedRequest], ScriptedReply | ScriptedFault] = (),
         *,
         fragment: int | None = None,
         api_key: str | None = None,
@@ -161,13 +170,13 @@ class ScriptedModel:
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         first: bytes | None = b""
         try:
-            while first is not None and (request := await _read_request(reader, number, first)) is not None:
+            while first is not None and (request := await read_request(reader, number, first)) is not None:
                 with self._changed:
                     self.requests.append(request)
                     self._changed.notify_all()
                 first = await self._answer(request, reader, writer)
-        except _NotHttpError:
-            await _write_whole(writer, 400, "text/plain", b"this is a plain HTTP server")
+        except NotHttpError:
+            await write_whole(writer, 400, "text/plain", b"this is a plain HTTP server")
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -203,11 +212,11 @@ class ScriptedModel:
 
     async def _respond(self, request: RecordedRequest, writer: asyncio.StreamWriter) -> bool:
         step, wire = self._plan(request)
-        if isinstance(step, Fault):
+        if isinstance(step, ScriptedFault):
             keep = await self._fail(step, wire, writer)
         elif isinstance(step, tuple):
             status, body = step
-            await _write_whole(writer, status, wires.JSON, body)
+            await write_whole(writer, status, wires.JSON, body)
             keep = True
         else:
             keep = await self._play(step, request, wire, writer)
@@ -216,13 +225,13 @@ class ScriptedModel:
             self._changed.notify_all()
         return keep
 
-    def _plan(self, request: RecordedRequest) -> tuple[Turn | Fault | tuple[int, bytes], str]:
+    def _plan(self, request: RecordedRequest) -> tuple[ScriptedReply | ScriptedFault | tuple[int, bytes], str]:
         path = request.path
         is_gemini = "/v1beta" in path or "x-goog-api-key" in request.headers or GEMINI_ROUTE.search(path)
         wire = "gemini" if is_gemini else "ollama" if path.startswith("/api/") else "openai"
         if "anthropic-version" in request.headers:
             wire = "anthropic"
-        if self.api_key is not None and not _has_key(request, self.api_key):
+        if self.api_key is not None and not has_key(request, self.api_key):
             return (401, wires.error_body(wire, "Incorrect API key provided.", 401)), wire
         asks_model = (
             path.endswith(("/chat/completions", "/v1/messages", "/responses"))
@@ -233,14 +242,14 @@ class ScriptedModel:
             return self._next_step(request), wire
         return self._fact(request, wire), wire
 
-    def _next_step(self, request: RecordedRequest) -> Turn | Fault:
+    def _next_step(self, request: RecordedRequest) -> ScriptedReply | ScriptedFault:
         with self._changed:  # whoever waits for a turn has already seen a request that was none yet
             request.is_turn = True
             self._changed.notify_all()
         if callable(self.script):
             return self.script(request)
         if self._taken >= len(self.script):
-            return Fault.status_code(400, body=json.dumps({"error": {"message": "the script has ended"}}))
+            return ScriptedFault.status_code(400, body=json.dumps({"error": {"message": "the script has ended"}}))
         step = self.script[self._taken]
         self._taken += 1
         return step(request) if callable(step) else step
@@ -250,9 +259,9 @@ class ScriptedModel:
         names = self.models.get(wire, ())
         path = request.path
         if request.method == "GET" and path.endswith("/models"):
-            return 200, _model_list(wire, names)
+            return 200, list_models(wire, names)
         if path == "/api/tags":
-            return 200, json.dumps({"models": [_ollama_entry(name) for name in names]}).encode()
+            return 200, json.dumps({"models": [describe_for_ollama(name) for name in names]}).encode()
         if path == "/props" and self.properties is not None:
             return 200, json.dumps(self.properties).encode()
         if path == "/api/version":
@@ -269,7 +278,7 @@ class ScriptedModel:
         facts = {
             "modelfile": "",
             "parameters": "",
-            "details": _ollama_entry(model)["details"],
+            "details": describe_for_ollama(model)["details"],
             "model_info": {"general.architecture": "llama", "llama.context_length": self.context_length},
             "capabilities": list(self.capabilities.get(model, ("completion", "tools"))),
         }
@@ -277,7 +286,9 @@ class ScriptedModel:
             facts["template"] = self.template[model]
         return 200, json.dumps(facts).encode()
 
-    async def _play(self, turn: Turn, request: RecordedRequest, wire: str, writer: asyncio.StreamWriter) -> bool:
+    async def _play(
+        self, turn: ScriptedReply, request: RecordedRequest, wire: str, writer: asyncio.StreamWriter
+    ) -> bool:
         while turn.until is not None and not turn.until.is_set():  # noqa: ASYNC110 - another thread sets it
             await asyncio.sleep(0.005)
         fault = turn.fault
@@ -285,30 +296,30 @@ class ScriptedModel:
             await asyncio.sleep(fault.seconds)
         content_type, events = self._render(turn, request, wire)
         if content_type == wires.JSON:
-            await _write_whole(writer, 200, content_type, b"".join(events))
+            await write_whole(writer, 200, content_type, b"".join(events))
             return True
         if fault is not None and fault.kind == "stream_error":
             events = [
                 *events[: len(events) // 2],
                 wires.error_event(content_type, fault.body or "", fault.status, wire),
             ]
-        writer.write(_head(200, content_type, {"transfer-encoding": "chunked", "cache-control": "no-cache"}))
+        writer.write(format_head(200, content_type, {"transfer-encoding": "chunked", "cache-control": "no-cache"}))
         sent = 0
         for piece in self._split(events):
             if turn.pace_s:
                 await asyncio.sleep(turn.pace_s)
             if fault is not None and fault.kind in ("cut", "stall") and sent + len(piece) >= fault.after_bytes:
-                await _write_chunk(writer, piece[: max(0, fault.after_bytes - sent)])
+                await write_chunk(writer, piece[: max(0, fault.after_bytes - sent)])
                 await asyncio.sleep(fault.seconds)
-                _reset(writer)
+                reset_connection(writer)
                 return False
-            await _write_chunk(writer, piece)
+            await write_chunk(writer, piece)
             sent += len(piece)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
 
-    def _render(self, turn: Turn, request: RecordedRequest, wire: str) -> wires.Rendered:
+    def _render(self, turn: ScriptedReply, request: RecordedRequest, wire: str) -> wires.Rendered:
         body = request.json
         message_id = turn.id or f"msg_{self._messages_made + 1}"
         ids = [call.id or f"call_{self._calls_made + n}" for n, call in enumerate(turn.calls, 1)]
@@ -325,7 +336,8 @@ class ScriptedModel:
         if wire == "ollama":
             return wires.ollama(turn, body)
         match = GEMINI_ROUTE.search(request.path)
-        assert match is not None
+        if match is None:
+            raise ValueError(f"no wire has the path {request.path}")
         return wires.gemini(turn, match["verb"].startswith("stream"), match["model"], message_id, ids)
 
     def _split(self, events: list[bytes]) -> list[bytes]:
@@ -334,9 +346,9 @@ class ScriptedModel:
         body = b"".join(events)
         return [body[i : i + self.fragment] for i in range(0, len(body), self.fragment)]
 
-    async def _fail(self, fault: Fault, wire: str, writer: asyncio.StreamWriter) -> bool:
+    async def _fail(self, fault: ScriptedFault, wire: str, writer: asyncio.StreamWriter) -> bool:
         if fault.kind == "reset":
-            _reset(writer)
+            reset_connection(writer)
             return False
         if fault.kind == "close":
             return False
@@ -345,13 +357,13 @@ class ScriptedModel:
             return False
         if fault.kind == "garbage":
             kind = wires.NDJSON if wire == "ollama" else wires.SSE
-            await _write_whole(writer, 200, kind, (fault.body or "").encode())
+            await write_whole(writer, 200, kind, (fault.body or "").encode())
             return True
         if fault.kind == "page":
-            await _write_whole(writer, 200, "text/html", (fault.body or "").encode())
+            await write_whole(writer, 200, "text/html", (fault.body or "").encode())
             return True
         body = fault.body if fault.body is not None else wires.error_body(wire, "scripted fault", fault.status).decode()
-        await _write_whole(writer, fault.status, wires.JSON, body.encode(), fault.headers)
+        await write_whole(writer, fault.status, wires.JSON, body.encode(), fault.headers)
         return True
 
 
@@ -365,116 +377,3 @@ def _nobodys_place() -> socket.socket:
 def refused_url() -> str:
     """An address where nothing listens, nor will: it is taken, so that no server of another test comes to be there."""
     return f"http://127.0.0.1:{_nobodys_place().getsockname()[1]}"
-
-
-class _NotHttpError(Exception):
-    pass
-
-
-async def _read_request(reader: asyncio.StreamReader, connection: int, first: bytes) -> RecordedRequest | None:
-    first = first or await reader.read(1)
-    if not first:
-        return None
-    arrived = time.monotonic()
-    if first == b"\x16":  # the first byte of a TLS handshake
-        raise _NotHttpError
-    head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    request_line, *lines = head.rstrip("\r\n").split("\r\n")
-    method, target, _ = request_line.split(" ", 2)
-    headers = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        headers[name.strip().lower()] = value.strip()
-    if headers.get("transfer-encoding", "").lower() == "chunked":
-        body = await _read_chunked(reader)
-    else:
-        body = await reader.readexactly(int(headers.get("content-length", 0)))
-    if "://" in target:  # absolute form, as sent to a proxy
-        target = "/" + target.split("://", 1)[1].partition("/")[2]
-    path, _, query = target.partition("?")
-    complete = time.monotonic()
-    return RecordedRequest(method, path, query, headers, body, arrived, complete, connection=connection)
-
-
-async def _read_chunked(reader: asyncio.StreamReader) -> bytes:
-    body = b""
-    while size := int((await reader.readline()).split(b";")[0], 16):
-        body += (await reader.readexactly(size + 2))[:-2]
-    await reader.readline()
-    return body
-
-
-def _head(status: int, content_type: str, headers: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} Scripted", f"content-type: {content_type}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-async def _write_whole(
-    writer: asyncio.StreamWriter, status: int, content_type: str, body: bytes, headers: Mapping[str, str] = {}
-) -> None:
-    writer.write(_head(status, content_type, {**headers, "content-length": str(len(body))}) + body)
-    await writer.drain()
-
-
-async def _write_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
-    if data:
-        writer.write(b"%x\r\n%s\r\n" % (len(data), data))
-        await writer.drain()
-
-
-def _reset(writer: asyncio.StreamWriter) -> None:
-    sock = writer.get_extra_info("socket")
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()
-
-
-def _has_key(request: RecordedRequest, key: str) -> bool:
-    return key in (
-        request.headers.get("authorization", "").removeprefix("Bearer "),
-        request.headers.get("x-goog-api-key"),
-        request.headers.get("x-api-key"),
-    )
-
-
-def _model_list(wire: str, names: Sequence[str]) -> bytes:
-    if wire == "gemini":
-        listed: dict[str, Any] = {
-            "models": [
-                {
-                    "name": f"models/{name}",
-                    "displayName": name,
-                    "inputTokenLimit": 1_048_576,
-                    "outputTokenLimit": 65_536,
-                    "supportedGenerationMethods": ["generateContent", "countTokens"],
-                }
-                for name in names
-            ]
-        }
-    elif wire == "anthropic":
-        facts = {"type": "model", "created_at": wires.CREATED_TEXT, "lifecycle": "active", "max_input_tokens": 200_000}
-        entries = [{"id": name, "display_name": name, **facts} for name in names]
-        listed = {"data": entries, "has_more": False, "first_id": names[0], "last_id": names[-1]} if names else {}
-    else:
-        entries = [{"id": name, "object": "model", "created": wires.CREATED, "owned_by": "test"} for name in names]
-        listed = {"object": "list", "data": entries}
-    return json.dumps(listed).encode()
-
-
-def _ollama_entry(name: str) -> dict[str, Any]:
-    details = {
-        "parent_model": "",
-        "format": "gguf",
-        "family": "llama",
-        "families": ["llama"],
-        "parameter_size": "8B",
-        "quantization_level": "Q4_K_M",
-    }
-    return {
-        "name": name,
-        "model": name,
-        "modified_at": wires.CREATED_TEXT,
-        "size": 5_000_000_000,
-        "digest": "0" * 64,
-        "details": details,
-    }
