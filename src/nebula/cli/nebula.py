@@ -39,6 +39,7 @@ COMMANDS = {
     "config": Sentence("every setting, where it comes from, and how to change yours"),
     "models": Sentence("the models that can be chosen, with context and prices"),
     "doctor": Sentence("which models can be reached, and where each setting comes from"),
+    "commit": Sentence("a message for what is staged, from the turns behind it; then git commits"),
     "blame": Sentence("who wrote each line of a file, and for which prompt"),
     "trace": Sentence("what happened in a task, and its replies played once more"),
     "kpi": Sentence("how well tasks go and what they cost"),

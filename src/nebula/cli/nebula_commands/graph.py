@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     place = checked_root(root)
     data_dir = os.path.join(place, ".nebula", "graph")
     if rest and rest[0] == SHARE:
-        from nebula.cli.nebula_commands import graph_share
+        from nebula.cli import graph_share
 
         return graph_share.main(place, rest[1:])
     if rest and rest[0] in COMMANDS:

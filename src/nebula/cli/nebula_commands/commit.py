@@ -1,0 +1,99 @@
+"""nebula commit: a message for what is staged, from the turns behind it; then the user's own git commits."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.printing import print_line, print_remark, print_words
+from nebula.cli.settings import open_settings
+from nebula.errors import EXIT_FAILED, EXIT_OK
+from nebula.language import translate
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.agent.commits.staged import StagedFile
+    from nebula.config import Settings
+
+EDIT = ("e", "edit", "編集")
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Parser(
+        "nebula commit",
+        translate("Proposes a message for what is staged, and commits."),
+        about=translate(
+            "The message comes from the prompts of the turns behind what is staged. Your own git makes the commit,\n"
+            "with your hooks; nothing is added to the message. Without a terminal and --yes it is only printed."
+        ),
+    )
+    root_option(parser)
+    parser.add_argument("-m", "--model", metavar="M", help=translate("model to use; provider/model says it outright"))
+    flag(parser, "--yes", translate("commit without a question"))
+    options = parser.parse_args(argv)
+    root = checked_root(options.root)
+    settings = open_settings("nebula", root, {"model": options.model} if options.model else None)
+    from nebula.agent.commits.staged import staged_files
+
+    files = staged_files(settings.root)
+    if not files:
+        print_remark(translate("nebula: Nothing is staged. Choose what to commit with git add."))
+        return EXIT_FAILED
+    message = asyncio.run(_propose(settings, files))
+    print_words(message)
+    if options.yes:
+        return _commit(settings.root, message)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return EXIT_OK
+    return _ask(settings.root, message, len(files))
+
+
+async def _propose(settings: Settings, files: Sequence[StagedFile]) -> str:
+    from nebula.agent.assembly import graph_opener
+    from nebula.agent.commits.message import propose_message
+    from nebula.agent.commits.staged import staged_diff, turns_behind
+    from nebula.agent.turn_archive import TurnArchive
+    from nebula.llm.choose import choose_model
+    from nebula.messages.redaction import Redactor
+
+    archive = TurnArchive(graph_opener(settings), read_only=True)
+    try:
+        nodes = map(archive.find, turns_behind(settings.root, files))
+        prompts = [node.prompt for node in nodes if node is not None]
+    finally:
+        archive.close()
+    chosen = await choose_model(settings)
+    try:
+        diff = staged_diff(settings.root, files)
+        return await propose_message(chosen, files, diff, prompts, Redactor(settings.secrets))
+    finally:
+        await chosen.connector.aclose()
+
+
+def _ask(root: str, message: str, files: int) -> int:
+    print_line()
+    print_remark(translate("Commit {files} files so? (y/N, e: edit the message first): ", files=files), end="")
+    from nebula.tools.approval import agrees
+
+    answer = sys.stdin.readline().strip()
+    if answer.lower() in EDIT:
+        return _commit(root, message, edit=True)
+    if agrees(answer):
+        return _commit(root, message)
+    print_remark(translate("Nothing was committed."))
+    return EXIT_FAILED
+
+
+def _commit(root: str, message: str, *, edit: bool = False) -> int:
+    """Run the user's own git, as they would at the prompt: with their settings, hooks and signature."""
+    how = ["-e", "-m", message] if edit else ["-m", message]
+    try:
+        ended = subprocess.run(["git", "commit", *how], cwd=root, check=False)
+    except OSError as problem:
+        print_remark(translate("nebula: git could not be run: {problem}", problem=one_line(str(problem))))
+        return EXIT_FAILED
+    return EXIT_OK if ended.returncode == 0 else EXIT_FAILED
