@@ -7,6 +7,7 @@ written; the files themselves stay as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from nebula.files.digest import digest
 from nebula.value import replace
@@ -25,11 +26,12 @@ from nebula.workspace.contract import (
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale, WorkspaceError
 from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.wrapped import WrappedWorkspace
 
 
-class HeldBackWorkspace:
-    def __init__(self, files: Workspace, held: dict[str, str] | None = None) -> None:
-        self._files = files
+class HeldBackWorkspace(WrappedWorkspace):
+    def __init__(self, inner: Workspace, held: dict[str, str] | None = None) -> None:
+        super().__init__(inner)
         self._held: dict[str, str] = {} if held is None else held
         """Path → the content that it would have."""
 
@@ -45,14 +47,14 @@ class HeldBackWorkspace:
     def read_file(self, path: str) -> FileText:
         place = normal_path(path)
         if place.text not in self._held:
-            return self._files.read_file(path)
+            return super().read_file(path)
         content = self._held[place.text]
         data = content.encode()
         return FileText(place.text, content, digest(data), len(data), place.standing.secret)
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
         if normal_path(path).text not in self._held:
-            return self._files.read_lines(path, first, last)
+            return super().read_lines(path, first, last)
         return FileLines.of(self.read_file(path), first, last)
 
     def write_file(
@@ -71,10 +73,10 @@ class HeldBackWorkspace:
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
         place = normal_path(path).text
         if place not in self._held:
-            return self._files.check_write(path, mode, content)
+            return super().check_write(path, mode, content)
         if mode == "create":
             raise AlreadyExists("{path}: exists already; overwrite it or choose another name.", path=place)
-        state = self._files.check_write(path, "overwrite", content)
+        state = super().check_write(path, "overwrite", content)
         held = self._held[place]
         data = held.encode()
         return replace(state, kind="file", size=len(data), sha256=digest(data), content=held)
@@ -90,7 +92,7 @@ class HeldBackWorkspace:
         base = normal_path(path).text
         added = self._entries(base, recursive=recursive, extensions=extensions)
         try:
-            found = self._files.list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)
+            found = super().list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)
         except PathNotFound:
             if not added:
                 raise
@@ -100,7 +102,7 @@ class HeldBackWorkspace:
         return replace(found, files=tuple(sorted(files, key=lambda entry: entry.path.split("/"))))
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
-        found = self._files.search(directory, keyword, max_files=max_files)
+        found = super().search(directory, keyword, max_files=max_files)
         below = self._below(normal_path(directory).text)
         hits = {each for each in found.files if each not in self._held}
         hits |= {each for each in below if keyword in self._held[each]}
@@ -110,7 +112,7 @@ class HeldBackWorkspace:
         place = normal_path(path).text
         if place in self._held:
             return PathState(place, "file", len(self._held[place].encode()))
-        state = self._files.probe(path)
+        state = super().probe(path)
         return PathState(place, "directory") if state.kind == "missing" and self._below(place) else state
 
     def roll_back(self) -> tuple[str, ...]:
@@ -118,8 +120,8 @@ class HeldBackWorkspace:
         self._held.clear()
         return paths
 
-    def for_turn(self, trace_id: str) -> HeldBackWorkspace:
-        return HeldBackWorkspace(self._files.for_turn(trace_id), self._held)
+    def _around(self, inner: Workspace) -> Self:
+        return type(self)(inner, self._held)
 
     def _present_or_held(self, path: str) -> str | None:
         place = normal_path(path).text
@@ -127,7 +129,7 @@ class HeldBackWorkspace:
 
     def _present(self, path: str) -> str | None:
         try:
-            return self._files.read_file(path).content
+            return self._inner.read_file(path).content
         except WorkspaceError:
             return None
 

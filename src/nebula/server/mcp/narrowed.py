@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Self
 
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     DEFAULT_SEARCH_FILES,
     FileEntry,
-    FileLines,
-    FileText,
     Listing,
-    PathState,
     SearchHits,
     Workspace,
-    WriteMode,
-    WriteResult,
 )
 from nebula.workspace.errors import PathEscape
 from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.wrapped import WrappedWorkspace
 
 Parts = tuple[str, ...]
 
 
 def folders_below(root: str, offered: Sequence[str]) -> tuple[Parts, ...]:
-    """The offered absolute paths, as folders relative to the root; those elsewhere are left out.
+    """Return the offered absolute paths as folders relative to the root; those elsewhere are left out.
 
     A folder that holds the root offers all of it: `()`.
     """
@@ -45,15 +42,11 @@ def folders_below(root: str, offered: Sequence[str]) -> tuple[Parts, ...]:
     return tuple(folder for folder in sorted(found) if not any(folder[:depth] in found for depth in range(len(folder))))
 
 
-class NarrowedWorkspace:
+class NarrowedWorkspace(WrappedWorkspace):
     def __init__(self, inner: Workspace, root: str, folders: tuple[Parts, ...]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._root = os.path.realpath(root)
         self._folders = folders
-
-    @property
-    def read_only(self) -> bool:
-        return self._inner.read_only
 
     def list_files(
         self,
@@ -65,7 +58,7 @@ class NarrowedWorkspace:
     ) -> Listing:
         parts = normal_path(path).parts
         if self._within(parts):
-            return self._inner.list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)
+            return super().list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)
         below = self._below(parts)
         if not recursive:
             listing = self._inner.list_files(path, extensions=extensions, max_items=max_items)
@@ -81,43 +74,18 @@ class NarrowedWorkspace:
         remark = f"There are more than {cap} entries, the first are shown." if truncated else None
         return Listing(normal_path(path).text, tuple(found[:cap]), truncated, remark)
 
-    def read_file(self, path: str) -> FileText:
-        self._require(path)
-        return self._inner.read_file(path)
-
-    def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
-        self._require(path)
-        return self._inner.read_lines(path, first, last)
-
-    def write_file(
-        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
-    ) -> WriteResult:
-        self._require(path)
-        return self._inner.write_file(path, content, mode, expected=expected)
-
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
         parts = normal_path(directory).parts
         if self._within(parts):
-            return self._inner.search(directory, keyword, max_files=max_files)
+            return super().search(directory, keyword, max_files=max_files)
         hits = [self._inner.search("/".join(folder), keyword, max_files=max_files) for folder in self._below(parts)]
         found = [path for each in hits for path in each.files]
         truncated = len(found) > max_files or any(each.truncated for each in hits)
         remark = f"More than {max_files} files match, the first are shown." if truncated else None
         return SearchHits(tuple(found[:max_files]), truncated, remark)
 
-    def probe(self, path: str) -> PathState:
-        self._require(path)
-        return self._inner.probe(path)
-
-    def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
-        self._require(path)
-        return self._inner.check_write(path, mode, content)
-
-    def roll_back(self) -> tuple[str, ...]:
-        return self._inner.roll_back()  # what the turn changed, it changed within the folders
-
-    def for_turn(self, trace_id: str) -> NarrowedWorkspace:
-        return NarrowedWorkspace(self._inner.for_turn(trace_id), self._root, self._folders)
+    def _around(self, inner: Workspace) -> Self:
+        return type(self)(inner, self._root, self._folders)
 
     def _require(self, path: str) -> None:
         if not self._within(normal_path(path).parts):
