@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nebula.sandbox import trial
+from nebula.sandbox import remembered
 from nebula.sandbox.capability import capability
 from nebula.sandbox.remembered import AVAILABLE, recall, remember
 from scripted_model import ScriptedModel, Turn
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 def test_what_was_begun_is_known_when_somebody_asks(tmp_path: Path) -> None:
     home = str(tmp_path / "not made yet")
-    trial.begin_trial(home)
-    trial.end_trial(home)
+    remembered.begin_trial(home)
+    remembered.end_trial(home)
     assert recall(home) == (AVAILABLE, 0)
 
 
 def test_whoever_asks_waits_for_it(tmp_path: Path) -> None:
     home = str(tmp_path)
-    trial.begin_trial(home)
-    process = trial._begun[home]
+    remembered.begin_trial(home)
+    process = remembered._begun[home]
     assert capability(home).available
     with pytest.raises(ChildProcessError):
         os.waitpid(process, os.WNOHANG)
@@ -44,13 +44,13 @@ def test_an_answer_that_is_just_being_written_is_none(tmp_path: Path) -> None:
 
 def test_only_one_is_begun_and_none_where_the_answer_is_known(tmp_path: Path) -> None:
     home = str(tmp_path)
-    trial.begin_trial(home)
-    process = trial._begun[home]
-    trial.begin_trial(home)
-    assert trial._begun[home] == process
-    trial.end_trial(home)
-    trial.begin_trial(home)
-    assert home not in trial._begun
+    remembered.begin_trial(home)
+    process = remembered._begun[home]
+    remembered.begin_trial(home)
+    assert remembered._begun[home] == process
+    remembered.end_trial(home)
+    remembered.begin_trial(home)
+    assert home not in remembered._begun
 
 
 @pytest.mark.parametrize("interpreter", ["/bin/false", "/no/such/interpreter", ""])
@@ -59,7 +59,7 @@ def test_where_no_process_finds_out_the_asker_does(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", interpreter)
-        trial.begin_trial(str(tmp_path))
+        remembered.begin_trial(str(tmp_path))
     assert capability(str(tmp_path)).available
 
 
@@ -78,6 +78,6 @@ def test_a_first_task_leaves_it_to_that_process(bench: Bench) -> None:
 
 def test_a_machine_without_layers_is_known_to_be_one(tmp_path: Path) -> None:
     remember(str(tmp_path), "namespaces", 1)
-    trial.begin_trial(str(tmp_path))
-    assert str(tmp_path) not in trial._begun
+    remembered.begin_trial(str(tmp_path))
+    assert str(tmp_path) not in remembered._begun
     assert not capability(str(tmp_path)).available

@@ -27,7 +27,7 @@ from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
 from nebula.files.home import nebula_home
 from nebula.language import Sentence, translate
-from nebula.sandbox.trial import begin_trial
+from nebula.sandbox.remembered import begin_trial
 
 COMMANDS = {
     "serve": Sentence("the conversation as a web page, agent included"),

@@ -12,6 +12,11 @@ in the staging directory then tells the sweeper where to look. On file systems w
 the name with an empty file first, and a crash in that moment leaves it. On file systems that cannot exchange names a
 plain rename replaces whatever is there by then.
 
+Less would lose somebody's work, and `tests/workspace/test_workspace_saves.py` says where: with a plain rename a save
+in the moment between our look and the rename is gone; with one exchange back, a second save is; without the lease, an
+editor goes on writing to a file that has lost its name; and what is kept of a file that was in a dead writer's hands is
+the only copy of it.
+
 Extended attributes and access lists of a replaced file are not carried over; mode, owner and group are.
 """
 
@@ -47,7 +52,7 @@ class Taken(Exception):
 
 
 @value
-class Place:
+class WriteTarget:
     """Where a file goes: the descriptor of its directory, that directory's path, its name, and what is there."""
 
     folder_fd: int
@@ -65,7 +70,7 @@ class AtomicWriter:
         self._only_name = only_name
         """Of the temporary file, where the staging directory is the target's own."""
 
-    def put(self, place: Place, content: bytes, *, durable: bool = True, inspect: Inspect | None = None) -> None:
+    def put(self, place: WriteTarget, content: bytes, *, durable: bool = True, inspect: Inspect | None = None) -> None:
         """Replace the file, or create it: FileExistsError if `place.old` is None and somebody was faster."""
         staged = self._only_name or _temporary_name()
         try:
@@ -92,7 +97,7 @@ class AtomicWriter:
         if durable:
             self._calls.fsync_dir(place.folder_fd)
 
-    def remove(self, place: Place, inspect: Inspect) -> None:
+    def remove(self, place: WriteTarget, inspect: Inspect) -> None:
         """Remove a file: it is taken away first, looked at, and put back if it is not the one that was meant."""
         try:
             self._take_away(place, inspect)
@@ -115,7 +120,7 @@ class AtomicWriter:
                 swept += self._sweep_one(name, unlink, keep)
         return swept
 
-    def _replace(self, staged: str, fd: int, place: Place, content: bytes, inspect: Inspect | None) -> None:
+    def _replace(self, staged: str, fd: int, place: WriteTarget, content: bytes, inspect: Inspect | None) -> None:
         _stop_writing(fd, staged, self._staging_fd)
         try:
             self._calls.exchange(staged, self._staging_fd, place.name, place.folder_fd)
@@ -140,7 +145,7 @@ class AtomicWriter:
         with suppress(OSError):  # litter for the next sweep: no reason to fail
             self._calls.unlink(staged, self._staging_fd)
 
-    def _exchange_back(self, staged: str, fd: int, place: Place, content: bytes) -> None:
+    def _exchange_back(self, staged: str, fd: int, place: WriteTarget, content: bytes) -> None:
         """Until we hold what we put there ourselves: somebody may save the file once more meanwhile."""
         ours = put = os.fstat(fd)
         for _ in range(_EXCHANGES_BACK):
@@ -152,7 +157,7 @@ class AtomicWriter:
                 return
             put = putting
 
-    def _take_away(self, place: Place, inspect: Inspect) -> None:
+    def _take_away(self, place: WriteTarget, inspect: Inspect) -> None:
         staged = self._only_name or _temporary_name()
         try:
             self._calls.rename(place.name, place.folder_fd, staged, self._staging_fd)
@@ -169,7 +174,7 @@ class AtomicWriter:
         with suppress(OSError):  # litter for the next sweep: no reason to fail
             self._calls.unlink(staged, self._staging_fd)
 
-    def _put_without_link(self, staged: str, place: Place) -> None:
+    def _put_without_link(self, staged: str, place: WriteTarget) -> None:
         os.close(self._calls.create(place.name, place.folder_fd, 0o600))
         try:
             self._calls.rename(staged, self._staging_fd, place.name, place.folder_fd)
@@ -193,7 +198,7 @@ class AtomicWriter:
                     self._calls.unlink(name, self._staging_fd)
             os.close(fd)
 
-    def _take_over_owner_and_mode(self, fd: int, place: Place) -> None:
+    def _take_over_owner_and_mode(self, fd: int, place: WriteTarget) -> None:
         mine = os.fstat(fd)
         if place.old is None:
             folder = os.fstat(place.folder_fd)
@@ -208,7 +213,7 @@ class AtomicWriter:
         self._calls.fchmod(fd, stat.S_IMODE(place.old.st_mode) if place.perm is None else place.perm)
 
     @contextmanager
-    def _beside(self, place: Place) -> Iterator[AtomicWriter]:
+    def _beside(self, place: WriteTarget) -> Iterator[AtomicWriter]:
         """A writer that stages in the target's directory, with a note of its file in ours for the sweeper."""
         name = _temporary_name()
         with self._temporary(name + _NOTE_SUFFIX, 0o600) as fd:

@@ -12,8 +12,7 @@ from functools import cache
 from nebula.language import translate
 from nebula.sandbox.contract import Capability, Command, Limits
 from nebula.sandbox.errors import SandboxError, Unavailable
-from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, recall, remember
-from nebula.sandbox.trial import end_trial
+from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, end_trial, recall, remember
 
 _MACHINES = ("x86_64", "aarch64")
 _PROBE = "rmdir folder && mkdir folder && rm file && echo new > file"

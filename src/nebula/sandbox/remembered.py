@@ -1,14 +1,25 @@
-"""What this machine was found to be able to do, for as long as it runs: looked up at every start, so in a blink."""
+"""What this machine was found to be able to do, for as long as it runs: looked up at every start, so in a blink.
+
+Whether commands can be offered is part of the very first request, and trying it takes a fifth of the time until then:
+where it is not known yet, a process of its own tries while the rest of the program is still being loaded. It writes the
+answer down where everybody looks for it, and ends by itself should nobody wait.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
+
+from nebula.programs import own_program
 
 AVAILABLE = "available"
 ON_DISK = "available on disk"
 """A tmpfs cannot hold the upper side here; nebula's home can."""
 OFFERED = (AVAILABLE, ON_DISK)
+_TRY = "from nebula.sandbox.capability import capability; capability(sys.argv[2])"
+_NOWHERE = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+_begun: dict[str, int] = {}
 
 
 def recall(cache_folder: str) -> tuple[str, int] | None:
@@ -30,6 +41,23 @@ def remember(cache_folder: str, step: str, number: int) -> None:
             os.write(fd, f"{step}\t{number}".encode("ascii", "replace"))
         finally:
             os.close(fd)
+
+
+def begin_trial(home: str) -> None:
+    """Find out in the background whether this machine can make layers, where that is not known yet."""
+    if home in _begun or not sys.executable or recall(home) is not None:
+        return
+    try:
+        _begun[home] = os.posix_spawn(sys.executable, own_program(_TRY, home), os.environ, file_actions=_NOWHERE)
+    except OSError:
+        return  # then it is found out when somebody asks
+
+
+def end_trial(home: str) -> None:
+    """Wait for a trial that was begun."""
+    process = _begun.pop(home, None)
+    if process is not None:
+        os.waitpid(process, 0)
 
 
 def _note(cache_folder: str) -> str:

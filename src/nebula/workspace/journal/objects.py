@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from nebula.files.atomic import AtomicWriter, Place
+from nebula.files.atomic import AtomicWriter, WriteTarget
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
@@ -36,7 +36,7 @@ class ObjectStore:
                     self._sync_kept(shelf, name)
                 return name
             with suppress(FileExistsError):
-                self._writer.put(Place(shelf, "", name[2:], None), content, durable=durable)
+                self._writer.put(WriteTarget(shelf, "", name[2:], None), content, durable=durable)
                 self.written.add(name)
         finally:
             os.close(shelf)

@@ -34,7 +34,7 @@ _IMPLIED_FOLDER: Final = 0o777
 
 
 @value
-class Step:
+class BesideStep:
     """One path on its way. Files are known again by their inodes: a plan that came with a project says nothing."""
 
     number: int
@@ -109,9 +109,9 @@ class BesideWriter:
             with suppress(OSError):  # a folder that somebody put there
                 self._calls.unlink(name, slots)
 
-    def _plan(self, changes: Sequence[PathChange]) -> list[Step]:
-        going: dict[str, Step] = {}
-        coming: dict[str, Step] = {}
+    def _plan(self, changes: Sequence[PathChange]) -> list[BesideStep]:
+        going: dict[str, BesideStep] = {}
+        coming: dict[str, BesideStep] = {}
         for change in changes:
             path, after = change.path, None if change.after is None else parse_state(change.after)
             found = self._jail.status(normal_path(path))
@@ -121,18 +121,18 @@ class BesideWriter:
                 continue
             if found is not None and (is_folder or makes_folder or after is None):
                 do, mode = ("rmdir", stat.S_IMODE(found.st_mode)) if is_folder else ("remove", 0)
-                going[path] = Step(0, path, do, mode, found.st_ino)
+                going[path] = BesideStep(0, path, do, mode, found.st_ino)
                 found = None
             if after is not None:
                 for folder in _folders_above(path):
                     if folder not in coming and not self._jail.exists(folder):
-                        coming[folder] = Step(0, folder, "mkdir", _IMPLIED_FOLDER)
+                        coming[folder] = BesideStep(0, folder, "mkdir", _IMPLIED_FOLDER)
                 do = "mkdir" if makes_folder else "put"
-                coming[path] = Step(0, path, do, after.mode or 0, None if found is None else found.st_ino)
+                coming[path] = BesideStep(0, path, do, after.mode or 0, None if found is None else found.st_ino)
         first = sorted(going.values(), key=lambda step: step.path.count("/"), reverse=True)
         return [replace(step, number=number) for number, step in enumerate((*first, *coming.values()))]
 
-    def _stage(self, slots: int, steps: list[Step], changes: dict[str, PathChange]) -> list[Step]:
+    def _stage(self, slots: int, steps: list[BesideStep], changes: dict[str, PathChange]) -> list[BesideStep]:
         staged = []
         for step in steps:
             if step.do == "put":
@@ -155,12 +155,12 @@ class BesideWriter:
         finally:
             os.close(fd)
 
-    def _write_plan(self, slots: int, steps: list[Step]) -> None:
+    def _write_plan(self, slots: int, steps: list[BesideStep]) -> None:
         rows: list[Any] = [{"home": os.fstat(slots).st_ino}]
         rows += [[step.number, step.path, step.do, step.mode, step.old, step.new] for step in steps]
         self._write(slots, _PLAN, "".join(json.dumps(row) + "\n" for row in rows).encode(), 0o600)
 
-    def _read_plan(self, slots: int) -> list[Step]:
+    def _read_plan(self, slots: int) -> list[BesideStep]:
         """Return the steps of a plan that was written in this folder; a stranger's has none."""
         try:
             handle = os.open(_PLAN, FILE_FLAGS, dir_fd=slots)
@@ -171,11 +171,11 @@ class BesideWriter:
                 if parse_json(file.readline(_LONGEST_LINE)) != {"home": os.fstat(slots).st_ino}:
                     return []
                 lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
-                return [Step(*parse_json(line)) for line in lines if line.endswith(b"\n")]
+                return [BesideStep(*parse_json(line)) for line in lines if line.endswith(b"\n")]
             except (ValueError, TypeError):
                 return []  # killed while it was written: nothing was done yet
 
-    def _carry_out(self, slots: int, step: Step) -> None:
+    def _carry_out(self, slots: int, step: BesideStep) -> None:
         with self._parent(step) as (folder, name):
             if step.do == "rmdir":
                 _tolerating(errno.ENOTEMPTY, self._calls.rmdir, name, folder)  # somebody else's things are in it
@@ -192,7 +192,7 @@ class BesideWriter:
                     raise Stale("{path}: changed since; nothing was touched.", path=step.path)
                 self._calls.rename(step.staged, slots, name, folder)
 
-    def _undo(self, slots: int, step: Step) -> bool:
+    def _undo(self, slots: int, step: BesideStep) -> bool:
         """Return whether there was anything to take back."""
         kept = _inode_at(slots, step.kept)
         try:
@@ -214,7 +214,7 @@ class BesideWriter:
             return False  # not even its folder was made
 
     @contextmanager
-    def _parent(self, step: Step) -> Iterator[tuple[int, str]]:
+    def _parent(self, step: BesideStep) -> Iterator[tuple[int, str]]:
         path = normal_path(step.path)
         folder = self._jail.open_parent(path)
         try:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from nebula.files.atomic import AtomicWriter, Inspect, Place, Taken, open_for_writing_elsewhere
+from nebula.files.atomic import AtomicWriter, Inspect, Taken, WriteTarget, open_for_writing_elsewhere
 from nebula.files.digest import digest
 from nebula.files.locks import PathLocks
 from nebula.files.reading import read_all
@@ -78,7 +78,7 @@ class FileWriter:
             try:
                 with self.folder_of(path, make=True) as (folder, made):
                     change = self._keep_both(request, found, content, made)
-                    place = Place(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
+                    place = WriteTarget(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
                     with self.taken_back_on_failure(self.log.append(change), change):
                         self._atomic.put(place, content, inspect=self._is(found))
                 return WriteResult(path.text, found.sha256, digest(content), len(content))
@@ -116,7 +116,9 @@ class FileWriter:
                 mode = stat.S_IMODE(found.status.st_mode)
                 change = RecordedChange(group, kind, path.text, _name_of(found, exact), None, mode=mode)
                 with self.taken_back_on_failure(self.log.append(change), change):
-                    self._atomic.remove(Place(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found))
+                    self._atomic.remove(
+                        WriteTarget(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found)
+                    )
             except Taken:
                 raise Stale("{path}: changed since; look at it before it is removed.", path=path.text) from None
             except OSError as error:
