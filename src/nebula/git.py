@@ -32,12 +32,16 @@ CHECKOUT_TIMEOUT: Final = 300.0
 MOST_OF_LINK: Final = 10_000
 """Characters of a `.git` file that names the git directory."""
 
-READING: Final = ("blame", "cat-file", "check-ignore", "ls-files", "ls-tree", "rev-parse", "status")
+READING: Final = ("blame", "cat-file", "check-ignore", "diff-tree", "ls-files", "ls-tree", "rev-parse", "status")
 """The subcommands that may be run."""
 _LOOKS_AT_FILES = ("ls-files", "status")
 """These compare files of the work tree with the index, and would send them through clean filters."""
 _NO_PROGRAM = "false"
-_FIRST_OPTIONS: Final = {"blame": ("--no-textconv",), "status": ("--ignore-submodules=all",)}
+_FIRST_OPTIONS: Final = {
+    "blame": ("--no-textconv",),
+    "diff-tree": ("--no-textconv", "--no-ext-diff", "--ignore-submodules=all"),
+    "status": ("--ignore-submodules=all",),
+}
 """Options that keep a subcommand from running a driver's program, and from entering submodules."""
 _RUNS_PROGRAMS: Final = ("--textconv", "--filters", "--contents")
 _OVERRIDES: Final[Mapping[str, str]] = {
@@ -154,11 +158,22 @@ def remove_worktree(root: str, directory: str) -> None:
     _change(root, "worktree", "remove", "--force", directory)
 
 
-def _change(root: str, *args: str) -> None:
-    """Run one of the two commands that write: a list of work trees in `.git`, and the files of a new one."""
-    env = _environment(root, _without_programs(root, DEFAULT_TIMEOUT))
+def add_note(root: str, ref: str, commit: str, text: str, author: tuple[str, str]) -> None:
+    """Add a note to a commit in the user's name; raises GitFailed, also where the commit has one already."""
+    name, email = author
+    who = {
+        f"GIT_{role}_{part}": each
+        for role in ("AUTHOR", "COMMITTER")
+        for part, each in (("NAME", name), ("EMAIL", email))
+    }
+    _change(root, "notes", f"--ref={ref}", "add", "-F", "-", commit, feed=text.encode(), more=who)
+
+
+def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> None:
+    """Run one of the commands that write: a list of work trees in `.git`, the files of a new one, a note."""
+    env = {**_environment(root, _without_programs(root, DEFAULT_TIMEOUT)), **(more or {})}
     try:
-        outcome = _run(root, args, env, CHECKOUT_TIMEOUT)
+        outcome = _run(root, args, env, CHECKOUT_TIMEOUT, feed)
     except TimeoutError as error:
         raise _failed(error) from None
     if outcome.returncode:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, checked_root, root_option
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import NebulaError
 from nebula.language import explain, translate
 
-ACTIONS = ("install", "uninstall", "run")
+ACTIONS = ("install", "uninstall", "run", "note")
+NOTES_HOOK = "post-commit"
+NOTES_MARK = "# nebula: notes the lines of turns in a commit"
+_NOTES_SCRIPT = """#!/bin/sh
+{mark}
+before="$(dirname "$0")/{hook}.before-nebula"
+if [ -x "$before" ]; then "$before" "$@"; fi
+{python} -I -c 'import sys; from nebula.cli.evercontext import main; sys.exit(main())' \\
+  hook note --root {root} </dev/null >/dev/null 2>&1
+exit 0
+"""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,12 +30,19 @@ def main(argv: Sequence[str]) -> int:
     if options.action == "run":
         return _run(options.root)
     root = checked_root(options.root)
+    if options.action == "note":
+        return _note(root)
 
-    from nebula.index.in_step.hook import install, uninstall
+    from nebula.index.in_step.hook import install, put_hook, take_hook, uninstall
 
     if options.action == "install":
         print_line(translate("Installed: {path}", path=install(root)))
-    elif uninstall(root):
+        if options.notes:
+            text = _NOTES_SCRIPT.format(
+                mark=NOTES_MARK, hook=NOTES_HOOK, python=shlex.quote(sys.executable), root=shlex.quote(root)
+            )
+            print_line(translate("Installed: {path}", path=put_hook(root, NOTES_HOOK, NOTES_MARK, text)))
+    elif any([uninstall(root), take_hook(root, NOTES_HOOK, NOTES_MARK)]):
         print_line(translate("The hook is removed."))
     else:
         print_remark(translate("The hook is not installed here."))
@@ -41,6 +60,17 @@ def _run(root: str | None) -> int:
     return 0
 
 
+def _note(root: str) -> int:
+    """Note the lines of turns in the last commit, whatever is wrong: the commit is made already."""
+    from nebula.blame.notes import note_commit
+
+    try:
+        note_commit(root)
+    except (OSError, NebulaError) as problem:
+        print_remark(f"evercontext: {explain(problem)}")
+    return 0
+
+
 def _parser() -> Parser:
     parser = Parser(
         "evercontext hook",
@@ -50,5 +80,6 @@ def _parser() -> Parser:
         ),
     )
     parser.add_argument("action", choices=ACTIONS, help=translate("what to do"))
+    flag(parser, "--notes", translate("with install: also note which lines of a commit turns wrote (refs/notes/ai)"))
     root_option(parser)
     return parser

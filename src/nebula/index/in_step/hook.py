@@ -16,7 +16,9 @@ from nebula.index.errors import IndexFailed
 from nebula.index.in_step.hook_run import QUEUE_NAME, STAGED
 
 NAME = "pre-commit"
-BEFORE = f"{NAME}.before-nebula"
+_BEFORE = ".before-nebula"
+"""Behind the name of a hook that was there before ours."""
+BEFORE = f"{NAME}{_BEFORE}"
 MARK = "# nebula: hands the staged change to the code index"
 
 _SCRIPT = """#!/bin/sh
@@ -72,26 +74,36 @@ def hooks_folder(root: str) -> str:
 
 def install(root: str, home: str | None = None) -> str:
     """Installs the hook, or brings it up to date; a hook already there is kept and runs first. Returns its path."""
+    return put_hook(root, NAME, MARK, script(root, home))
+
+
+def uninstall(root: str) -> bool:
+    """Removes our hook and puts back the one that was there before; False if ours is not installed."""
+    return take_hook(root, NAME, MARK)
+
+
+def put_hook(root: str, name: str, mark: str, text: str) -> str:
+    """Install a script as the hook `name`; `mark` is a line of it by which it is known again. Return its path."""
     folder = hooks_folder(root)
-    path, before = os.path.join(folder, NAME), os.path.join(folder, BEFORE)
+    path, before = os.path.join(folder, name), os.path.join(folder, f"{name}{_BEFORE}")
     os.makedirs(folder, exist_ok=True)
-    if os.path.lexists(path) and not _is_ours(path):
+    if os.path.lexists(path) and not _is_ours(path, mark):
         if os.path.lexists(before):
             raise IndexFailed("{path} and {before} are both there; remove one of them.", path=path, before=before)
         os.rename(path, before)
     temporary = f"{path}.new-{os.getpid()}"
     with open(temporary, "w", encoding="utf-8") as file:
-        file.write(script(root, home))
+        file.write(text)
     os.chmod(temporary, 0o755)  # noqa: S103 - git runs only hooks that may be run
     os.rename(temporary, path)
     return path
 
 
-def uninstall(root: str) -> bool:
-    """Removes our hook and puts back the one that was there before; False if ours is not installed."""
+def take_hook(root: str, name: str, mark: str) -> bool:
+    """Remove a hook that `put_hook` installed and put back the one before it; False if it is not installed."""
     folder = hooks_folder(root)
-    path, before = os.path.join(folder, NAME), os.path.join(folder, BEFORE)
-    if not _is_ours(path):
+    path, before = os.path.join(folder, name), os.path.join(folder, f"{name}{_BEFORE}")
+    if not _is_ours(path, mark):
         return False
     if os.path.lexists(before):
         os.rename(before, path)
@@ -100,9 +112,9 @@ def uninstall(root: str) -> bool:
     return True
 
 
-def _is_ours(path: str) -> bool:
+def _is_ours(path: str, mark: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return MARK.encode() in file.read(4_096)
+            return mark.encode() in file.read(4_096)
     except OSError:
         return False
