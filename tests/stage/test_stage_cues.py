@@ -10,6 +10,7 @@ from nebula.events import (
     Checked,
     CheckRun,
     Citations,
+    CommandRun,
     Delta,
     Diff,
     Error,
@@ -146,6 +147,24 @@ def test_what_goes_on_is_said_with_how_much_there_is_and_stays_said_after_a_rema
     assert perform(Scene(), answering, JAPANESE)[1] == (Curtain("", "回答を作成中", "1,340 語"),)
     assert perform(after, Notice(Sentence("Look.")), StageOptions())[1] == (Remark("Look."), Curtain(doing="answering"))
     assert perform(after, Activity(Sentence("writing"), characters=20), StageOptions())[1][0].amount == "20 characters"
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (StageOptions(), ("✗ pytest -q␊x · exit 1", "✗ sleep 9 · stopped (time)", "✗ ruff check · failed")),
+        (JAPANESE, ("✗ pytest -q␊x · 終了コード 1", "✗ sleep 9 · 制限により停止 (time)", "✗ ruff check · 失敗")),
+    ],
+)
+def test_what_failed_is_a_line_each_when_the_turn_ends(options: StageOptions, lines: tuple[str, ...]) -> None:
+    commands = CommandRun("pytest -q\nx", 1), CommandRun("true", 0), CommandRun("sleep 9", stopped="time")
+    checks = CheckRun("ruff check", passed=False), CheckRun("mypy", passed=True)
+    final = Final("All passed.", "ok", 0, commands=commands, checks=checks)
+    (*_, close) = perform(Scene(spoken=True, answered=True), final, options)[1]
+    assert isinstance(close, Close) and close.failed == lines and close.to_json()["failed"] == list(lines)
+    changed = replace(final, files_changed=(FileChange("a", 1, 0),))
+    (*_, close) = perform(Scene(), changed, options)[1]
+    assert isinstance(close, Close) and close.failed == lines[:2]  # the closing line names the check
 
 
 def test_the_draft_is_for_backstage_alone() -> None:

@@ -9,7 +9,7 @@ from nebula.language import Sentence, translate_to
 from nebula.stage.visible import one_line
 
 if TYPE_CHECKING:
-    from nebula.events import FileChange, Final
+    from nebula.events import CommandRun, FileChange, Final
 
 _FILES_NAMED = 5
 
@@ -44,6 +44,21 @@ def closing_line(final: Final, lang: str = "en") -> str:
         parts.append(translate_to(lang, "{input} tokens in, {output} out", **counts))
     parts.append(_format_seconds(final.duration_s, lang))
     return " · ".join(parts)
+
+
+def list_failures(final: Final, lang: str = "en") -> tuple[str, ...]:
+    """Return a line for each command and check that failed; checks of changed files stand in the closing line."""
+    failed = {each.command: _say_how_it_ended(each, lang) for each in final.commands or () if each.failed}
+    for check in final.checks if not final.files_changed else ():
+        if not check.passed:
+            failed.setdefault(check.name, translate_to(lang, "failed"))
+    return tuple(f"✗ {one_line(command)} · {ended}" for command, ended in failed.items())
+
+
+def _say_how_it_ended(command: CommandRun, lang: str) -> str:
+    if command.stopped is not None:
+        return translate_to(lang, "stopped ({limit})", limit=one_line(command.stopped))
+    return translate_to(lang, "exit {code}", code=command.exit_code)
 
 
 def _name_files(changes: Sequence[FileChange], lang: str) -> str:

@@ -74,9 +74,12 @@ class Close:
 
     final: Final
     line: str
+    failed: tuple[str, ...] = ()
+    """A line for each command and check that failed; they stand before it."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"cue": "close", "status": self.final.status, "line": self.line}
+        body: dict[str, Any] = {"cue": "close", "status": self.final.status, "line": self.line}
+        return body | ({"failed": list(self.failed)} if self.failed else {})
 
 
 @value

@@ -26,7 +26,7 @@ from nebula.events import (
     ToolResult,
 )
 from nebula.language import Sentence, explain_to, translate_to
-from nebula.stage.closing import closing_line, explain_ending
+from nebula.stage.closing import closing_line, explain_ending, list_failures
 from nebula.stage.cues import Act, Ask, Backstage, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 from nebula.value import replace, value
@@ -161,7 +161,7 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
     if said is not None:
         scene, remark = _remark(scene, said, options.lang)
         cues.extend(remark)
-    cues.append(Close(final, closing_line(final, options.lang)))
+    cues.append(Close(final, closing_line(final, options.lang), list_failures(final, options.lang)))
     return replace(scene, curtain_down=False), tuple(cues)
 
 

@@ -13,7 +13,7 @@ from nebula.cli.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Notice, Retry, Stamped
 from nebula.language import explain, translate
-from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions, one_line
+from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.output.live_line import LiveLine
@@ -68,8 +68,6 @@ class TextFace:
             self._refused = True
         for cue in cues:
             self._carry_out(cue, event)
-        if isinstance(event, Final):
-            self._tell_failed_commands(event)
 
     def _carry_out(self, cue: Cue, event: Event) -> None:
         if isinstance(cue, Curtain) and self._live is not None:
@@ -85,15 +83,11 @@ class TextFace:
             self._remark(cue.text)
         elif isinstance(cue, Backstage):
             print_remark(f"· {cue.title}" + (f"\n{cue.text}" if cue.text else ""))
-        elif isinstance(cue, Close) and cue.line and (cue.final.files_changed or cue.final.changes_failed):
-            print_remark(cue.line)
-
-    def _tell_failed_commands(self, final: Final) -> None:
-        """Print a line for each command that failed, after the answer: `✗ pytest -q · exit 1`."""
-        for each in final.commands or ():
-            if each.failed:
-                ended = each.stopped if each.stopped is not None else f"exit {each.exit_code}"
-                print_remark(f"✗ {one_line(each.command)} · {ended}")
+        elif isinstance(cue, Close):
+            for line in cue.failed:
+                print_remark(line)
+            if cue.line and (cue.final.files_changed or cue.final.changes_failed):
+                print_remark(cue.line)
 
     def _said_before(self, event: Event) -> bool:
         """What was refused has been named; that something was refused need not be said again."""

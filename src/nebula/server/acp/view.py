@@ -36,8 +36,11 @@ class EditorView:
             elif isinstance(cue, Remark):
                 self.last_remark = cue.text
                 self._update(message("agent_thought_chunk", cue.text + "\n"))
-            elif isinstance(cue, Close) and cue.line:
-                self._update(message("agent_thought_chunk", cue.line + "\n"))
+            elif isinstance(cue, Close):
+                if cue.failed:
+                    self._update(message("agent_message_chunk", "\n\n" + "\n".join(cue.failed)))
+                if cue.line:
+                    self._update(message("agent_thought_chunk", cue.line + "\n"))
         if self._backstage:
             self._show_tools(stamped.event)
 

@@ -15,6 +15,7 @@
  * @property {string} [diff]
  * @property {string} [doing]
  * @property {string} [amount]
+ * @property {string[]} [failed] Of the last one: a line for each command that failed.
  * @property {Change[]} [changes] What a command would do; the first one's path and diff stand above, too.
  * @property {string[]} [remarks]
  * @property {string} [network] The command that asks for the network.
@@ -143,7 +144,12 @@ function follow(turn, cue, now) {
         backstage: [...turn.backstage, { title: cue.title ?? "", text: cue.text ?? "" }].slice(-MOST_BACKSTAGE),
       };
     case "close":
-      return { ...turn, status: cue.status ?? "ok", line: cue.line ?? "" };
+      return {
+        ...turn,
+        status: cue.status ?? "ok",
+        line: cue.line ?? "",
+        remarks: [...turn.remarks, ...(cue.failed ?? [])],
+      };
     default:
       return turn;
   }

@@ -77,6 +77,8 @@ class TurnView:
         elif isinstance(cue, Heard):
             self._screen.line(f"↪ {cue.text}", "bold", hang=2)
         elif isinstance(cue, Close):
+            for line in cue.failed:
+                self._screen.line(line, "red", hang=2)
             self._screen.parts(cue.line.split(BETWEEN), "dim")
             self._screen.line()
 
