@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nebula.graph.context.packing import Packer
 from nebula.graph.context.preview import ContextPreview, preview_context
+from nebula.graph.context.text import ENGLISH
 from nebula.graph.errors import BadRequest, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.tokens import estimate_tokens
+from nebula.graph.values import Node, Utterance
 
 NOBODY = "0123abcd-0000-7000-8000-000000000000"
 
@@ -247,3 +250,25 @@ def test_a_path_of_two_hundred_turns_is_previewed_fast(graph: Graph) -> None:
         seconds.append(time.process_time() - start)
     assert len(preview.parts) == 200
     assert min(seconds) < 0.6  # 0.1 s on a quiet machine, opening the graph included; the promise is 0.15
+
+
+@pytest.mark.parametrize("room", range(10, 400, 10))
+def test_a_path_has_no_holes_whatever_the_room_is(room: int) -> None:
+    """The first node that finds no room ends it, even where an older, shorter one would fit."""
+    lengths = (5, 5, 200, 5, 60, 5)
+    path = [f"n{place}" for place in range(len(lengths))]
+    nodes = {
+        node_id: Node(node_id, "2026-01-01T00:00:00+00:00", (Utterance("user", "q"),), summary="word " * length)
+        for node_id, length in zip(path, lengths, strict=True)
+    }
+    packer = Packer(nodes, ENGLISH, room)
+    packer.pack_earlier(path)
+    assert path[len(path) - len(packer.parts) :] == [node_id for node_id in path if node_id in packer.parts]
+    assert sum(part.tokens for part in packer.parts.values()) <= room
+
+
+def test_a_node_that_cannot_be_read_does_not_end_a_path() -> None:
+    node = Node("a", "2026-01-01T00:00:00+00:00", (Utterance("user", "q"),), summary="words")
+    packer = Packer({"a": node}, ENGLISH, 100)
+    packer.pack_earlier(["a", "gone"])
+    assert list(packer.parts) == ["a"]

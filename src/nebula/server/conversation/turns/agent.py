@@ -16,7 +16,7 @@ from nebula.agent.session import CHAT
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.graph.graph import Graph
-from nebula.llm.choose import choose_model
+from nebula.llm.choose import ChosenModel, choose_model
 from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
 from nebula.server.conversation.turns.seldom import Seldom
@@ -41,7 +41,7 @@ class AgentTurns:
         self._settings = settings
         self._graph = graph
         self._idle: list[Session] = []
-        self._sizes = ModelSizes(settings)
+        self._sizes = ModelSizes(settings, self._choose_model)
         self._asked: dict[str, str] = {}
         """Models that prompts asked for, by session."""
         self._files: Workspace | None = None
@@ -49,9 +49,7 @@ class AgentTurns:
     async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None:
         mode = self._only_mode or job.mode
         steering.redact = Redactor(self._settings.secrets).text  # until the session is there, which knows more
-        session = self._session_of(job.parents) or await open_session(
-            self._settings, approver=ask, mode=mode, open_graph=lambda: self._graph, summarises_ahead=True
-        )
+        session = self._session_of(job.parents) or await self._open_session(mode, ask)
         steering.redact = session.redactor.text
         try:
             session.mode = mode
@@ -75,6 +73,27 @@ class AgentTurns:
             if len(self._idle) > MOST_IDLE:
                 await self._idle.pop(0).close()
 
+    async def _open_session(self, mode: str, ask: Approver) -> Session:
+        chosen = await self._choose_model()
+        try:
+            return await open_session(
+                self._settings,
+                approver=ask,
+                mode=mode,
+                chosen=chosen,
+                open_graph=lambda: self._graph,
+                summarises_ahead=True,
+            )
+        except BaseException:
+            await chosen.connector.aclose()
+            raise
+
+    async def _choose_model(self, name: str = "") -> ChosenModel:
+        """Return the model by this name, else the configured one; a chat heeds the one that its data folder names."""
+        graph = self._graph if self._only_mode == CHAT else None
+        wish = await asyncio.to_thread(lambda: graph.settings.suggested_model) if graph else ""
+        return await choose_model(self._settings, name, suggested=wish)
+
     async def preview(self, job: Job) -> TurnPreview:
         """As the session at rest that would go on here, else as a new one."""
         path = job.parents, job.prompt, job.references, job.known_flow, job.without, job.attachments
@@ -91,7 +110,7 @@ class AgentTurns:
         """Sessions begin with the configured model; one that a prompt asked for stays only for that prompt."""
         if self._asked.get(session.id, "") == wanted:
             return
-        chosen, old = await choose_model(self._settings, wanted), session.chosen
+        chosen, old = await self._choose_model(wanted), session.chosen
         session.use_model(chosen)
         self._asked[session.id] = wanted
         await old.connector.aclose()

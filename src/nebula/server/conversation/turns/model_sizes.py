@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nebula.config import Settings
 from nebula.graph.context.preview import ContextPreview
 from nebula.llm.catalog import context_length, cost, known_provider
-from nebula.llm.choose import choose_model
+from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import Usage
 from nebula.llm.errors import ModelError
 from nebula.value import value
@@ -38,15 +39,16 @@ class TurnPreview:
 class ModelSizes:
     """Asks once for each model: a local model's server is not bothered with every preview."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, choose_model: Callable[[str], Awaitable[ChosenModel]]) -> None:
         self._settings = settings
+        self._choose_model = choose_model
         self._known: dict[str, SizedModel] = {}
 
     async def of(self, wanted: str = "") -> SizedModel:
         """The one by this name, else the configured one; where it cannot be reached, what one of that name takes."""
         if wanted not in self._known:
             try:
-                chosen = await choose_model(self._settings, wanted)
+                chosen = await self._choose_model(wanted)
             except ModelError:
                 name = wanted or self._settings.model
                 return SizedModel(name, known_provider(name), self._settings.context_tokens or context_length(name))
