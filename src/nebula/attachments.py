@@ -84,7 +84,7 @@ class Attachment:
         )
 
     def recorded(self) -> Attachment:
-        """As it may be kept."""
+        """Return the attachment as it may be kept."""
         return replace(self, text=SECRET_CONTENT) if self.secret else self
 
 

@@ -141,7 +141,7 @@ def preview_context(
     mode: str = "agent",
     context_tokens: int = 0,
 ) -> ContextPreview:
-    """What a new session would send with a prompt that continues from these nodes; nothing is begun or recorded.
+    """Return what a new session would send with a prompt that continues from these nodes; nothing is begun or recorded.
 
     `context_tokens` is what the model takes, where its server was asked. Raises NotFound.
     """
@@ -176,7 +176,7 @@ def open_project_access(
 
 
 def _allowed_checks(settings: Settings) -> tuple[str, ...]:
-    """Those configured; else those that were found in the project and accepted by the user before."""
+    """Return the configured checks; else those that were found in the project and accepted by the user before."""
     if not settings.checks and os.path.realpath(settings.root) in settings.trusted_folders:
         from nebula.agent.checks.find import with_found_checks
 
@@ -195,7 +195,7 @@ def _external(settings: Settings) -> ExternalServers | None:
 
 
 def take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[Sentence]:
-    """Of a command's changes that were being applied when the program was killed; what there is to say of it."""
+    """Take back changes of a command that were half applied when the program was killed; return remarks on it."""
     from nebula.workspace.local import LocalWorkspace
 
     files = project.workspace
@@ -253,7 +253,7 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
 
 
 def _open_memory(settings: Settings, folder: str) -> tuple[Sessions, list[Sentence]]:
-    """Where the home cannot be written, one that lasts as long as this process: a turn is worth more than its record.
+    """Open the memory; where the home cannot be written, one for this process: a turn is worth more than its record.
 
     A memory that the user named, or one that is damaged, is never passed over.
     """
@@ -297,7 +297,7 @@ def open_archive(
 
 
 def project_recorders(settings: Settings, state: StateFolder) -> tuple[Reader, ...]:
-    """Those that write into the project."""
+    """Return the readers that write into the project."""
     if not state.keeps_records:
         return ()
     return (

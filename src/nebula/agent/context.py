@@ -247,7 +247,7 @@ def _cut_turn(turn: PastTurn, limit: int) -> tuple[tuple[Message, ...], int]:
 
 
 def _with_id(last: Message, node_id: str) -> Message:
-    """What was cut stays reachable only for a model that knows its name."""
+    """Name the node of a turn that was cut: only a model that knows its id can read the rest."""
     if not isinstance(last, AssistantMessage):
         return last
     return AssistantMessage.new_response(last.message_id, f"{last.content}\n\n{CUT.format(node_id=node_id)}")
@@ -264,7 +264,7 @@ def cut_message(message: Message, limit: int) -> Message:
 
 
 def _cut_said(message: UserMessage, max_bytes: int) -> UserMessage:
-    """What came with a prompt gives way before the prompt itself; of an image only the words about it stay."""
+    """Shorten a prompt: what came with it gives way first; of an image only the words about it stay."""
     context = truncate_safe_in_place(message.additional_context, max_bytes // 2)
     cut = replace(message, additional_context=context, images=None)
     return cut.truncate_safe(max_bytes - len(context.encode("utf-8", "replace")))

@@ -104,7 +104,7 @@ class Conversation:
         return 0
 
     def without(self, node_ids: Sequence[str]) -> Conversation:
-        """As if these turns had not been."""
+        """Return the conversation without these turns."""
         if not node_ids:
             return self
         gone = {place for place, turn in enumerate(self.turns) if turn.node_id in node_ids}

@@ -39,7 +39,7 @@ class ReturnPlan:
 
 
 def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
-    """What a turn did to each file, from the first content to the last."""
+    """Return what a turn did to each file, from the first content to the last."""
     from nebula.workspace.file_history import ends
 
     history = journal_of(workspace)
@@ -65,8 +65,10 @@ def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
 
 
 def take_files(workspace: Workspace, node: Node, seen: str) -> FilePlan:
-    """What was done, under a name by which it can be taken back. Raises UndoRefused where the plan is another than the
-    one seen."""
+    """Put files back; return what was done, by a name that takes it back.
+
+    Raises UndoRefused where the plan is another than the one seen.
+    """
     plan = restore_plan(workspace, node)
     if _name(plan) != seen:
         raise UndoRefused("The files changed since this was shown; nothing was touched. Look again.")
@@ -80,7 +82,7 @@ def give_files_back(workspace: Workspace, taken: str) -> tuple[str, ...]:
 
 
 def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
-    """What a plan would do to each file, for those who are shown it before it is carried out."""
+    """Return what a plan would do to each file, for those who are shown it before it is carried out."""
     history = journal_of(workspace)
     files = tuple(
         FileDifference(step.path, difference(history, step.path, step.current, step.target), step.conflict)

@@ -89,7 +89,7 @@ def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult], str] 
 
 
 def _last_words(response: str, said: list[str]) -> str:
-    """What came after the last tool: the answer without the acts before it, unless somebody edited it."""
+    """Return what came after the last tool: the answer without the acts before it, unless somebody edited it."""
     before = "\n\n".join(said)
     if before and response == before:
         return ""

@@ -237,7 +237,7 @@ class TurnResult:
 
     @property
     def answer_seconds(self) -> float:
-        """How long the model took for the messages that the answer consists of."""
+        """Seconds that the model took for the messages of which the answer consists."""
         return sum(event.duration_s or 0.0 for event in self.messages if event.message.content)
 
     def final(self, ending: Ending, node_id: str | None) -> Final:

@@ -75,7 +75,7 @@ def difference(history: FileHistory, path: str, old: str | None, new: str | None
 
 
 def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
-    """How to put the files back as that turn left them.
+    """Return how to put the files back as that turn left them.
 
     A file whose content now is not one that the journal knows was changed by somebody else, and is passed over; it is
     named where a later turn has changed it as well, so that one would expect it to go back.
@@ -126,7 +126,7 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
 
 
 def _end_of(changes: Sequence[RecordedChange], node: Node) -> int:
-    """How many of the changes had happened when the turn had ended."""
+    """Count the changes that had happened when the turn had ended."""
     own = [place for place, change in enumerate(changes) if change.group == node.id and change.kind == "write"]
     return own[-1] + 1 if own else sum(moment(change.ts) <= moment(node.timestamp) for change in changes)
 

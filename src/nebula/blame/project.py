@@ -134,7 +134,7 @@ class ProjectBlame:
 
     @cached_property
     def _records(self) -> list[TurnLines]:
-        """What nodes record whose turns are not in the journal, oldest first."""
+        """Return what nodes record whose turns are not in the journal, oldest first."""
         return [
             TurnLines(node.id, file.path, file.wrote, file.removed)
             for node in self.nodes()

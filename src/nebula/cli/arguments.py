@@ -90,7 +90,7 @@ def root_option(parser: argparse.ArgumentParser) -> None:
 
 
 def app_root_option(parser: argparse.ArgumentParser) -> None:
-    """Of the seed's own commands; see `app_root`."""
+    """Add the option of the seed's own commands; see `app_root`."""
     parser.add_argument(
         "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
     )
@@ -122,7 +122,7 @@ def port_option(parser: argparse.ArgumentParser, default: int) -> None:
 
 
 def server_options(parser: argparse.ArgumentParser, default_port: int) -> None:
-    """Where a server listens and whom it lets in."""
+    """Add the options that say where a server listens and whom it lets in."""
     host_option(parser)
     port_option(parser, default_port)
     token_option(parser)

@@ -60,7 +60,7 @@ def error_boundary(prog: str, argv: Sequence[str] | None) -> Iterator[Invocation
 
 
 def drop_unwritten() -> bool:
-    """What stdout could not take would fail once more at exit, where Python complains about it at length. True if
+    """Drop what stdout could not take: it would fail once more at exit, where Python complains at length. True if
     nothing had to be dropped."""
     try:
         sys.stdout.flush()

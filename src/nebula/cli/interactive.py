@@ -100,7 +100,7 @@ async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
 
 
 async def _choice(terminal: TerminalSession) -> Choice:
-    """Which session: as the command line says, else by asking."""
+    """Return which session to open: as the command line says, else by asking."""
     options = terminal.options
     if options.continue_last or options.resume is not None:
         return Choice("" if options.continue_last else options.resume)

@@ -41,7 +41,7 @@ def print_item(head: str, text: str) -> None:
 
 
 def print_words(text: str) -> None:
-    """What a model says: on a terminal broken between words, but for code; elsewhere as it was written."""
+    """Print what a model says: on a terminal broken between words, but for code; elsewhere as it was written."""
     text = fit_to_print(text)
     if sys.stdout.isatty():
         parts = re.split(_CODE, text)
@@ -86,7 +86,7 @@ def print_json(value: Any) -> None:
 
 
 def compacted(count: int) -> str:
-    """What there is to say after the past was made small."""
+    """Return what to say after the past was made small."""
     if not count:
         return translate("There is nothing to compact: only the newest turn is sent in full.")
     return translate_count(

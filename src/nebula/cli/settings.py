@@ -25,7 +25,7 @@ def open_settings(prog: str, root: str | None = None, overrides: Mapping[str, An
 
 
 def session_overrides(options: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says of a session; an option that was not given says nothing."""
+    """Return what the command line sets for a session; an option that was not given sets nothing."""
     names = ("model", "provider", "trust", "backstage", "allow_network")
     return {name: getattr(options, name, None) or None for name in names}
 
@@ -42,7 +42,7 @@ def shown_origin(settings: Settings, name: str) -> str:
 
 
 def remark_on_trust(prog: str, settings: Settings) -> None:
-    """Where nobody is there to be asked, whoever reads is told how to have the checks."""
+    """Tell whoever reads how to have the checks, where nobody is there to be asked."""
     if settings.checks_need_trust:
         remark = translate("This project's checks are not run: its folder is not trusted. To let them run add --trust.")
         print_remark(f"{prog}: {remark}")

@@ -71,7 +71,7 @@ class Approval(Event):
 
     @property
     def hunks(self) -> int:
-        """How many hunks can be chosen from; only a write is taken in parts."""
+        """The number of hunks that can be chosen from; only a write is taken in parts."""
         return len(re.findall("^@@ ", self.diff, re.MULTILINE)) if self.kind == "write" else 0
 
     def to_json(self) -> dict[str, Any]:

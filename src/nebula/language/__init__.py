@@ -22,13 +22,13 @@ _current = "en"
 
 
 def use_language(lang: str) -> None:
-    """What `translate` speaks from now on, for the whole process; an unknown language is English."""
+    """Set what `translate` speaks from now on, for the whole process; an unknown language is English."""
     global _current
     _current = lang if lang in LANGUAGES else "en"
 
 
 def language_of(env: Mapping[str, str]) -> str:
-    """What the environment asks for: NEBULA_LANG, else the locale."""
+    """Return the language that the environment asks for: NEBULA_LANG, else the locale."""
     asked = env.get("NEBULA_LANG", "").strip()
     if asked in LANGUAGES:
         return asked
@@ -37,7 +37,7 @@ def language_of(env: Mapping[str, str]) -> str:
 
 
 def translate(sentence: str, /, **values: Any) -> str:
-    """The sentence in the current language, its places filled."""
+    """Return the sentence in the current language, with its values."""
     return translate_to(_current, sentence, **values)
 
 
@@ -73,7 +73,7 @@ class Sentence:
 
 
 def sentence_of(problem: BaseException) -> Sentence:
-    """What an error says, to be said later; of one that is not ours, its own text."""
+    """Return what an error says, to be said later; of one that is not ours, its own text."""
     sentence = getattr(problem, "sentence", None)
     if sentence is not None:
         return Sentence(sentence, **getattr(problem, "values", {}))
@@ -87,7 +87,7 @@ def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
 
 
 def explain(problem: BaseException | Sentence | str) -> str:
-    """The sentence of an error in the current language; of one that is not ours, its own text."""
+    """Return the sentence of an error in the current language; of one that is not ours, its own text."""
     return explain_to(_current, problem)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_configured(row: Provider, settings: Settings) -> bool:
-    """Whether somebody set it up. One that needs no key may always be there."""
+    """Return whether somebody set a provider up. One that needs no key may always be there."""
     if row.in_home:
         return os.path.isdir(_folder(row, settings))
     return not row.key or bool(getattr(settings, row.key)) or has_own_address(row, settings)
@@ -85,7 +85,7 @@ def connect(
 
 
 def short_name(model: str) -> str:
-    """As people are shown it: a model in a file, wherever it lies, goes by the file's own name."""
+    """Return a model's name as people are shown it: one in a file goes by the file's own name."""
     return os.path.basename(model).removesuffix(".gguf") if os.path.isabs(model) else model
 
 

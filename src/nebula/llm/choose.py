@@ -44,7 +44,7 @@ class ChosenModel:
 
     @property
     def context(self) -> int:
-        """How many tokens it takes: as set, told or known; never more than its server was heard to take."""
+        """Tokens that it takes: as set, told or known; never more than its server was heard to take."""
         size = self.context_tokens or context_length(self.name)
         learnt: Mapping[str, int] = getattr(self.connector, "learnt", {})
         return min(size, learnt.get(self.name, size))
@@ -96,12 +96,12 @@ async def choose_model(
 
 
 def configured_providers(settings: Settings) -> list[Provider]:
-    """Those that somebody set up, and those that need no key."""
+    """Return the providers that somebody set up, and those that need no key."""
     return [row for row in PROVIDERS.values() if is_configured(row, settings)]
 
 
 async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | ModelError]]:
-    """What each configured provider lists, or why it does not."""
+    """Return what each configured provider lists, or why it does not."""
     rows = configured_providers(settings)
     answers = await asyncio.gather(*(_listed(row, settings) for row in rows))
     return [(row.name, answer) for row, answer in zip(rows, answers, strict=True)]
@@ -116,7 +116,7 @@ def offered_models(listed: Sequence[tuple[str, list[ModelInfo] | ModelError]]) -
 
 
 def how_to_set_up(row: Provider | None = None) -> Sentence:
-    """What to type so that a provider (or any) can be used."""
+    """Say what to type so that a provider (or any) can be used."""
     if row is not None and not row.key:
         return Sentence(
             "Start {label}, or say where it is with `export {variable}=…`.",
@@ -136,7 +136,7 @@ def how_to_set_up(row: Provider | None = None) -> Sentence:
 
 
 def _users_choice(settings: Settings, role: str) -> _Wanted:
-    """What the user said, a project's wish left aside."""
+    """Return what the user chose, whatever a project wishes."""
     said = getattr(settings, role) if role in settings.origins else ""
     outright, model = split_name(settings.overruled.get(role, "") if settings.is_from_project(role) else said)
     if role == "model":
@@ -148,7 +148,7 @@ def _users_choice(settings: Settings, role: str) -> _Wanted:
 
 
 async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:
-    """What a project names, if the provider that the user chose has it; else the user's own choice and why."""
+    """Return what a project names, if the user's provider has it; else the user's own choice and why."""
     home = users.likely_provider
     if not home:
         home = (await _resolved(settings, users))[0].name if users.model else configured_providers(settings)[0].name
@@ -229,7 +229,7 @@ def _require(row: Provider, configured: Sequence[Provider]) -> None:
 async def _default_model(
     settings: Settings, row: Provider, others: Sequence[Provider], *, named: bool
 ) -> tuple[Provider, str]:
-    """Where nobody names one: the provider's default, or the only one that a server of one's own has; of the others
+    """Return the model where nobody names one: the provider's default, or the only one of a local server; of the others
     one that has a model, where the user did not name this one.
 
     Behind an address with a real key is the provider by another way, which needs no question.

@@ -179,7 +179,7 @@ class Connector(ABC):
         return (("Authorization", f"Bearer {key}"),)
 
     def _adapt(self, model: str, status: int, body: bytes) -> bool:
-        """Whether a refused request is worth asking again at once, in another form."""
+        """Return whether a refused request is worth sending again at once, in another form."""
         return False
 
     def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:

@@ -85,7 +85,7 @@ class ModelReply:
 
 
 def why_no_answer(stop: str | None) -> Sentence:
-    """What to say of an answer without a word, by how its reply stopped."""
+    """Explain an answer without text, by how its reply stopped."""
     if stop == "filter":
         return Sentence("The provider held the answer back. Ask in other words, or choose another model.")
     if stop == "length":
@@ -125,7 +125,7 @@ class Model(Protocol):
     async def list_models(self) -> list[ModelInfo]: ...
 
     async def describe(self, model: str) -> ModelInfo:
-        """What the model is able to do, as far as its server says."""
+        """Return what the model is able to do, as far as its server says."""
         ...
 
     async def aclose(self) -> None: ...

@@ -47,7 +47,7 @@ class OllamaModel(Connector):
         return [ModelInfo(name, self.provider) for name in sorted(filter(None, names))]
 
     async def describe(self, model: str) -> ModelInfo:
-        """What the model can do and how much it takes, asked once. A server that cannot say is taken as it is."""
+        """Return what the model can do and takes, asked once. A server that cannot say is taken as it is."""
         if model not in self._described:
             try:
                 shown = await self._json("POST", "/api/show", {"model": model}, model=model)
@@ -113,7 +113,7 @@ class OllamaModel(Connector):
         return True
 
     def _context_for(self, request: ModelRequest, info: ModelInfo, size: int) -> tuple[int, tuple[Sentence, ...]]:
-        """How many tokens to ask for. Never fewer than before: a change makes Ollama load the model anew."""
+        """Return how many tokens to ask for. Never fewer than before: a change makes Ollama load the model anew."""
         prompt = size // BYTES_PER_TOKEN
         needed = prompt + (request.max_output_tokens or ROOM_FOR_OUTPUT)
         context = max(context_step(needed), self._context.get(request.model, 0))

@@ -60,7 +60,7 @@ class OpenAIModel(Connector):
         return [ModelInfo(name, self.provider) for name in sorted(names)]
 
     async def describe(self, model: str) -> ModelInfo:
-        """What a server of one's own says beyond OpenAI's API, asked once. OpenAI's own models are known."""
+        """Return what a local server says beyond OpenAI's API, asked once. OpenAI's own models are known."""
         if self._is_default or known_provider(model):
             return ModelInfo(model, self.provider)
         if model not in self._described:

@@ -162,7 +162,7 @@ class GrowingHistory(Sequence[Message]):
 
 
 def _continues(last: Message, message: Message) -> bool:
-    """Whether two messages in a row are one: an assistant's unless a tool use lies between."""
+    """Return whether two messages in a row are one: an assistant's unless a tool use lies between."""
     if isinstance(last, UserMessage):
         return isinstance(message, UserMessage)
     return isinstance(message, AssistantMessage) and not last.tool_uses

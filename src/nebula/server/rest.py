@@ -61,7 +61,7 @@ class Routed:
 
 
 def _unrouted(problem: HTTPException) -> Refusal:
-    """What routing itself says: no such endpoint, or not by this method."""
+    """Answer what routing itself refuses: no such endpoint, or not by this method."""
     if problem.status_code == 405:
         headers = [(name.lower().encode(), value.encode()) for name, value in (problem.headers or {}).items()]
         return Refusal("This endpoint takes another method.", status=405, code="method_not_allowed", headers=headers)

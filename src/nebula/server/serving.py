@@ -59,7 +59,7 @@ def listen(host: str, port: int) -> Listener:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a server bound there can be reached from this machine alone."""
+    """Return whether a server bound there can be reached from this machine alone."""
     if host.lower() == "localhost":
         return True
     try:

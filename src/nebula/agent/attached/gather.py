@@ -41,7 +41,7 @@ class Gathered:
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def teach(self, ledger: ReadLedger) -> None:
-        """What the model is shown whole counts as read."""
+        """Count as read what the model is shown whole."""
         for seen in self._seen.values():
             ledger.saw_part(seen.path, seen.sha256, seen.total_lines, [[seen.first, seen.last]])
 
@@ -146,13 +146,13 @@ class Gathered:
         self.attachments = [each for each in self.attachments if each.kind != "image"]
 
     def notices(self) -> list[Notice]:
-        """What the user reads before anything is sent."""
+        """Return what the user reads before anything is sent."""
         sizes = [_size_of(each) for each in self.attachments]
         return [Notice(each) for each in (*sizes, *self.problems)]
 
 
 def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, room: int) -> Gathered:
-    """What the prompt names in `files`, and what it comes with, within `room` bytes."""
+    """Gather what the prompt names in `files`, and what it comes with, within `room` bytes."""
     found = Gathered(list(given))
     if files is not None and "@" in prompt:
         for readings in mentioned_files(prompt):

@@ -44,7 +44,7 @@ class Mention:
 
     @property
     def is_surely_meant(self) -> bool:
-        """Whether somebody who wrote this and gets no file should be told so."""
+        """Return whether somebody who wrote this and gets no file should be told so."""
         if self.first is not None or _FILE_ENDING.search(self.path.rpartition("/")[2]) is not None:
             return True
         # `@/components/Button` is how some projects import; a file of this machine is no such thing.

@@ -33,13 +33,13 @@ def clear_place(root: str, place: str, inside: str, home: str) -> None:
 
 
 def forget_derived(inside: str, home: str) -> None:
-    """What the user's home keeps of a project that is gone."""
+    """Remove what the user's home keeps of a project that is gone."""
     for each in (inside, os.path.join(inside, ".nebula", "graph")):
         shutil.rmtree(derived_folder(each, home), ignore_errors=True)
 
 
 def left_out_of(root: str) -> list[str]:
-    """What lies in a project and not in a work tree of it because git ignores it, caches aside.
+    """Return what git ignores in a project, caches aside: a work tree of it does not have that.
 
     It is not brought along: an environment often has the project itself installed by its path, so that a check in the
     work tree would judge the files of the project, and a result would say verified of what nobody looked at.

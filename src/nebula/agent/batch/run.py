@@ -114,6 +114,6 @@ class LocalEngine:
 
 
 def prefix_of(root: str) -> str:
-    """Where a project lies in its repository, as paths in a patch for that repository begin."""
+    """Return the path of a project in its repository, as paths in a patch for that repository begin."""
     inside = place_in_repository(root)
     return f"{inside}/" if inside else ""

@@ -18,7 +18,7 @@ Said = Mapping[str, Any]
 
 
 def settings_for(task: BatchTask, place: str, said: Said, trusted: Settings) -> Settings:
-    """As for the project itself. Its checks are trusted where those of the project are, and say the same."""
+    """Return the project's settings for a task. Its checks are trusted where the project's are and say the same."""
     own = {name: getattr(task, name) or said.get(name) for name in ("planner", "executor")}
     settings = load_settings(place, overrides={**said, **own})
     return replace(settings, trust=True) if trusted.trust and settings.checks == trusted.checks else settings

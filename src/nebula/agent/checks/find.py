@@ -39,7 +39,7 @@ def kind_of(command: str) -> str:
 
 
 def with_found_checks(settings: Settings) -> Settings:
-    """Where nobody configured checks: those that the project seems to have, to be trusted like any of its commands."""
+    """Add the checks that a project seems to have, where none is configured; they are trusted like its commands."""
     if settings.checks or not (found := find_checks(settings.root)):
         return settings
     origins = {**settings.origins, "checks": settings.project_config_path}

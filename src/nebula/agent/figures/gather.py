@@ -39,7 +39,7 @@ class TracedTasks:
 
 
 def gather(projects: Sequence[str], since: datetime | None = None, audit_log: str = "") -> TracedTasks:
-    """What the projects (their directories) recorded of tasks begun at or after `since`. `audit_log` is one that the
+    """Read what projects (their directories) recorded of tasks begun at or after `since`. `audit_log` is one that the
     user keeps elsewhere (EC_AUDIT_LOG)."""
     found = TracedTasks(tuple({os.path.realpath(each): os.path.abspath(each) for each in projects}.values()))
     for root in found.projects:

@@ -72,7 +72,7 @@ def _mean(numbers: Sequence[int]) -> Measure:
 
 
 def _reproducibility(tasks: Iterable[TaskRecord]) -> Measure:
-    """Of the plans that were made more than once for the same request: how many are like the commonest of theirs."""
+    """Count the plans made more than once for the same request, and those that are like the commonest of theirs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for task in tasks:
         if task.plans:

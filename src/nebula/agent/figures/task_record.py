@@ -159,7 +159,7 @@ def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 
 def _read_evidence(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    """Of the files that a planned task changed only those count that were there before: no search can show others."""
+    """Count changed files that were there before a planned task: no search can show others."""
     citations = _object(line, "citations")
     task.evidence, task.evidence_held = count_in(citations, "total"), count_in(citations, "held")
     if task.shown:
@@ -184,7 +184,7 @@ _MARKS = (b'"refused": true', b'"check": ')
 
 
 def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
-    """Of most lines only the kind counts, and of a tool's result only what it says beside the result itself."""
+    """Return whether the kind of a line is enough; of a tool's result counts what stands beside the result itself."""
     if kind == "tool_result":
         return not any(mark in line for mark in _MARKS)
     return kind not in _READERS or kind in ("step", "retry")

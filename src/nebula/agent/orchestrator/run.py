@@ -80,7 +80,7 @@ class TaskRun:
     _node: NodeWriter | None = None
 
     def close(self) -> None:
-        """What stays open after the last event: one process may carry out many tasks."""
+        """Close what stays open after the last event: one process may carry out many tasks."""
         if self._archive is not None:
             self._archive.close()
 

@@ -36,7 +36,7 @@ def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, in
 
 
 def look_up(turns: Sequence[PastTurn], asked: str) -> list[str]:
-    """What a model that asks for `turns 1-100` or for some words gets; nothing where there is no such turn."""
+    """Return what a model that asks for `turns 1-100` or for some words gets; nothing where there is no such turn."""
     numbers = _RANGE.fullmatch(asked.strip())
     if numbers is not None:
         first = int(numbers[1])

@@ -48,7 +48,7 @@ def _went_straight_on(made: Sequence[SessionNode]) -> bool:
 def _turns_with_a_node(
     answered: Sequence[PastTurn], made: Sequence[SessionNode], archive: TurnArchive
 ) -> Sequence[PastTurn]:
-    """Those that became the nodes, in their order; none where that cannot be told.
+    """Return the turns that became the nodes, in their order; none where that cannot be told.
 
     A turn that was killed on its way has said something, and has no node; it is known from the others by what the
     nodes say. They are read from the end, and only as far as there are such turns: before those each has its node.

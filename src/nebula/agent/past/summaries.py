@@ -56,7 +56,7 @@ def soon_needed(conversation: Conversation, room: int, find: Callable[[str], Nod
 
 
 def without_summary(turns: Sequence[PastTurn], find: Callable[[str], Node | None]) -> list[PastTurn]:
-    """Those that have a node without a summary by a model or a person; newest first."""
+    """Return the turns whose node has no summary by a model or a person; newest first."""
     from nebula.graph.summaries.extract import is_extract
 
     found = []

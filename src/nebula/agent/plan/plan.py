@@ -174,12 +174,12 @@ def _check_dependencies(plan: StepPlan) -> None:
 
 
 def agreeing(shapes: Iterable[str]) -> int:
-    """How many of several plans for one task are like the commonest, by what names the graph of their steps."""
+    """Count how many of several plans for one task are like the commonest, by the shapes of their steps."""
     return max(Counter(shapes).values(), default=0)
 
 
 def step_graph(plan: StepPlan) -> str:
-    """What a plan does, without how it words it: two plans that differ in ids, titles and spaces are the same."""
+    """Return what a plan does, without its wording: two plans that differ in ids, titles and spaces are the same."""
     ordered = plan.in_order()
     number = {step.id: place for place, step in enumerate(ordered)}
     return json.dumps(

@@ -44,7 +44,7 @@ def read_plan_reply(text: str) -> StepPlan:
 
 
 def _places(body: str) -> Iterator[int]:
-    """Where a plan may begin: at the first bracket, then wherever an object begins with its tasks."""
+    """Find where a plan may begin: at the first bracket, then wherever an object begins with its tasks."""
     first = _START.search(body)
     if first is None:
         return

@@ -78,7 +78,7 @@ def _newest(root: str) -> str:
 
 
 def audited(root: str, trace_id: str, elsewhere: str = "") -> list[dict[str, Any]]:
-    """What the guard wrote down of the task: each request with how it was answered."""
+    """Return what the guard recorded of the task: each request with how it was answered."""
     files = (AUDIT_FILE, elsewhere) if elsewhere else (AUDIT_FILE,)
     return [line for name in files for line in read_records(root, name) if line.get("trace_id") == trace_id]
 

@@ -80,7 +80,7 @@ async def _turn(
 async def _planned(
     settings: Settings, trace: TaskTrace, chosen: ChosenModel, _: RecordedAnswers, readers: Sequence[Reader]
 ) -> Final:
-    """What the planner sent is read once more; where it was not kept whole, the plan of then is taken as it was."""
+    """Read once more what the planner sent; where it was not kept whole, take the plan as it was."""
     from nebula.agent.orchestrator.models import TaskModels
     from nebula.agent.orchestrator.run import run_task
     from nebula.agent.orchestrator.task import TaskRequest

@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def task_options(parser: argparse.ArgumentParser) -> None:
-    """What is done, where, and by whom."""
+    """Add the options that say what is done, where, and by whom."""
     parser.add_argument("--task", metavar="T", help=translate("what to do, in words ('-': standard input)"))
     app_root_option(parser)
     parser.add_argument(

@@ -188,7 +188,7 @@ def plan_lines(plan: Any) -> list[str]:
 
 
 def report(final: Final, trace_id: str, lang: str) -> list[str]:
-    """How the task ended: what was done and what was not, and whether that was checked."""
+    """Return how the task ended: what was done and what was not, and whether that was checked."""
     steps = final.steps or ()
     done = sum(step.state == "done" for step in steps)
     parts = [_verdict(final)]
@@ -220,5 +220,5 @@ def _left(step: StepOutcome) -> str:
 
 
 def live_line() -> LiveLine:
-    """What goes on now, redrawn in place; on anything but a terminal nothing."""
+    """Return a line that shows what goes on, redrawn in place; on anything but a terminal nothing."""
     return LiveLine(screen_on(sys.stderr), str, translate("Ctrl-C interrupts"))

@@ -52,7 +52,7 @@ def _shown(name: str, measure: Measure) -> str:
 
 
 def _counted(name: str, measure: Measure) -> str:
-    """What the figure was counted from."""
+    """Say from what the figure was counted."""
     if measure.value is None:
         return translate("nothing to measure yet")
     if measure.hits is None:
@@ -85,7 +85,7 @@ def _spent(kind: str, entry: Spending) -> tuple[str, str, str, str, str]:
 
 
 def dollars(entry: Spending) -> str:
-    """What has no known price is not hidden behind the rest."""
+    """Format a cost; what has no known price is not hidden behind the rest."""
     if not entry.unpriced_tokens:
         return f"${entry.cost:.4f}"
     return f"${entry.cost:.4f} + ?" if entry.cost else "?"

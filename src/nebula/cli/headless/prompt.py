@@ -65,7 +65,7 @@ def refuse_session_command(text: str) -> None:
 
 
 def read_images(paths: Sequence[str]) -> tuple[Attachment, ...]:
-    """Those of --image. Raises UsageError."""
+    """Read the images of --image. Raises UsageError."""
     if not paths:
         return ()
     from nebula.agent.attached.images import BadImage, image_from_file

@@ -22,14 +22,14 @@ Face = Callable[[Stamped], None]
 
 
 def chosen_face(output_format: str, text_face: Callable[[], Face]) -> Face:
-    """What shows a turn: every event or the last one as JSON, else what `text_face` makes."""
+    """Return what shows a turn: every event or the last one as JSON, else what `text_face` makes."""
     if output_format == "stream-json":
         return lambda stamped: print_json(stamped.to_json())
     return _last_as_json if output_format == "json" else text_face()
 
 
 def _last_as_json(stamped: Stamped) -> None:
-    """What the program has to say goes to stderr here too: the last event does not tell it."""
+    """Print the last event; notices go to stderr, since it does not hold them."""
     if isinstance(stamped.event, Final):
         print_json(stamped.to_json())
     elif isinstance(stamped.event, Notice):
@@ -90,7 +90,7 @@ class TextFace:
                 print_remark(cue.line)
 
     def _said_before(self, event: Event) -> bool:
-        """What was refused has been named; that something was refused need not be said again."""
+        """Return whether a refusal has been named: then that something was refused need not be said again."""
         return self._refused and isinstance(event, Final) and event.status == "refused" and not event.remark
 
     def _remark(self, text: str) -> None:

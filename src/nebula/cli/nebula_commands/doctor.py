@@ -142,5 +142,5 @@ async def _print_providers(settings: Settings, every: bool) -> int:
 
 
 def _label(name: str) -> str:
-    """As wide as the longest one in Japanese, so that what stands behind them is one column."""
+    """Pad a label to the longest one in Japanese, so that what stands behind them is one column."""
     return pad(name, 14)

@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _token(options: argparse.Namespace, settings: Settings) -> str:
-    """What can act on files always asks for a token, unless told not to by somebody who is alone here."""
+    """Return the token that is asked for: always where files can be changed, unless its user says no."""
     if options.no_token:
         check_door(options, "")
         return ""

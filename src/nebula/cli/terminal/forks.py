@@ -44,7 +44,7 @@ class Forks:
         self._done.append(None)
 
     def undo(self, here: Place) -> Place | None:
-        """Where to go back to; None where the last thing done was no /fork."""
+        """Return where to go back to; None where the last thing done was no /fork."""
         return _moved(self._done, self._undone, here)
 
     def redo(self, here: Place) -> Place | None:

@@ -22,7 +22,7 @@ class TurnUsage:
 
 
 def remembered(nodes: Iterable[Node], session_id: str) -> list[TurnUsage]:
-    """What earlier runs of a session used, as its nodes tell."""
+    """Sum what earlier runs of a session used, by its nodes."""
     return [
         TurnUsage(node.model, Usage(node.usage.input, node.usage.output), node.usage.cost)
         for node in nodes

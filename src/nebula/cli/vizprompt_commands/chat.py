@@ -44,7 +44,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
 
 def _resolve(graph: Graph, options: argparse.Namespace) -> None:
-    """What the command line names is there, or nothing is sent."""
+    """Find what the command line names; where something is missing nothing is sent."""
     from nebula.graph.context.references import referenced_nodes
     from nebula.graph.errors import GraphError
 

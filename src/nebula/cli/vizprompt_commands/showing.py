@@ -19,7 +19,7 @@ COLUMNS = 100
 
 
 def run_on_graph(parser: Parser, data_dir: str, argv: Sequence[str]) -> int:
-    """What the parser gives as `run`, on the graph in this folder."""
+    """Run what the parser chose, on the graph in this folder."""
     options = parser.parse_args(argv)
     run: Callable[[Graph, argparse.Namespace], int] = options.run
     from nebula.graph.graph import Graph
@@ -45,7 +45,7 @@ def split_tags(text: str | None) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """As the stage has it, which is a third of the start-up of commands that show nothing."""
+    """Do what the stage's `one_line` does; loading that is a third of the start of commands that show nothing."""
     from nebula.stage import one_line
 
     return one_line(text)
@@ -127,7 +127,7 @@ def find_flow(graph: Graph, wanted: str) -> Flow:
 
 
 def legend(graph: Graph, flow: Flow) -> list[str]:
-    """What the numbers of a map stand for."""
+    """Say what the numbers of a map stand for."""
     from nebula.graph.errors import GraphError
 
     width = len(str(max((entry.index for entry in flow.entries), default=0)))

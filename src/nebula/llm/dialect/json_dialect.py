@@ -234,7 +234,7 @@ def _only(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 
 def _parameters(spec: ToolSpec) -> dict[str, Any]:
-    """What the tool takes; any object where its schema points elsewhere, which would not hold inside another."""
+    """Return the schema of a tool's arguments; any object where it points elsewhere, which fails inside another."""
     if "$ref" in json.dumps(spec.parameters):
         return {"type": "object"}
     return {**spec.parameters, "additionalProperties": False}

@@ -106,7 +106,7 @@ class DialectWhereNeeded(WrappedModel):
 
 
 def needs_dialect(info: ModelInfo) -> bool:
-    """Whether the provider says that this model has no tool calls of its own."""
+    """Return whether the provider says that this model has no tool calls of its own."""
     return info.tools is False
 
 

@@ -90,7 +90,7 @@ class HttpResponse:
         return None
 
     def _arrived(self) -> bytes:
-        """What of the body is at hand, in order."""
+        """Yield what of the body is at hand, in order."""
         if self._problem is not None:
             raise self._problem
         chunks: list[bytes] = []

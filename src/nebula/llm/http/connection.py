@@ -109,7 +109,7 @@ class HttpConnection(asyncio.Protocol):
             await self._drained
 
     async def read(self) -> bytes:
-        """What has arrived, waiting for at least one byte; empty at the end. Raises OSError when it broke."""
+        """Return what has arrived, waiting for at least one byte; empty at the end. Raises OSError when it broke."""
         while not self._arrived:
             if self._eof:
                 if isinstance(self._error, OSError):

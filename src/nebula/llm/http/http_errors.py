@@ -82,7 +82,7 @@ class Service:
         return f"{self.label} ({without_credentials(self.url)})"
 
     def quote(self, text: str) -> str:
-        """What the server said, short, on one line, without our key."""
+        """Quote what the server said: short, on one line, without our key."""
         if self.secret:
             text = text.replace(self.secret, "[key]")
         text = printable(" ".join(text.split()))

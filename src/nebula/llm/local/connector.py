@@ -72,7 +72,7 @@ class LocalModel:
         return [ModelInfo(name, self.provider) for name in names]
 
     async def describe(self, model: str) -> ModelInfo:
-        """What the file says, without loading it; once it is loaded, what llama.cpp makes of it."""
+        """Return what the file says, without loading it; once it is loaded, what llama.cpp makes of it."""
         file = self._file(model)
         context = chosen_resources(file, free_memory(), usable_cores()).context
         info = ModelInfo(model, self.provider, context, tools=file.takes_tools, tool_role=file.takes_tools)

@@ -35,7 +35,7 @@ class ModelFile:
 
     @property
     def takes_tools(self) -> bool | None:
-        """Whether its chat template has a place for tools; None where it has none of its own."""
+        """Return whether its chat template takes tools; None where it has no template of its own."""
         return bool(re.search(r"\btools\b", self.template)) if self.template else None
 
 

@@ -65,7 +65,7 @@ class LocalServer:
         return await asyncio.shield(asyncio.wrap_future(self._address))
 
     def bytes_in_memory(self) -> int:
-        """How far the loading is, where the system tells."""
+        """Return how far the loading is, where the system tells."""
         with (
             suppress(OSError, ValueError, IndexError),
             open(f"/proc/{self.process_id}/statm", encoding="ascii") as file,
@@ -77,7 +77,7 @@ class LocalServer:
         self._users.add(id(user))
 
     def release(self, user: object) -> bool:
-        """Whether nobody uses it any more; then it has ended."""
+        """Let go of the process; return whether nobody uses it any more, and it has ended."""
         self._users.discard(id(user))
         if self._users:
             return False

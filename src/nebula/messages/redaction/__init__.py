@@ -125,7 +125,7 @@ class Redactor:
 
 
 def _strings(value: Any) -> Iterable[str]:
-    """Those in a JSON value, names of keys aside."""
+    """Yield the strings in a JSON value, names of keys aside."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -137,5 +137,5 @@ def _strings(value: Any) -> Iterable[str]:
 
 
 def _fields(value: Any) -> Iterable[str]:
-    """Of a `@value`; nothing else has them."""
+    """Return the fields of a `@value`; nothing else has them."""
     return getattr(type(value), "__fields__", ())

@@ -22,7 +22,7 @@ def title_of(prompt: str) -> str:
 
 
 def opening_of(response: str) -> str:
-    """How an answer begins, for where there is room for a few lines; without the signs of Markdown."""
+    """Return how an answer begins, for a few lines; without the signs of Markdown."""
     words = " ".join(_SIGNS.sub("", response[: 2 * OPENING_LENGTH]).split())
     return words if len(words) <= OPENING_LENGTH else words[: OPENING_LENGTH - 1] + "…"
 
@@ -119,7 +119,7 @@ def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:
 
 
 def only_grew(old: Flow | None, new: Flow) -> bool:
-    """Whether all that happened is new nodes at the end, each with the connections that lead to it."""
+    """Return whether all that happened is new nodes at the end, each with the connections that lead to it."""
     entries, edges = (old.entries, old.edges) if old else ((), ())
     if new.entries[: len(entries)] != entries or new.edges[: len(edges)] != edges:
         return False

@@ -63,7 +63,7 @@ class Hub:
         return self._ring.get(seq)
 
     def can_resume(self, since: int, epoch: str | None) -> bool:
-        """Whether every event after `since` is still here."""
+        """Return whether every event after `since` is still here."""
         if since > self.seq or (epoch is not None and epoch != self.epoch):
             return False
         return since == self.seq or since + 1 in self._ring

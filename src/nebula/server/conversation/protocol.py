@@ -85,7 +85,7 @@ def _too_large(request_id: Any) -> ActionError:
 
 
 def _image_characters(found: Any) -> int:
-    """How much of a request is the data of images, which have limits of their own."""
+    """Count the characters of images in a request, which have limits of their own."""
     data = found.get("data") if isinstance(found, dict) else None
     images = data.get("images") if isinstance(data, dict) else None
     if not isinstance(images, list):

@@ -56,7 +56,7 @@ async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) 
 
 
 async def _greeted(websocket: WebSocket, server: ServerContext, client: Client, token: str) -> bool:
-    """Whether the first message is a hello with the token."""
+    """Return whether the first message is a hello with the token."""
     try:
         async with asyncio.timeout(HELLO_WITHIN_S):
             text = await websocket.receive_text()

@@ -80,7 +80,7 @@ def _endpoint(
 
 
 def _expected(request: Request) -> str | None:
-    """What the caller saw of the file, as HTTP says it: If-Match with its ETag, or If-None-Match: * for nothing."""
+    """Return what the caller saw of the file, by HTTP: If-Match with its ETag, or If-None-Match: * for nothing."""
     seen, absent = request.headers.get("if-match"), request.headers.get("if-none-match")
     if seen is None and absent is None:
         return None

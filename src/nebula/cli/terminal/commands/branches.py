@@ -44,7 +44,7 @@ async def edit(terminal: TerminalSession, argument: str = "") -> None:
 
 
 def _given_with(terminal: TerminalSession, turn: PastTurn, prompt: str) -> list[Attachment]:
-    """What came with the turn and is not read anew: images, and pastes whose marks are still in the prompt."""
+    """Return what came with the turn and is not read anew: images, and pastes whose marks are still in the prompt."""
     node = terminal.session.archive.find(turn.node_id) if turn.node_id else None
     kept = turn.attachments or (node.attachments if node is not None else ())
     return [

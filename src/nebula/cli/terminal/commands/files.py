@@ -131,7 +131,7 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
 
 
 async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
-    """What is about to change, in one piece, before it does; nothing where it cannot be done."""
+    """Show what is about to change, in one piece, before it does; nothing where it cannot be done."""
     if plan.conflicts:
         return
     found = await asyncio.to_thread(described, terminal.session.project.workspace, plan)

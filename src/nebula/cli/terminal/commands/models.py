@@ -79,7 +79,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
 
 
 async def _make_sure(chosen: ChosenModel) -> None:
-    """That there is such a model, as far as its provider can say without being asked for an answer."""
+    """Make sure that there is such a model, as far as its provider can say without being asked for an answer."""
     try:
         await chosen.connector.describe(chosen.name)
     except NotFoundError:

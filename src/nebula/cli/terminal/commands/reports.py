@@ -40,7 +40,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
 
 
 def _summaries(terminal: TerminalSession) -> TurnUsage | None:
-    """What summaries made in the background or by /compact have cost; they belong to no turn."""
+    """Print what summaries made in the background or by /compact have cost; they belong to no turn."""
     session = terminal.session
     used = session.summaries.usage
     return TurnUsage(session.chosen.name, used, session.chosen.cost(used)) if used != Usage() else None

@@ -61,7 +61,7 @@ async def _go_to(terminal: TerminalSession, session_id: str) -> None:
 
 
 def show_resumed(terminal: TerminalSession) -> None:
-    """Where the talk stood: the last prompt and the last words."""
+    """Show where the conversation stood: the last prompt and the last answer."""
     turns, session_id = terminal.session.conversation.turns, terminal.session.id
     resumed = translate_count(
         len(turns), "Resumed {id} ({count} turn so far)", "Resumed {id} ({count} turns so far)", id=session_id

@@ -24,7 +24,7 @@ class Dialog(Protocol):
     def introduce(self) -> None: ...
 
     def show(self) -> None:
-        """What the answer is about, in full, and the ways to answer."""
+        """Show what the answer is about, in full, and the ways to answer."""
 
     async def decide(self, answer: str) -> Decision | None:
         """None: show it first, then ask again."""

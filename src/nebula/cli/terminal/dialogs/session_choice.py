@@ -31,7 +31,7 @@ class Choice:
 
 
 def spoken_sessions(settings: Settings) -> list[SessionInfo]:
-    """Those of this directory, newest first; one left without a word is nothing to go back to."""
+    """Return the sessions of this directory, newest first; one without a turn is nothing to go back to."""
     if not os.path.exists(settings.memory_path):
         return []
     with Sessions(settings.memory_path) as memory:
@@ -93,7 +93,7 @@ def session_line(info: SessionInfo, columns: int) -> str:
 
 
 def _begun_and_ended(info: SessionInfo, columns: int) -> str:
-    """What it is about, and how far it has come: each has half of the room at least, or what it needs."""
+    """Describe a session by its first and last prompt: each has half of the room at least, or what it needs."""
     first, last = one_line(info.first_prompt), one_line(info.last_words)
     if not first or not last or first == last:
         return cut(first or last or translate("(nothing said yet)"), columns)

@@ -69,7 +69,7 @@ class AttachedSize:
         return self._tokens_of_text(mention)
 
     def _tokens_of_text(self, mention: Mention) -> int | None:
-        """As it is told when it is sent; None where it may not be sent."""
+        """Return the tokens of a file as they are counted when it is sent; None where it may not be sent."""
         try:
             if mention.first is None:
                 return estimate_tokens(self._files().read_file(mention.path).content)

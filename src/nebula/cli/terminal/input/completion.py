@@ -24,7 +24,7 @@ _TAG = re.compile(r"(?:^|(?<=\s))#(\S*)$")
 
 
 def offers_at_once(text: str) -> bool:
-    """Whether the list comes up by itself: only where a slash, an @ or a # asks for it. A # alone may be a heading."""
+    """Return whether the list opens by itself: only after a slash, an @ or a #. A # alone may be a heading."""
     if text.startswith("/") and not any(mark.isspace() for mark in text):
         return True
     return _MENTION.search(text) is not None or bool((tag := _TAG.search(text)) and tag[1])

@@ -54,7 +54,7 @@ class TerminalInput(Protocol):
 
 
 async def agreed(terminal_input: TerminalInput, question: str) -> bool:
-    """Whether somebody says yes; going away is a no."""
+    """Ask, and return whether somebody says yes; going away is a no."""
     try:
         return agrees(await terminal_input.ask(question))
     except (Interrupted, EndOfInput):

@@ -134,7 +134,7 @@ class EditorInput:
         return session
 
     def _status(self) -> str:
-        """What does not fit is left out whole, the last first."""
+        """Return the status line; what does not fit is left out whole, the last first."""
         app = get_app()
         attached = self._parts.attached(app.current_buffer.text)
         parts = [*filter(None, [attached]), *self._parts.status().split(BETWEEN)]

@@ -30,7 +30,7 @@ class Pastes:
         """Mark → path."""
 
     def fold(self, text: str) -> str:
-        """What to insert for a paste: the text itself, or a mark that stands for it."""
+        """Return what to insert for a paste: the text itself, or a mark that stands for it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if path := image_path(text):
             mark = translate("[image {name}]", name=os.path.basename(path))
@@ -63,12 +63,12 @@ class Pastes:
         return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
 
     def tokens(self, prompt: str) -> list[int]:
-        """What the large pastes and the images whose marks stand in a prompt cost, each."""
+        """Count the tokens of each large paste and image whose mark stands in a prompt."""
         large = [_tokens(text) for mark, text in self._folded.items() if is_large(text) and mark in prompt]
         return large + [TOKENS_PER_IMAGE for mark in self._images if mark in prompt]
 
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
-        """What the marks in a prompt stand for, and what is wrong with an image."""
+        """Return what the marks in a prompt stand for, and what is wrong with an image."""
         large = {mark: text for mark, text in self._folded.items() if is_large(text)}
         found = [Attachment.of_text(mark, "paste", text) for mark, text in large.items() if mark in prompt]
         problems = []
@@ -84,7 +84,7 @@ class Pastes:
 
 @lru_cache(maxsize=32)
 def _tokens(text: str) -> int:
-    """As it is told when the prompt is sent; asked for again with every key."""
+    """Count tokens as it is done when the prompt is sent; asked for again with every key."""
     return estimate_tokens(text)
 
 

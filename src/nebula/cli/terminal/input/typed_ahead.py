@@ -47,7 +47,7 @@ class TypedAhead:
         self.leaving = not self.text
 
     def steer(self) -> None:
-        """What waits goes into the running turn; a command is for the session, and stays."""
+        """Send what waits into the running turn; a command is for the session, and stays."""
         self.entered()
         self.steering += [line for line in self.lines if not line.startswith("/")]
         self.lines = [line for line in self.lines if line.startswith("/")]
@@ -58,7 +58,7 @@ class TypedAhead:
         return text
 
     def turn_over(self) -> None:
-        """What the turn did not hear any more is the next prompt."""
+        """Make what did not reach the turn the next prompt."""
         self.lines[:0] = self.steering
         self.steering.clear()
 

@@ -12,7 +12,7 @@ MAX_LINES = 2_000
 
 
 def fits_half(screen: Screen, diffs: Iterable[str]) -> bool:
-    """Whether these can be shown beside a question that is then still in sight."""
+    """Return whether these can be shown beside a question that is then still in sight."""
     rows, columns = 0, screen.columns
     for diff in diffs:
         for line in diff.rstrip("\n").split("\n"):

@@ -104,7 +104,7 @@ class LiveLine:
         return " · ".join(parts)
 
     def _keys(self, beside: str) -> list[str]:
-        """What may be done with what is typed, as much of it as there is room for."""
+        """Name the keys that act on what is typed, as many as there is room for."""
         room = self._screen.columns - 1 - display_width(beside) - len(" · ")
         keys = translate("Enter: next, Tab: now"), translate("Tab: now")
         return [each for each in keys if display_width(each) <= room][:1]
@@ -135,7 +135,7 @@ def _elapsed(seconds: float) -> str:
 
 
 async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T], doing: str = "") -> T | None:
-    """What the work comes to, with a live line meanwhile; None where Ctrl-C or Esc stopped it."""
+    """Return the result of the work, with a live line meanwhile; None where Ctrl-C or Esc stopped it."""
     live = LiveLine(terminal.screen, terminal.typed.shown)
     live.raise_(doing=doing)
     task = asyncio.create_task(work)

@@ -74,7 +74,7 @@ class PlainMarkdown(Markdown):
 
 
 def _keep(token: Token) -> None:
-    """What would be left out or joined is shown as it was written."""
+    """Keep as it was written what would be left out or joined."""
     if token.type == "softbreak":
         token.type = "hardbreak"
     elif token.type == "image":

@@ -80,12 +80,12 @@ def wrap_parts(parts: Sequence[str], columns: int) -> list[str]:
 
 
 def first_parts(parts: Sequence[str], columns: int) -> str:
-    """As many of them as fit on one line, the first in any case."""
+    """Return as many parts as fit on one line, the first in any case."""
     return wrap_parts(parts, columns)[0] if parts else ""
 
 
 def places_to_break(line: str, columns: int) -> list[int]:
-    """Where the line is broken so that its pieces fit, by the rules of `wrap`; a word too long for a line is left."""
+    """Find where a line is broken so that its pieces fit, by the rules of `wrap`; a word too long is left."""
     places: list[int] = []
     at = used = 0
     for piece in _PIECES.findall(line):

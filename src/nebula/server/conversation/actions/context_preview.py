@@ -31,7 +31,7 @@ async def preview_context(
     images: Objects | None = None,
     files: Objects | None = None,
 ) -> ActionResult:
-    """What would really be sent with a prompt that continues from these nodes, and what its tokens cost."""
+    """Return what would really be sent with a prompt that continues from these nodes, and what its tokens cost."""
     attached = await attachments_of(images, files)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, node_ids, flow_id)

@@ -69,7 +69,7 @@ async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> Act
 async def first_nodes(
     server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, near: str | None = None
 ) -> ActionResult:
-    """As `get_nodes`, of those nodes of a flow that are probably seen first: who asks need not know their ids."""
+    """Do as `get_nodes` for the nodes of a flow that are probably seen first: who asks need not know their ids."""
 
     def read() -> list[dict[str, Any]]:
         return _briefs(server, seen_first(server.graph.get_flow(flow_id), near))
@@ -162,7 +162,7 @@ def _moment(key: str, text: str) -> float | None:
 
 
 async def list_filters(server: ServerContext, _: Client) -> ActionResult:
-    """What a search can be narrowed to: tags and models, with how many nodes have each."""
+    """List what a search can be narrowed to: tags and models, with how many nodes have each."""
     tags = await in_thread(server.graph.list_tags)
     models = await in_thread(server.graph.list_models)
     return ActionResult({"tags": tags, "models": models})

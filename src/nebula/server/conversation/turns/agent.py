@@ -95,7 +95,7 @@ class AgentTurns:
         return await choose_model(self._settings, name, suggested=wish)
 
     async def preview(self, job: Job) -> TurnPreview:
-        """As the session at rest that would go on here, else as a new one."""
+        """Preview the context of the session at rest that would go on here, else of a new one."""
         path = job.parents, job.prompt, job.references, job.known_flow, job.without, job.attachments
         model = await self._sizes.of(job.model)
         at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)

@@ -150,7 +150,7 @@ class Turns:
         return turns
 
     def under_way(self) -> list[dict[str, Any]]:
-        """What somebody who comes later has to know, also where the events themselves are no longer at hand."""
+        """Return what somebody who comes later has to know, also where the events are no longer at hand."""
         return [
             {
                 "trace_id": turn.job.trace_id,
