@@ -1,0 +1,167 @@
+"""Where tools that tie authorship to commits fail: git moves contents about, and every line keeps its author."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from blamed_project import blame, edit, git, repository, turn, who, write
+from conftest import Bench
+from scripted_model import Call
+
+FIRST = ["first line of before", "second line of before"]
+
+
+@pytest.fixture
+def worked(bench: Bench) -> tuple[Bench, list[str]]:
+    """A repository with a commit of before and, not committed, lines of a turn and of a person."""
+    repository(bench)
+    bench.write("a.py", "\n".join([*FIRST, ""]))
+    bench.write("other.py", "of another file\n")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "begin")
+    one = turn(bench, "one", *edit("a.py", *FIRST, "third line by a turn", "fourth line by a turn"))
+    bench.write("a.py", "\n".join([*FIRST, "third line by a turn", "by hand", "fourth line by a turn", ""]))
+    return bench, ["before", "before", one, "you", one]
+
+
+def commit(bench: Bench, message: str, *argv: str) -> None:
+    git(bench.project, "add", "a.py", "other.py")
+    git(bench.project, "commit", "-qm", message, *argv)
+
+
+def test_commit_and_amend_change_nothing(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    commit(bench, "work")
+    assert who(blame(bench, "a.py")) == authors
+    commit(bench, "otherwise", "--amend")
+    assert who(blame(bench, "a.py")) == authors
+
+
+def test_an_interactive_rebase_with_fixup_and_autosquash_changes_nothing(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    commit(bench, "work")
+    two = turn(bench, "two", *edit("a.py", *bench.read("a.py").splitlines(), "last line by another turn"))
+    commit(bench, "fixup! work")
+    git(bench.project, "-c", "sequence.editor=true", "rebase", "-q", "-i", "--autosquash", "--root")
+    assert git(bench.project, "rev-list", "--count", "HEAD") == "2"
+    assert who(blame(bench, "a.py")) == [*authors, two]
+
+
+def test_a_squash_merge_changes_nothing(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    git(bench.project, "switch", "-qc", "work")
+    commit(bench, "one")
+    two = turn(bench, "two", *edit("a.py", *bench.read("a.py").splitlines(), "last line by another turn"))
+    commit(bench, "two")
+    git(bench.project, "switch", "-q", "main")
+    assert who(blame(bench, "a.py")) == ["before", "before"]
+    git(bench.project, "merge", "-q", "--squash", "work")
+    git(bench.project, "commit", "-qm", "squashed")
+    assert who(blame(bench, "a.py")) == [*authors, two]
+
+
+def test_a_rebase_over_the_work_of_somebody_else_keeps_the_authors(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    git(bench.project, "switch", "-qc", "work")
+    commit(bench, "one")
+    git(bench.project, "switch", "-q", "main")
+    bench.write("a.py", "\n".join(["of a colleague", "", *FIRST, ""]))
+    git(bench.project, "commit", "-qam", "theirs", by="bob")
+    git(bench.project, "switch", "-q", "work")
+    git(bench.project, "rebase", "-q", "main")
+    assert who(blame(bench, "a.py")) == ["before", "before", *authors]
+
+
+def test_a_cherry_pick_onto_another_branch_keeps_the_authors(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    git(bench.project, "switch", "-qc", "work")
+    commit(bench, "one")
+    git(bench.project, "switch", "-q", "main")
+    bench.write("other.py", "of another file\nand of this branch\n")
+    git(bench.project, "commit", "-qam", "elsewhere")
+    git(bench.project, "cherry-pick", "work")
+    assert who(blame(bench, "a.py")) == authors
+
+
+def test_a_stash_and_its_return_change_nothing(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    git(bench.project, "stash", "-q")
+    assert who(blame(bench, "a.py")) == ["before", "before"]
+    git(bench.project, "stash", "pop", "-q")
+    assert who(blame(bench, "a.py")) == authors
+
+
+def test_a_rename_in_git_keeps_the_authors(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    commit(bench, "work")
+    git(bench.project, "mv", "a.py", "z.py")
+    assert who(blame(bench, "z.py")) == authors
+    git(bench.project, "commit", "-qm", "renamed")
+    assert who(blame(bench, "z.py")) == authors
+
+
+def test_a_formatter_does_not_make_an_agents_lines_a_persons(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    bench.write("a.py", "".join(f"\t{line}  \r\n" for line in bench.read("a.py").splitlines()))
+    commit(bench, "formatted")
+    assert who(blame(bench, "a.py")) == authors
+
+
+def test_a_persons_change_of_an_agents_line_is_the_persons(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    bench.write("a.py", bench.read("a.py").replace("third line by a turn", "third line, by a person now"))
+    assert who(blame(bench, "a.py")) == [*authors[:2], "you", *authors[3:]]
+
+
+def test_a_review_that_changes_nothing_takes_over_nothing(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    turn(bench, "review it", Call("readFile", {"path": "a.py"}))
+    assert who(blame(bench, "a.py")) == authors
+
+
+def test_one_line_by_hand_does_not_make_the_block_a_persons_after_the_commit(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    commit(bench, "work")
+    bench.write("a.py", bench.read("a.py").replace("by hand\n", "by hand\nanother by hand\n"))
+    commit(bench, "one more")
+    assert who(blame(bench, "a.py")) == [*authors[:4], "you", *authors[4:]]
+
+
+def test_a_half_changed_line_belongs_to_who_changed_it(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    lines = bench.read("a.py").splitlines()
+    two = turn(bench, "two", *edit("a.py", lines[0] + " # and more", *lines[1:]))
+    assert who(blame(bench, "a.py")) == [two, *authors[1:]]
+
+
+def test_an_old_code_base_is_before_and_not_yours(worked: tuple[Bench, list[str]]) -> None:
+    (run,) = blame(worked[0], "other.py")
+    assert run["by"] == "before" and run["author"] == "Me"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="commands run in layers, which Linux has")
+def test_what_a_turns_command_wrote_is_the_turns(bench: Bench) -> None:
+    bench.write("a.py", "first line\n")
+    node = turn(bench, "generate", Call("runCommand", {"command": "printf 'generated line\\n' >> a.py; cp a.py b.py"}))
+    if not os.path.exists(bench.project / "b.py"):
+        pytest.fail("the command changed nothing")
+    assert who(blame(bench, "a.py")) == ["before", node]
+    assert set(who(blame(bench, "b.py"))) == {node}, "a copied line belongs to who copied it"
+
+
+def test_undo_and_redo_bring_lines_back_with_their_author(bench: Bench) -> None:
+    one = turn(bench, "one", write("a.py", "first line", "second line"))
+    two = turn(bench, "two", *edit("a.py", "another line"))
+    assert who(blame(bench, "a.py")) == [two]
+    from nebula.agent.undo import carry_out, redo_plan, undo_plan
+    from nebula.workspace import open_workspace
+
+    with open_workspace(str(bench.project)) as files:
+        carry_out(files, undo_plan(files))
+        assert who(blame(bench, "a.py")) == [one, one]
+        carry_out(files, redo_plan(files))
+        assert who(blame(bench, "a.py")) == [two]
