@@ -16,6 +16,7 @@ from nebula.config.settings import NOBODY, PROJECT, TABLE, Settings
 from nebula.config.user_file import is_trusted, read_user_file
 from nebula.errors import NebulaError
 from nebula.files.home import nebula_home
+from nebula.files.reading import read_below
 from nebula.language import Sentence, language_of
 from nebula.value import replace
 
@@ -67,8 +68,6 @@ def _project_layer(bare: Settings, remarks: list[Sentence]) -> dict[str, Any]:
     layer: dict[str, Any] = {}
     if not os.path.lexists(path):
         return layer  # the usual case: the careful reader need not be loaded
-    from nebula.files.reading import read_below
-
     try:
         data = read_below(bare.root, ".nebula/config.json", MAX_CONFIG_BYTES)
         found = parse_object(path, data) if data is not None else {}

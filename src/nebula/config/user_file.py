@@ -15,6 +15,7 @@ from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
 from nebula.files.digest import digest
 from nebula.files.home import make_private
+from nebula.files.reading import UnreadableFile, read_limited
 from nebula.value import replace
 
 
@@ -26,8 +27,6 @@ def read_user_file(path: str) -> dict[str, Any]:
         return {}
     except OSError as problem:
         raise _unreadable(path, problem.strerror or type(problem).__name__) from None
-    from nebula.files.reading import UnreadableFile, read_limited
-
     try:
         return parse_object(path, read_limited(handle, path, MAX_CONFIG_BYTES))
     except UnreadableFile as problem:

@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from functools import cache
 
 from nebula.language import translate
+from nebula.sandbox.command import run
 from nebula.sandbox.contract import Capability, Command, Limits
 from nebula.sandbox.errors import SandboxError, Unavailable
+from nebula.sandbox.inside.limits import has_own_pid_max
+from nebula.sandbox.inside.walls import OLDEST_LANDLOCK, landlock_version
 from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, end_trial, recall, remember
 
 _MACHINES = ("x86_64", "aarch64")
@@ -65,8 +68,6 @@ def _found_on_disk(in_memory: Found, on_disk: Found) -> Found:
 
 
 def _probe(disk: str | None) -> Found:
-    from nebula.sandbox.command import run
-
     with _folder_to_try() as folder:
         try:
             with run(Command(folder, _PROBE, _PROBE_LIMITS, disk=disk), read_back=False) as done:
@@ -145,9 +146,6 @@ def _explain(step: str, number: int) -> tuple[str, str]:
 def missing_walls(landlock: int | None = None) -> list[str]:
     """Return what this kernel, or one with that version of Landlock, lacks of the second wall. The first holds without
     it, and the user should know."""
-    from nebula.sandbox.inside.limits import has_own_pid_max
-    from nebula.sandbox.inside.walls import OLDEST_LANDLOCK, landlock_version
-
     later = (
         (3, translate("truncation")),
         (5, translate("device controls")),

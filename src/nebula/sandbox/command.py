@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from nebula.sandbox.contract import Command, CommandResult
+from nebula.sandbox.disk import LayerFolder, make_layer_folder
 from nebula.sandbox.errors import LeftTooMuch, SandboxError
 from nebula.sandbox.launch import Launch
 from nebula.sandbox.launcher import Launcher, Launchers
 from nebula.sandbox.layer import Layer
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.sandbox.disk import LayerFolder
 
 
 class Stop:
@@ -89,6 +86,4 @@ def run(
 
 
 def _make_folder(home: str, root: str) -> LayerFolder:
-    from nebula.sandbox.disk import make_layer_folder  # most kernels need none
-
     return make_layer_folder(home, root)

@@ -8,8 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nebula.errors import NebulaError
+from nebula.events import new_trace_id
 from nebula.files.home import derived_folder
 from nebula.tools.code_outline import MAX_KEPT_FILES, keep_outline, leave_outline
+from nebula.workspace.audit import AuditLog
+from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.protected import standing_of
 
 if TYPE_CHECKING:
@@ -49,10 +52,6 @@ def open_index(settings: Settings) -> Index:
 
 def _note_renames(settings: Settings, asked: int, held: int) -> None:
     """Note it in the audit log, where the figures are taken from; an index must not fail for want of it."""
-    from nebula.events import new_trace_id
-    from nebula.workspace.audit import AuditLog
-    from nebula.workspace.errors import WorkspaceError
-
     with suppress(WorkspaceError):
         audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
         try:

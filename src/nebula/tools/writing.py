@@ -19,6 +19,7 @@ from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.diff import TextDiff, apply_hunks, diff_texts
 from nebula.workspace.errors import AlreadyExists, Stale
+from nebula.workspace.local import LocalWorkspace
 
 
 @value
@@ -70,8 +71,6 @@ class WritingTool(ABC):
 
     def allowing(self, path: str) -> Self | None:
         """Return the same tool with this secret or control file allowed by name; None where no such thing can be."""
-        from nebula.workspace.local import LocalWorkspace
-
         if not isinstance(self.workspace, LocalWorkspace):
             return None
         return type(self)(self.workspace.allowing(path), self.ledger)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from nebula.value import value
+from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import WorkspaceError
 
 WriteMode = Literal["create", "overwrite", "append"]
@@ -75,8 +76,6 @@ class FileLines:
     @classmethod
     def of(cls, file: FileText, first: int, last: int | None) -> FileLines:
         """Return lines of a file that was read whole."""
-        from nebula.workspace.diff import split_lines
-
         lines = split_lines(file.content)
         end = len(lines) if last is None else min(last, len(lines))
         text = "".join(lines[first - 1 : end])

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
@@ -26,9 +26,7 @@ from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.line_ranges import read_line_range
-
-if TYPE_CHECKING:
-    from nebula.workspace.search.explore import Explorer
+from nebula.workspace.search.explore import Explorer
 
 MAX_KEYWORD = 10_000
 
@@ -185,8 +183,6 @@ class ReadingWorkspace:
         return type(self)(self._jail, self._judge.allowing(paths), turn=self._turn)
 
     def _explorer(self) -> Explorer:
-        from nebula.workspace.search.explore import Explorer
-
         return Explorer(self._jail)
 
 

@@ -11,7 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nebula.config import Settings
+from nebula.git import GitFailed, git_setting
 from nebula.language import Sentence
+from nebula.sandbox.remembered import OFFERED, ON_DISK, recall
 from nebula.value import record
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
@@ -41,8 +43,6 @@ class CommandLayers:
     @property
     def available(self) -> bool:
         """This machine can make layers: found out once after it was started, and looked up from then on."""
-        from nebula.sandbox.remembered import OFFERED, recall
-
         known = recall(self.settings.home)
         if known is not None:
             return known[0] in OFFERED
@@ -85,7 +85,6 @@ class CommandLayers:
     def _command(self, line: str, timeout_s: float, network: bool, hosts: tuple[str, ...]) -> Command:
         from nebula.sandbox.contract import MIB, Command, Limits
         from nebula.sandbox.launcher import Launchers
-        from nebula.sandbox.remembered import ON_DISK, recall
         from nebula.sandbox.secrets import SecretFinder
 
         if self._secrets is None:
@@ -167,8 +166,6 @@ def _shorten(path: str) -> str:
 
 def _git_user(root: str) -> tuple[str, str]:
     """Return the name and address of whoever commits here, as the user's own git says."""
-    from nebula.git import GitFailed, git_setting
-
     try:
         return git_setting(root, "user.name") or "", git_setting(root, "user.email") or ""
     except GitFailed:

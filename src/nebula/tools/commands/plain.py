@@ -12,6 +12,7 @@ import asyncio
 import os
 import signal
 
+from nebula.sandbox.output import KeptOutput
 from nebula.value import value
 
 MAX_OUTPUT_BYTES = 64_000
@@ -44,8 +45,6 @@ class CheckResult:
 
 
 async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
-    from nebula.sandbox.output import KeptOutput
-
     if not command.strip():
         return CheckResult(command, 127, "The command is empty.")
     try:

@@ -16,14 +16,13 @@ from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.permissions import EVERY_FILE, NETWORK, Permission
 from nebula.tools.result_limits import cut_middle
 from nebula.value import replace
+from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import CommandResult
     from nebula.tools.commands.change_set import CommandChanges
     from nebula.tools.commands.layers import CommandLayers
     from nebula.workspace.contract import AppliedSet
-    from nebula.workspace.local import LocalWorkspace
-
 NO_NETWORK = "The network was not allowed, so the command was not run. Go on without it, or ask what is wanted."
 NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
@@ -232,8 +231,6 @@ def _build(kit: ToolKit) -> RunCommand | None:
         return None
     if kit.plan:
         return RunCommand(kit.commands, kit.approvals, None)
-    from nebula.workspace.local import LocalWorkspace
-
     return RunCommand(kit.commands, kit.approvals, kit.workspace) if isinstance(kit.workspace, LocalWorkspace) else None
 
 
