@@ -52,7 +52,7 @@ class InProcess:
     def routes(self) -> dict[str, list[str]]:
         """Those that take a body, with the names of its fields."""
         app: Any = self.app
-        posts = {path: methods["post"] for path, methods in app.app.api.openapi()["paths"].items() if "post" in methods}
+        posts = {path: methods["post"] for path, methods in app.app.openapi()["paths"].items() if "post" in methods}
         return {
             path: list(post["requestBody"]["content"]["application/json"]["schema"]["properties"])
             for path, post in posts.items()
@@ -147,6 +147,23 @@ def test_every_route_of_the_gateway(gateway: InProcess, data: st.DataObject) -> 
 @given(data=st.data())
 def test_every_route_of_the_index_server(rag: InProcess, data: st.DataObject) -> None:
     judge(rag, data)
+
+
+@pytest.mark.parametrize("name", ["gateway", "rag"])
+def test_the_openapi_has_every_model_it_refers_to(name: str, request: pytest.FixtureRequest) -> None:
+    app: Any = request.getfixturevalue(name).app
+    openapi = app.app.openapi()
+
+    def references(part: Any) -> Iterator[str]:
+        if isinstance(part, dict):
+            yield from [part["$ref"]] if isinstance(part.get("$ref"), str) else []
+            part = list(part.values())
+        for each in part if isinstance(part, list) else ():
+            yield from references(each)
+
+    found = set(references(openapi))
+    assert found >= {"#/components/schemas/ErrorReply", "#/components/schemas/ErrorDetail"}
+    assert found <= {f"#/components/schemas/{model}" for model in openapi["components"]["schemas"]}
 
 
 def test_a_route_about_no_file_needs_no_path(gateway: InProcess) -> None:

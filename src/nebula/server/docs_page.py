@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import Any
 
-from fastapi import Response
+from starlette.responses import Response
 
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}

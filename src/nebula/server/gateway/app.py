@@ -13,13 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from fastapi import FastAPI, Request
+from starlette.requests import Request
+from starlette.responses import Response
 
 from nebula.server.asgi import App
 from nebula.server.bodies import Malformed, read_body
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules, recorder
 from nebula.server.gateway.operations import EXTRA_OPERATIONS, SEED_OPERATIONS, Operation
-from nebula.server.rest import Endpoint, JsonResponse, Routed, add_operation, add_pages, new_api
+from nebula.server.rest import Endpoint, RestApi, json_response
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import ABSENT, Workspace
 from nebula.workspace.errors import Stale
@@ -43,15 +44,15 @@ def create_gateway(
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> Any:
+    async def lifespan(_: RestApi) -> Any:
         yield
         threads.shutdown()
 
-    app = new_api("EverContext gateway", _DESCRIPTION, lifespan)
+    health = {"x-gateway-extras": ", ".join(operation.name for operation in EXTRA_OPERATIONS)}
+    api = RestApi("EverContext gateway", _DESCRIPTION, lifespan, health)
     for operation in (*SEED_OPERATIONS, *EXTRA_OPERATIONS):
-        _add(app, operation, _endpoint(operation, workspace, threads, quick_reads=quick_reads))
-    add_pages(app, {"x-gateway-extras": ", ".join(operation.name for operation in EXTRA_OPERATIONS)})
-    return Gate(Routed(app), rules, recorder(audit))
+        _add(api, operation, _endpoint(operation, workspace, threads, quick_reads=quick_reads))
+    return Gate(api, rules, recorder(audit))
 
 
 def _endpoint(
@@ -59,7 +60,7 @@ def _endpoint(
 ) -> Endpoint:
     at_once = operation.quick and quick_reads
 
-    async def endpoint(request: Request) -> JsonResponse:
+    async def endpoint(request: Request) -> Response:
         passage: Passage = request.scope[PASSAGE]
         passage.method = operation.name
         asked: Any = read_body(operation.request, passage.body, passage.content_type)
@@ -73,9 +74,8 @@ def _endpoint(
             reply = await loop.run_in_executor(threads, operation.run, files, asked, expected)
         if reply.size is not None:
             passage.size = reply.size
-        return JsonResponse(reply.to_bytes(), reply.headers)
+        return json_response(reply.to_bytes(), reply.headers)
 
-    endpoint.__name__ = operation.name
     return endpoint
 
 
@@ -94,13 +94,12 @@ def _expected(request: Request) -> str | None:
     return etag[1]
 
 
-def _add(app: FastAPI, operation: Operation, endpoint: Endpoint) -> None:
+def _add(api: RestApi, operation: Operation, endpoint: Endpoint) -> None:
     conditions = [
         _header("If-Match", "Write only while the file has this ETag.", r'^"[0-9a-f]{64}"$'),
         _header("If-None-Match", "Write only while there is no such file.", r"^\*$"),
     ]
-    add_operation(
-        app,
+    api.add(
         operation.name,
         endpoint,
         operation.summary,

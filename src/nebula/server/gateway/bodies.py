@@ -1,4 +1,4 @@
-"""What the gateway reads and answers, as models: FastAPI writes the OpenAPI from them, pydantic checks requests."""
+"""What the gateway reads and answers, as models: requests are checked by them, and the OpenAPI is drawn from them."""
 
 from __future__ import annotations
 

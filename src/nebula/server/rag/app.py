@@ -12,9 +12,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
-from fastapi import FastAPI, Request
 from pydantic import BaseModel
 from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
 
 from nebula.index.errors import IndexFailed, OutsideRoot
 from nebula.index.index import Index
@@ -24,7 +25,7 @@ from nebula.server.gate import PASSAGE, Gate, Passage, Rules, recorder
 from nebula.server.rag import bodies, operations
 from nebula.server.rag.keeper import Keeper, OpenIndex
 from nebula.server.refusals import Refusal
-from nebula.server.rest import JsonResponse, Routed, add_operation, add_pages, new_api
+from nebula.server.rest import RestApi, json_response
 from nebula.tools.code_index import STATE_HEADER
 from nebula.workspace.audit import AuditLog
 
@@ -69,7 +70,7 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
     keeper = Keeper(open_index, note)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> Any:
+    async def lifespan(_: RestApi) -> Any:
         loops.append(asyncio.get_running_loop())
         keeper.start()
         yield
@@ -77,12 +78,12 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
         searching.close()
         changing.close()
 
-    async def status(_: Request) -> JsonResponse:
+    async def status(_: Request) -> Response:
         found = await searching.run(lambda index: operations.status(index, keeper.is_ready, keeper.problem))
-        return JsonResponse(to_json(found), {})
+        return json_response(to_json(found), {})
 
-    app = new_api("EverContext index", _DESCRIPTION, lifespan)
-    add = partial(_add, app, partial(_wait_for_index, keeper, looked))
+    api = RestApi("EverContext index", _DESCRIPTION, lifespan, {})
+    add = partial(_add, api, partial(_wait_for_index, keeper, looked))
     add(
         "ingest", "Bring files in step; answers when they are searchable", changing, operations.ingest,
         bodies.IngestBody, bodies.IngestReply, {"ingested": 1, "skipped": [], "deleted": 0, "renamed": 0},
@@ -99,9 +100,8 @@ def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = Non
         "outline", "The files that count most, each with what it defines", searching, operations.outline,
         bodies.OutlineBody, bodies.OutlineReply, {"files": [{"path": "app/session.py", "symbols": "Session, open"}]},
     )  # fmt: skip
-    add_operation(app, "status", status, "What is indexed, what waits, what was skipped", bodies.StatusReply, errors={})
-    add_pages(app, {})
-    return Gate(Routed(app), rules, recorder(audit))
+    api.add("status", status, "What is indexed, what waits, what was skipped", bodies.StatusReply, errors={})
+    return Gate(api, rules, recorder(audit))
 
 
 async def _wait_for_index(keeper: Keeper, looked: asyncio.Event) -> None:
@@ -114,7 +114,7 @@ async def _wait_for_index(keeper: Keeper, looked: asyncio.Event) -> None:
 
 
 def _add(
-    app: FastAPI,
+    api: RestApi,
     wait_for_index: Callable[[], Awaitable[None]],
     name: str,
     summary: str,
@@ -124,7 +124,7 @@ def _add(
     reply_kind: type[BaseModel],
     example: dict[str, Any],
 ) -> None:
-    async def endpoint(request: Request) -> JsonResponse:
+    async def endpoint(request: Request) -> Response:
         passage: Passage = request.scope[PASSAGE]
         passage.method = name
         asked: Any = read_body(kind, passage.body, passage.content_type)
@@ -133,11 +133,10 @@ def _add(
             reply, state = await worker.run(lambda index: (run(index, asked), index.state()))
             if isinstance(asked, bodies.IngestBody) and asked.diff is not None and asked.diff.renamed:
                 passage.renames = (len(asked.diff.renamed), reply["renamed"])
-            return JsonResponse(to_json(reply), {STATE_HEADER: state})
+            return json_response(to_json(reply), {STATE_HEADER: state})
         except OutsideRoot as error:
             raise Refusal("{problem}", problem=error, status=400, code="path_escape") from None
         except IndexFailed as error:
             raise Refusal("{problem}", problem=error, status=500, code="index_failed") from None
 
-    endpoint.__name__ = name
-    add_operation(app, name, endpoint, summary, reply_kind, request=kind, example=example, errors=_ERRORS)
+    api.add(name, endpoint, summary, reply_kind, request=kind, example=example, errors=_ERRORS)
