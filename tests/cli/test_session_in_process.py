@@ -671,3 +671,13 @@ def test_a_slip_at_a_question_is_no_reason_to_refuse(bench: Bench) -> None:
         told = str(server.turns[-1].json["messages"][-1]["content"])
     assert made.count("is no answer to this question.") == 3 and "a.txt +1 −0" in made
     assert "The user refused: /tmp is a better place" in told and "The model is told why." in not_made
+
+
+def test_checks_that_cannot_be_started_say_what_they_lack(bench: Bench) -> None:
+    bench.write(".nebula/config.json", '{"checks": ["no-such-tool -q", "true"]}')
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", stdin="n\n/checks\nn\nexit\n", **server.env())
+        told = run_here(bench, "nebula", "doctor", **server.env())
+    assert "no-such-tool -q: no-such-tool is not installed: no folder of PATH has it." in ran.out
+    assert "true: " not in ran.out
+    assert "no-such-tool is not installed" in " ".join(told.out.split())

@@ -85,6 +85,13 @@ def about_commands(settings: Settings, found: Capability, missing: list[str]) ->
         yield f"{indent}{one_line(hidden)}"
     if layers.unseen is not None:
         yield f"{indent}{one_line(explain(layers.unseen))}"
+    from nebula.agent.checks.find import with_found_checks
+    from nebula.agent.checks.lacking import find_lacking
+
+    for check in with_found_checks(settings).checks:
+        lacking = find_lacking(check, layers)
+        if lacking is not None and lacking != layers.unseen:
+            yield f"{indent}{one_line(f'{check}: {explain(lacking)}')}"
 
 
 def _print_settings(settings: Settings) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.language import translate
+from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ async def checks(terminal: TerminalSession, _: str) -> None:
             translate('No checks are configured or found here. Add "checks": ["…"] to {path}.', path=_config(terminal))
         )
         return
+    await _tell_lacking(terminal, settings.checks)
     if settings.checks_need_trust:
         settings = await ask_trust(settings, terminal.input, terminal.screen)
     terminal.settings = settings
@@ -30,6 +33,21 @@ async def checks(terminal: TerminalSession, _: str) -> None:
         terminal.screen.line(translate("The agent may run these to check its work:"))
         for command in settings.allowed_checks:
             terminal.screen.line(f"  {one_line(command)}")
+
+
+async def _tell_lacking(terminal: TerminalSession, commands: Sequence[str]) -> None:
+    """Say of each check what it lacks, before anybody agrees to it."""
+    found = await asyncio.to_thread(_find_lacking, terminal, commands)
+    for command, lacking in found.items():
+        terminal.screen.line(one_line(f"{command}: {explain(lacking)}"), "yellow")
+
+
+def _find_lacking(terminal: TerminalSession, commands: Sequence[str]) -> dict[str, Sentence]:
+    from nebula.agent.checks.lacking import find_lacking
+
+    layers = terminal.session.project.layers
+    found = {command: find_lacking(command, layers) for command in commands} if layers is not None else {}
+    return {command: lacking for command, lacking in found.items() if lacking is not None}
 
 
 def offer(terminal: TerminalSession) -> None:
@@ -42,7 +60,10 @@ def offer(terminal: TerminalSession) -> None:
     terminal.checks_offered = True
     settings = with_found_checks(terminal.settings)
     if settings.checks and not is_declined(settings):
-        found = one_line(", ".join(settings.checks))
+        lacking = _find_lacking(terminal, settings.checks)
+        found = one_line(", ".join(command for command in settings.checks if command not in lacking))
+        if not found:
+            return  # what cannot be started is no offer; /checks says what it lacks
         hint = translate("This project seems to be checked by: {checks}", checks=found)
         terminal.screen.line(f"{hint} · {translate('/checks lets the agent run it')}", "dim")
 
