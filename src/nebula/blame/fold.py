@@ -53,15 +53,27 @@ class _State:
     head: int = 0
     tail: int = 0
     middle: list[Author] = field(default_factory=list)
+    _owners: list[Author] | None = None
+    """Of the newest state of a course: the next one is worked out from it."""
 
     def owners(self) -> list[Author]:
+        """Return the author of each line; nobody may change the list."""
         chain = [self]
-        while (base := chain[-1].base) is not None:
+        while chain[-1]._owners is None and (base := chain[-1].base) is not None:
             chain.append(base)
-        owners = list(chain.pop().middle)
+        first = chain.pop()
+        owners = list(first.middle) if first._owners is None else first._owners
+        if chain:
+            owners = list(owners)
         for state in reversed(chain):
             owners[state.head : len(owners) - state.tail] = state.middle
         return owners
+
+    def remember(self) -> None:
+        """Keep the authors of all lines, in place of the state that this one was worked out from."""
+        self._owners = self.owners()
+        if self.base is not None:
+            self.base._owners = None
 
 
 _NOTHING = _State(b"")
@@ -266,7 +278,10 @@ def _settle(course: _Course, base: _State, heritage: Inheritance[Author], conten
     for line in heritage.lost:
         if text.is_telling(line.key):
             course.taken_out[line.key] = line.owner
-    return _State(content, base, heritage.head, heritage.tail, [each for each in heritage.owners if each is not None])
+    middle = [each for each in heritage.owners if each is not None]
+    state = _State(content, base, heritage.head, heritage.tail, middle)
+    state.remember()
+    return state
 
 
 def _note_lost(course: _Course, state: _State, after: _State) -> None:

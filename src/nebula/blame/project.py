@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from nebula.blame import text
@@ -82,7 +83,12 @@ class ProjectBlame:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
         commits = find_commits(self._root, path, content, open_lines, revision or "HEAD") if open_lines else {}
-        return join_runs([self._told(number, each, commits.get(number)) for number, each in enumerate(authors)])
+        told, number = [], 0
+        for (author, commit), own in groupby((each, commits.get(place)) for place, each in enumerate(authors)):
+            end = number + sum(1 for _ in own)
+            told.append(self._tell(number + 1, end, author, commit))
+            number = end
+        return join_runs(told)
 
     def authors(self, path: str, content: bytes) -> list[Author]:
         """Return the author of each line, as far as turns are concerned; git is not asked."""
@@ -149,19 +155,18 @@ class ProjectBlame:
             return author
         return author if self.node(author.of) is not None else YOU
 
-    def _told(self, number: int, author: Author, commit: LineCommit | None) -> LineRun:
-        line = number + 1
+    def _tell(self, first: int, last: int, author: Author, commit: LineCommit | None) -> LineRun:
         if author.kind == "turn" and (node := self.node(author.of)) is not None:
             return LineRun(
-                line, line, "turn", node.id, first_line(node.prompt), node.model, node.timestamp, node.verified
+                first, last, "turn", node.id, first_line(node.prompt), node.model, node.timestamp, node.verified
             )
         if author.kind == "turn":
-            return LineRun(line, line, "turn", author.of)
+            return LineRun(first, last, "turn", author.of)
         if author == YOU and commit is not None and self._own_email not in (None, commit.email):
             author = BEFORE
         if author == BEFORE and commit is not None:
-            return LineRun(line, line, "before", at=commit.at, commit=commit.id, author=commit.author)
-        return LineRun(line, line, author.kind)
+            return LineRun(first, last, "before", at=commit.at, commit=commit.id, author=commit.author)
+        return LineRun(first, last, author.kind)
 
 
 def _time_of(node: Node) -> tuple[float, str]:

@@ -36,14 +36,14 @@ class LineRun:
         return replace(self, start_line=0, end_line=0) == replace(other, start_line=0, end_line=0)
 
 
-def join_runs(lines: Sequence[LineRun]) -> list[LineRun]:
-    """Return single lines, in order, as runs."""
+def join_runs(parts: Sequence[LineRun]) -> list[LineRun]:
+    """Return runs that follow one another with those joined of which the same is told."""
     runs: list[LineRun] = []
-    for line in lines:
-        if runs and runs[-1].is_like(line) and runs[-1].end_line == line.start_line - 1:
-            runs[-1] = replace(runs[-1], end_line=line.end_line)
+    for part in parts:
+        if runs and runs[-1].is_like(part):
+            runs[-1] = replace(runs[-1], end_line=part.end_line)
         else:
-            runs.append(line)
+            runs.append(part)
     return runs
 
 
