@@ -43,12 +43,23 @@ def subjects(bench: Bench) -> list[str]:
 @pytest.mark.parametrize(("answer", "log"), [("y", ["second", "first"]), ("n", ["first"])])
 def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str, log: list[str]) -> None:
     printed, _ = ran(repository, COMMIT, f"a\n{answer}\ny\n")
-    assert "It changes the repository itself, not restorable by undo: commit main (second)" in printed.out
+    assert "It changes the repository itself, not restorable by undo: commit main (second), 1 file;" in printed.out
     assert f"  $ {COMMIT}\n" in printed.out
     assert "a is no answer to this question." in printed.out, "no yes for longer"
     assert subjects(repository) == log and (repository.project / "new.txt").exists()
     state = subprocess.run(["git", "fsck"], cwd=repository.project, check=True, capture_output=True, text=True)
     assert "missing" not in state.stdout + state.stderr
+
+
+def test_the_question_counts_the_files_of_a_commit(repository: Bench) -> None:
+    """Also where git has packed what went before; files that are as they were do not count."""
+    made = "mkdir -p a/b c && echo 1 > a/b/x && echo 1 > a/y && echo 1 > c/z && echo 1 > top && git add -A"
+    printed, _ = ran(repository, f"{made} && git commit -qm many", "y\ny\n")
+    assert "commit main (many), 4 files" in printed.out
+    subprocess.run(["git", "gc", "-q"], cwd=repository.project, check=True)
+    line = "echo 2 > a/b/x && git rm -rq c && chmod +x top && git add -A && git commit -qm fewer"
+    printed, _ = ran(repository, line, "y\ny\n")
+    assert "commit main (fewer), 3 files" in printed.out
 
 
 def test_a_yes_to_all_writes_is_none_to_the_repository(repository: Bench) -> None:

@@ -181,7 +181,7 @@ class TestWhatIsLeftOut:
         with ScriptedModel([*script, *script]) as server:
             done = bench.run("nebula", "-p", "go", "--yes", **server.env())
             assert done.code == 2
-            left_out = "A command's changes under .git were left out: commit main (second); index .git/index."
+            left_out = "A command's changes under .git were left out: commit main (second), 1 file; index .git/index."
             assert [line for line in done.err.splitlines() if ".git" in line] == [
                 f"nebula: {left_out} To allow them add --allow .git"
             ]

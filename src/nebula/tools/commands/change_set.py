@@ -12,6 +12,7 @@ from nebula.files.digest import digest
 from nebula.language import Sentence
 from nebula.sandbox.changes.reader import DEEPEST
 from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
+from nebula.tools.commands.commit_files import count_files
 from nebula.tools.commands.compared_texts import Compared, compare_texts
 from nebula.tools.commands.ignored import folders_above, split_ignored
 from nebula.value import replace, value
@@ -185,7 +186,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
         folders=tuple(folders),
         ignored=tuple(allowed),
         left_out=tuple(dict.fromkeys(left_out)),
-        git=tuple(_git_meanings(found)),
+        git=tuple(_git_meanings(found, layer, workspace.root)),
         repository=_allowed_in_repository(found, layer, workspace),
     )
 
@@ -287,10 +288,12 @@ def _is_unchanged(layer: Layer, change: LayerChange) -> bool:
     return not layer.conflicts([change])
 
 
-def _git_meanings(found: ChangeSet) -> Iterable[str]:
+def _git_meanings(found: ChangeSet, layer: Layer, root: str) -> Iterable[str]:
     for each in found.git:
         subject = f"({each.subject})" if each.subject else ""
-        yield " ".join(filter(None, (each.kind, show_name(each.name), subject)))
+        said = " ".join(filter(None, (each.kind, show_name(each.name), subject)))
+        files = count_files(root, layer, each.before, each.after) if each.kind == "commit" else None
+        yield said if files is None else f"{said}, {files:,} {'file' if files == 1 else 'files'}"
     stored = [change for change in found.git_files if "/objects/" in change.path and not change.is_folder]
     if removed := sum(change.after is None for change in stored):
         yield f"objects removed: {removed:,}"
